@@ -1,13 +1,13 @@
-// Package audit finds secrets that are stored in clear in states, in saved plans and in other copies of objects.
+// Package audit finds secrets that are stored in clear in states, saved plans and other copies of objects.
 //
-// An Auditor receives the contents of places: states, former states, backups, journals, plans. Report then works in
-// two passes. The first pass collects the values of all attributes, outputs and variables that count as secret. The
-// second pass searches every other value for these values, in the encoded forms that the guard knows (package secret).
-// Objects that several places store without a difference are examined once.
+// An Auditor receives the contents of places: states, former states, backups, journals, plans. Report works in two
+// passes. The first pass collects the values of all attributes, outputs and variables that count as secret. The second
+// pass searches all other values for them, in the encoded forms that the guard of package secret knows. If several
+// places store the same object without a difference, it is examined once.
 //
-// A report contains addresses, paths, names and labels. It contains no value, and nothing that is derived from a value.
+// A report contains addresses, paths, names and labels. It contains no values, and nothing that is derived from them.
 //
-// A Removal then removes values from copies of a state (removal.go, rewrite.go).
+// A Removal removes values from copies of a state (removal.go, rewrite.go).
 //
 // Files, from the top down: removal.go, rewrite.go, report.go, remedy.go, stored.go, examine.go (the two passes),
 // baseline.go, finding.go, contents.go (the contents of places), values.go (the parts of one value), audit.go.
@@ -54,25 +54,25 @@ const (
 // Place is a copy of objects: a file, or a version in a store.
 type Place struct {
 	Kind      Kind
-	Name      string    // a path, or another name for people
+	Name      string    // a path, or another name for the user
 	Serial    uint64    // of a state
 	Time      time.Time // when it was written; zero if unknown
 	Encrypted bool      // the stored form is encrypted
 	Problem   string    // why it could not be read, as sentences; "" if it was read
 }
 
-// Inputs are facts that an audit needs besides the contents of places.
+// Inputs has facts for an audit, besides the contents of places.
 type Inputs struct {
 	// Schemas returns the schemas of a provider, or the reason why they are not available.
 	Schemas func(addr.Provider) (*provider.Schemas, error)
-	// Alternatives asks a provider which write-only arguments may replace arguments of a configuration; may be nil. An
-	// error means that the provider could not be asked.
+	// Alternatives asks a provider which write-only arguments can replace arguments of a configuration. It may be nil.
+	// It returns an error if the provider could not be asked.
 	Alternatives func(p addr.Provider, typ string, s *schema.Schema, config cty.Value) ([]object.Alternative, error)
 	// Progress is called after each part of the work; may be nil.
 	Progress func(done, all int)
 }
 
-// Remedy is the way to store a secret no longer.
+// Remedy is a way to stop storing a secret.
 type Remedy struct {
 	Kind     RemedyKind
 	Argument string // WriteOnly: the path of the argument in the same resource

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Baseline is a list of accepted findings. It identifies them by address, attribute and reason: it contains no value and
-// no digest, so that nobody can test a guess against it.
+// Baseline is a list of accepted findings. It identifies them by address, attribute and reason. It contains no value
+// and no digest, so that nobody can test a guess against it.
 type Baseline map[BaselineEntry]bool
 
 // BaselineEntry identifies a finding.
@@ -17,7 +17,7 @@ type BaselineEntry struct {
 	Reason    Reason `json:"reason"`
 }
 
-// baselineFormat is the version of the form of the file.
+// baselineFormat is the version of the file format.
 const baselineFormat = "1.0"
 
 type baselineDocument struct {
@@ -48,7 +48,7 @@ func ReadBaseline(data []byte) (Baseline, error) {
 	return out, nil
 }
 
-// BaselineOf returns a baseline that accepts the findings of a report that are in clear, one line for each.
+// BaselineOf returns a baseline that accepts a report's findings in clear. It has one line for each finding.
 func BaselineOf(r *Report) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"format_version\":%q,\"secrets\":[", baselineFormat)

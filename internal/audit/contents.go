@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// unit is a part of the contents that is examined once: an object, an output, a variable, or the messages of a check. The
-// places that have the same unit share it.
+// unit is a part of the contents that is examined once: an object, an output, a variable, or the messages of a check.
+// Several places may have the same unit.
 type unit struct {
 	name   string      // the address for people
 	object addr.Object // zero unless it is an object
@@ -28,7 +28,7 @@ type unit struct {
 	what  Reason        // Output or Variable: the whole value is a secret; "": it is not
 }
 
-// Auditor collects the contents of places. It serves one goroutine.
+// Auditor collects the contents of places. It must not be used concurrently.
 type Auditor struct {
 	in     Inputs
 	places []*Place
@@ -43,13 +43,14 @@ func New(in Inputs) *Auditor {
 	return &Auditor{in: in, byName: map[string][]int32{}, seed: maphash.MakeSeed()}
 }
 
-// Place adds a place whose content is added later, or cannot be read.
+// Place adds a place. Its content is added later, or cannot be read.
 func (a *Auditor) Place(p Place) *Place {
 	a.places = append(a.places, &p)
 	return &p
 }
 
-// State adds the content of a state. The parts of an earlier version that other places have, too, are not kept.
+// State adds the content of a state. If it is an earlier version, the Auditor does not keep the parts that other places
+// also have.
 func (a *Auditor) State(p *Place, s *state.Snapshot) {
 	n := a.number(p)
 	alone := len(a.units) == 0
@@ -74,7 +75,7 @@ func (a *Auditor) Journal(p *Place, changes []journal.Change) {
 	}
 }
 
-// Plan adds the content of a saved plan. sensitive holds the names of the sensitive root variables.
+// Plan adds the content of a saved plan. sensitive has the names of the sensitive root variables.
 func (a *Auditor) Plan(p *Place, pl *plan.Plan, sensitive map[string]bool) {
 	a.State(p, pl.Refreshed)
 	if pl.Previous != pl.Refreshed {
@@ -153,7 +154,7 @@ func (a *Auditor) entry(n int32, p *Place, o addr.Object, e *state.Entry) {
 	a.units = append(a.units, &unit{name: o.String(), object: o, entry: e, in: []int32{n}})
 }
 
-// index makes byHash of the objects of the first state. Most audits have one state, and need none.
+// index builds byHash for the objects of the first state. Most audits have one state and do not need it.
 func (a *Auditor) index() {
 	if a.byHash != nil {
 		return
@@ -167,7 +168,7 @@ func (a *Auditor) index() {
 	}
 }
 
-// add records that a place has the unit.
+// add records that a place has a unit.
 func (u *unit) add(n int32) {
 	if u.in[len(u.in)-1] != n {
 		u.in = append(u.in, n)
@@ -185,7 +186,7 @@ func (a *Auditor) hash(o addr.Object, e *state.Entry) uint64 {
 	return h.Sum64()
 }
 
-// sameEntry reports whether two entries of one object have the same secrets at the same places.
+// sameEntry reports whether two entries of an object have the same secrets at the same places.
 func sameEntry(a, b *state.Entry) bool {
 	return a.Schema == b.Schema && a.Provider == b.Provider && bytes.Equal(a.Attrs, b.Attrs) && bytes.Equal(a.Private, b.Private) &&
 		bytes.Equal(a.Identity, b.Identity) && bytes.Equal(a.Extra, b.Extra) && maps.Equal(a.Flatmap, b.Flatmap) && mark.SamePaths(a.Sensitive, b.Sensitive)
@@ -214,7 +215,7 @@ func (a *Auditor) checks(n int32, checks []state.Check) {
 	}
 }
 
-// whole adds a value that is not an object of a provider.
+// whole adds a value that is not a provider's object.
 func (a *Auditor) whole(n int32, name string, v cty.Value, what Reason) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return

@@ -36,7 +36,7 @@ type typeKey struct {
 	name     string
 }
 
-// typeFacts are the facts about a resource type that an examination needs.
+// typeFacts are the facts about a resource type for an examination.
 type typeFacts struct {
 	schema    *schema.Schema // nil if it is not available
 	sensitive bool           // the schema has a sensitive attribute
@@ -151,8 +151,8 @@ func (x *examination) collectFlatmap(i int32, u *unit, f *typeFacts) {
 	}
 }
 
-// collectValue finds the secrets in the value of an object: the attributes that are sensitive in its schema, and those at
-// recorded paths.
+// collectValue finds the secrets in the value of an object: attributes that are sensitive in its schema, and attributes
+// at recorded paths.
 func (x *examination) collectValue(i int32, u *unit, f *typeFacts, v cty.Value, recorded []cty.Path) {
 	if f.sensitive {
 		f.schema.EachSensitive(v, func(path cty.Path, secret cty.Value) {
@@ -200,7 +200,7 @@ func (x *examination) secret(i int32, u *unit, path string, why Reason, v cty.Va
 	x.finding(u, path, why, texts)
 }
 
-// finding records values of a finding in the places of a unit.
+// finding records the values of a finding in the places of a unit.
 func (x *examination) finding(u *unit, path string, why Reason, texts []string) {
 	key := findingKey{u.name, path, why}
 	f := x.found[key]
@@ -243,10 +243,10 @@ func (x *examination) register() {
 	x.short = len(short)
 }
 
-// batch is the number of units that are searched between two reports of progress.
+// batch is the number of units to search between two reports of progress.
 const batch = 512
 
-// search is the second pass: it finds the values inside other values.
+// search is the second pass: it finds the collected values inside other values.
 func (x *examination) search(ctx context.Context) error {
 	if x.set.Empty() {
 		return ctx.Err()
@@ -286,7 +286,7 @@ func (x *examination) search(ctx context.Context) error {
 	return nil
 }
 
-// mayHold reports whether a unit may contain a secret. It decodes nothing.
+// mayHold reports whether a unit may contain a secret, without decoding it.
 func (x *examination) mayHold(u *unit) bool {
 	if u.entry == nil {
 		return true
@@ -336,7 +336,7 @@ func (x *examination) outside(u *unit, path string, why Reason, texts []string) 
 	}
 }
 
-// rest returns the texts that are not held.
+// rest returns the texts that are not in held.
 func (x *examination) rest(texts []string, held map[string]bool) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return held[s] })
 }
@@ -355,7 +355,7 @@ func (x *examination) within(u *unit, text string) []string {
 	return out
 }
 
-// adviceKey identifies an attribute of a resource type, by the names on its path.
+// adviceKey identifies an attribute of a resource type by the names in its path.
 type adviceKey struct {
 	provider   addr.Provider
 	typ, names string

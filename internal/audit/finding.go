@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// Finding is a secret at one place in the configuration: an attribute of an object, an output, a variable.
+// Finding is a secret at one place of the configuration: an attribute of an object, an output, or a variable.
 type Finding struct {
 	Address string
 	Path    string // the attribute; "" for an output, a variable, and a whole object
@@ -29,7 +29,7 @@ type Finding struct {
 	in     map[*Place]map[string]bool // the values in each place
 }
 
-// Clear reports whether a place that is not encrypted has the secret.
+// Clear reports whether a place without encryption has the secret.
 func (f *Finding) Clear() bool {
 	for p := range f.in {
 		if !p.Encrypted {
@@ -39,7 +39,7 @@ func (f *Finding) Clear() bool {
 	return false
 }
 
-// GapKind is the consequence of a gap.
+// GapKind is the effect of a gap.
 type GapKind string
 
 // The kinds of gaps.
@@ -49,8 +49,8 @@ const (
 	NoAdvice    GapKind = "no-advice"    // write-only arguments were found only by their names
 )
 
-// Gap is a problem with a provider, such as a missing schema. The objects of the listed types were examined only as far
-// as the kind of the gap permits.
+// Gap is a problem with a provider, such as a missing schema. It limits the examination of objects of the listed types,
+// as the kind of the gap describes.
 type Gap struct {
 	Kind     GapKind
 	Provider addr.Provider
@@ -82,7 +82,8 @@ func (r *Report) Clear() int {
 	return n
 }
 
-// Hide replaces the values of the report in a text. It replaces no value that is too short or too common to be searched for.
+// Hide replaces the report's values in a text. It does not replace values that are too short or too common to be
+// searched for.
 func (r *Report) Hide(text string) string {
 	if r.hider == nil {
 		var pairs []string

@@ -32,8 +32,8 @@ func (x *examination) remedy(f *Finding) Remedy {
 	return Remedy{Kind: Encryption}
 }
 
-// writeOnly returns the path of the write-only argument that can replace the attribute of a finding, "" if none is known.
-// By its name it is found in the schema; otherwise the provider recommends it.
+// writeOnly returns the path of the write-only argument that can replace the attribute of a finding, or "" if none is
+// known. It searches the schema for an argument with a suitable name, and then the recommendations of the provider.
 func (x *examination) writeOnly(f *Finding, p addr.Provider, t *typeFacts) string {
 	if !t.schema.HasWriteOnly() {
 		return ""
@@ -55,7 +55,7 @@ func (x *examination) writeOnly(f *Finding, p addr.Provider, t *typeFacts) strin
 	return x.advice[key]
 }
 
-// ask asks the provider for alternatives to the arguments of the object of a finding.
+// ask asks the provider for arguments that can replace those of a finding's object.
 func (x *examination) ask(f *Finding, p addr.Provider, t *typeFacts) {
 	v := f.unit.value.Raw
 	if f.unit.entry != nil {
@@ -79,8 +79,8 @@ func (x *examination) ask(f *Finding, p addr.Provider, t *typeFacts) {
 	}
 }
 
-// sibling returns the path of the write-only argument with a name beside the last of the names on a path, "" if the
-// schema has no such argument.
+// sibling returns the path of the write-only argument with the given name beside the last name of a path. It returns ""
+// if the schema has no such argument.
 func sibling(b *schema.Block, names []string, name string) string {
 	if len(names) == 0 {
 		return ""
@@ -95,7 +95,7 @@ func sibling(b *schema.Block, names []string, name string) string {
 	return strings.Join(append(names[:len(names)-1:len(names)-1], name), ".")
 }
 
-// NamesOf returns the names of attributes and blocks on a path as a report shows it, without keys.
+// NamesOf returns the names of attributes and blocks in a path of a report, without keys.
 func NamesOf(path string) []string {
 	var out []string
 	for path != "" {

@@ -44,9 +44,9 @@ const (
 	TooCommon   WhyKept = "the value is too short or too common to be removed from other texts"
 )
 
-// Removal returns the removal of the values that only copies store: values of attributes that the current state no longer
-// stores. current is the place of the current state. elsewhere reports whether a value has a copy that Lethe keeps in
-// none of the places, such as the value of a variable; may be nil.
+// Removal returns the removal of values that only copies store: values of attributes that the current state no longer
+// stores. current is the place of the current state. elsewhere reports whether a value has another copy that Lethe
+// keeps outside these places, such as the value of a variable. It may be nil.
 func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Removal {
 	m := &Removal{rewriter: rewriter{values: map[string]bool{}, set: &secret.Set{}}}
 	inUse, stored := map[string]bool{}, map[[2]string]bool{}
@@ -116,7 +116,7 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 	return m
 }
 
-// isSource reports whether the finding is the attribute, output or variable that made its values secret.
+// isSource reports whether the finding is the attribute, output or variable because of which its values are secret.
 func (f *Finding) isSource() bool { return f.Reason != Contained && f.Reason != Private }
 
 // stored returns the address with the attribute.
@@ -147,7 +147,7 @@ func (s *Removed) copies(all []*Place, in map[*Place]bool) {
 	}
 }
 
-// Rewrite returns a text of a state, or of an object, without the values, and whether it contained any.
+// Rewrite returns the text of a state or an object without the values, and whether the text contained any of them.
 func (m *Removal) Rewrite(text []byte) (out []byte, changed bool, err error) {
 	return m.rewriter.rewrite(text)
 }

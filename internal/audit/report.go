@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Report examines the contents. It returns the error of the context if that ends first.
+// Report examines the contents. If the context ends first, it returns the error of the context.
 func (a *Auditor) Report(ctx context.Context) (*Report, error) {
 	x := &examination{
 		Auditor: a, types: map[typeKey]*typeFacts{}, found: map[findingKey]*Finding{}, own: map[int32][]string{},
@@ -79,7 +79,7 @@ func (x *examination) withoutKeys(address string) string {
 	return keys.ReplaceAllStringFunc(address, x.set.Scrub)
 }
 
-// compare is the order of findings: objects as "state list" lists them, then outputs, variables and messages.
+// compare is the order of findings: objects in the order of "state list", then outputs, variables and messages.
 func compare(a, b *Finding) int {
 	if x, y := a.object != (addr.Object{}), b.object != (addr.Object{}); x != y {
 		if x {

@@ -19,18 +19,19 @@ type rewriter struct {
 // errRemains is the error for a text from which a value could not be removed.
 var errRemains = errors.New("a value remains in it in a form that cannot be removed")
 
-// privateKey is the name of private data in states. They are JSON in base64.
+// privateKey is the name of private data in states. Private data are JSON in base64.
 const privateKey = "private"
 
-// The names of the key of an instance in states, and of the paths of sensitive attributes. Null is not valid there, or leads to
+// These names have the key of an instance, and the paths of sensitive attributes. Null is invalid there, or leads to
+// another address.
 // another address.
 const (
 	indexKey = "index_key"
 	pathsKey = "sensitive_attributes"
 )
 
-// rewrite returns a JSON text without the values, and whether it had any. A string or number that is a value becomes
-// null. Inside a longer string and in keys and paths, a mask replaces the value in each of its encoded forms. All other bytes
+// rewrite returns a JSON text without the values, and whether the text contained any. A string or number that is a
+// value becomes null. In longer strings, keys and paths, a mask replaces each encoded form of a value. All other bytes
 // stay.
 func (w *rewriter) rewrite(text []byte) (out []byte, changed bool, err error) {
 	if !w.holds(text) {
@@ -46,14 +47,14 @@ func (w *rewriter) rewrite(text []byte) (out []byte, changed bool, err error) {
 	return out, true, nil
 }
 
-// holds reports whether a text contains a value, or is too much packed to be searched.
+// holds reports whether a text contains a value, or has too much packed content to be searched.
 func (w *rewriter) holds(text []byte) bool {
 	found := false
 	clear := w.set.Within(ctyvalue.TextOf(text), func(string) { found = true })
 	return found || !clear
 }
 
-// splice copies valid JSON and replaces its strings and numbers.
+// splice copies valid JSON and replaces strings and numbers in it.
 func (w *rewriter) splice(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	key := ""
@@ -104,7 +105,7 @@ func (w *rewriter) splice(text []byte) []byte {
 	return out
 }
 
-// stringEnd returns the place after the string that begins at i.
+// stringEnd returns the offset after the string that begins at i.
 func stringEnd(text []byte, i int) int {
 	for i++; text[i] != '"'; i++ {
 		if text[i] == '\\' {
@@ -114,7 +115,7 @@ func stringEnd(text []byte, i int) int {
 	return i + 1
 }
 
-// scrubbed returns a string as JSON, with masks in place of values. literal is its present form.
+// scrubbed returns a string as JSON, with masks for the values in it. literal is its present form.
 func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 	if !w.holds([]byte(s)) {
 		return literal // it may have a line in common with a value
@@ -126,8 +127,8 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 	return out
 }
 
-// private returns private data without the values. Data in a form that cannot be changed are dropped: the provider then
-// has none about that former object.
+// private returns private data without the values. It drops data in a form that it cannot change: then the provider has
+// no private data of that former object.
 func (w *rewriter) private(literal []byte, s string) []byte {
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

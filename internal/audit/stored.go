@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Stored returns the number of attributes and root outputs of a state that are secrets themselves: those that a Report
-// lists with another reason than Contained and Private. It decodes only objects of types with sensitive attributes.
+// Stored returns the number of attributes and root outputs of a state that are secrets themselves. A Report lists them
+// with other reasons than Contained and Private. Stored decodes only objects of types with sensitive attributes.
 func Stored(s *state.Snapshot, schemas func(addr.Provider) (*provider.Schemas, error)) int {
 	if s == nil {
 		return 0

@@ -21,8 +21,8 @@ func untyped(attrs []byte) (cty.Value, bool) {
 	return v.Value, true
 }
 
-// leaves calls visit for every string, number and boolean in v, with its path below at. An element of a set has the step
-// [...], because its key is its value.
+// leaves calls visit for each string, number and boolean in v, with its path below at. The step of an element of a set
+// is [...], because the key of the element is its value.
 func leaves(at string, v cty.Value, visit func(at string, leaf cty.Value, text string)) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return
@@ -51,7 +51,7 @@ func leaves(at string, v cty.Value, visit func(at string, leaf cty.Value, text s
 	}
 }
 
-// mapKeys calls visit for the key of every element of a map in v.
+// mapKeys calls visit for the key of each map element in v.
 func mapKeys(v cty.Value, visit func(key string)) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return
@@ -78,7 +78,7 @@ func below(at, name string) string {
 	return at + "." + name
 }
 
-// inside reports whether a path is one of the paths, or leads into the value at one of them.
+// inside reports whether a path is equal to one of the paths, or leads into a value at one of them.
 func inside(path string, of []string) bool {
 	path = plainly(path)
 	return slices.ContainsFunc(of, func(p string) bool {
@@ -87,11 +87,11 @@ func inside(path string, of []string) bool {
 	})
 }
 
-// plainly writes keys of maps like names of attributes: without a schema, maps are objects.
+// plainly writes map keys like attribute names, because maps are objects if there is no schema.
 var plainly = strings.NewReplacer(`["`, ".", `"]`, "").Replace
 
-// at returns the value at a path, which may have the types of a schema although v was decoded without it. It returns
-// false if there is no such value.
+// at returns the value at a path, or false if there is none. The path may follow the types of a schema, although v was
+// decoded without it.
 func at(v cty.Value, path cty.Path) (cty.Value, bool) {
 	for _, step := range path {
 		if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
@@ -136,22 +136,22 @@ const (
 	wordy    = 12              // bytes of the shortest word of letters that is searched for
 )
 
-// names are values that are common although they are long enough.
+// names has values that are common although they are long.
 var names = map[string]bool{
 	"127.0.0.1": true, "0.0.0.0/0": true, "localhost:5432": true, "localhost:3306": true, "administrator": true,
 	"utf8mb4_unicode_ci": true, "arn:aws:iam::aws:policy": true,
 }
 
-// region matches the names of regions and zones of cloud services. They have a direction, which passwords of several words
-// seldom have.
+// region matches the names of regions and zones of cloud services. They contain a direction. Passwords of several words
+// rarely contain one.
 var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)*-(north|south|east|west|central)(east|west)?-?[0-9]+(-?[a-z])?$`)
 
-// letters matches words of letters of one case.
+// letters matches a word whose letters are all in upper or all in lower case.
 var letters = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`)
 
-// common reports whether a value is too short or too common to be searched for inside other values: there it would be
-// found by chance. Such values have less than 8 bytes, are numbers of less than 8 digits, words of less than 12 letters,
-// names of regions, or well-known names.
+// common reports whether a value is too short or too common to be searched for inside other values, where it would
+// occur by chance. Such values have less than 8 bytes, or are numbers of less than 8 digits, words of less than 12
+// letters, names of regions, or well-known names.
 func common(text string) bool {
 	switch {
 	case len(text) < shortest || names[strings.ToLower(text)]:

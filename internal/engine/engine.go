@@ -45,8 +45,8 @@ type Engine struct {
 	shared   *Engine // if not nil, this engine uses the handover of shared
 }
 
-// With returns an engine with other settings for some runs of the same command. Both engines can use each other's
-// configured processes, and Unfinished covers both.
+// With returns an engine with the settings s, for some runs of the same command. The engines share their handover: each
+// can use the configured provider processes of the other, and Unfinished covers both.
 func (e *Engine) With(s Settings) *Engine { return &Engine{Settings: s, shared: cmp.Or(e.shared, e)} }
 
 // The requests and results of the packages below, under the names that callers use.
@@ -114,11 +114,11 @@ func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
 	return run.HostsFor(&e.Settings, tree, s)
 }
 
-// Walked reports whether a walk has begun.
+// Walked reports whether a walk of this command has begun.
 func (e *Engine) Walked() bool { return e.handover.Walked() }
 
-// Unfinished returns the changes and openings whose result is not known now, and the open leases. It does not wait: a
-// process that must end at once uses it to report them.
+// Unfinished returns the objects whose running calls may change them or open a lease, and the open leases. It does not
+// wait: a process that must end at once uses Unfinished to report them.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	return e.handover.Unfinished()
 }
@@ -187,8 +187,8 @@ func mustReport(ctx context.Context, what string, ok bool, bag *diag.Bag) {
 	}
 }
 
-// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers, as far as the
-// configuration and the plan show. It opens nothing and starts no provider. Ephemeral variables need no value.
+// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers. It derives them from
+// the configuration and the plan only: it opens nothing and starts no provider. Ephemeral variables need no value.
 func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.Plan) []plan.Lease {
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Providers.Echoes), o, p)
 }
@@ -203,10 +203,11 @@ func (e *Engine) EarlierValues(prog *program.Program, p *plan.Plan, earlier []jo
 // after a failure.
 func (e *Engine) EndRounds(bag *diag.Bag) { e.Rounds.End(e.Pool, e.Send, bag) }
 
-// Footprint returns a finder of the parts of a state that plans of a program work on.
+// Footprint returns a Finder, which finds the parts of a state that a plan of a program reads or changes.
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
-// Stamps returns the digests of the resources in the configuration, for plans of changes.
+// Stamps returns the digests of the configurations of all resources. The command uses them to plan only the changed
+// resources.
 func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) (version string, fixed bool)) *changed.Stamps {
 	var bag diag.Bag
 	f, ok := frame.New(prog, o, &bag)
@@ -227,8 +228,8 @@ func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(add
 	}})
 }
 
-// Frame returns a frame whose before face is a stored state. It reads, plans and opens nothing. Objects that the state
-// does not have are unknown.
+// Frame returns a frame with a stored state as its before face. Frame reads and plans nothing, and opens no lease.
+// Objects that the state does not have are unknown.
 func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {
@@ -241,8 +242,8 @@ func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Optio
 	return r.Frame, true
 }
 
-// Import imports existing objects at once, for the import command. It makes a plan and adds only the imported objects
-// to the state. It fails if the plan has errors.
+// Import imports existing objects at once, for the import command. It makes a plan, and adds only the imported objects
+// to the state. If the plan has errors or an object cannot be imported, Import returns false.
 func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state.Snapshot, bool) {
 	for _, im := range req.Imports {
 		t, err := addr.ParseTarget(im.To.String())

@@ -1,4 +1,4 @@
-// Package experiment names the features that users must switch on, because they may change or disappear in any release.
+// Package experiment has the features that users must switch on, because they may change or disappear in any release.
 //
 // The global option -experiment and the environment variable LETHE_EXPERIMENT list them.
 package experiment
@@ -12,7 +12,7 @@ import (
 // Set is a set of experiments.
 type Set uint8
 
-// StateStore permits state_store blocks: providers that store states (ADR 60).
+// StateStore permits state_store blocks, for providers that store states (ADR 60).
 const StateStore Set = 1 << iota
 
 var names = []string{"state-store"}
@@ -20,10 +20,10 @@ var names = []string{"state-store"}
 // Variable is the environment variable that lists experiments, as the option -experiment does.
 const Variable = "LETHE_EXPERIMENT"
 
-// StateStoreVariable is the environment variable of Terraform for the experiment StateStore.
+// StateStoreVariable is Terraform's environment variable for the experiment StateStore.
 const StateStoreVariable = "TF_ENABLE_PLUGGABLE_STATE_STORAGE"
 
-// Parse reads a list of names with commas between them.
+// Parse parses a list of names that are separated by commas.
 func Parse(list string) (Set, error) {
 	var s Set
 	for name := range strings.SplitSeq(list, ",") {

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Close closes a lease and reports whether it is closed. If another call is closing the lease, Close waits for that and
-// returns its result. It has no context, because only the time limit may end it.
+// Close closes a lease and reports whether it is closed. If another call is closing the lease, Close waits for the end
+// of that call and returns its result. Close takes no context: only its time limit and Options.Leave end it.
 func (l *Ledger) Close(x *Lease) bool {
 	if !x.begin() {
 		<-x.closed
@@ -52,7 +52,7 @@ func (x *Lease) begin() bool {
 	return true
 }
 
-// settle waits for a running renewal, because it may return new private data. It cancels the renewal after
+// settle waits for a running renewal, because the renewal may return new private data. It cancels the renewal after
 // CloseTimeout.
 func (x *Lease) settle() {
 	x.mu.Lock()
@@ -87,7 +87,7 @@ func (x *Lease) callClose() provider.Diags {
 	return *ds
 }
 
-// askClose calls the provider. If its process has crashed, it calls the new process from Options.Again.
+// askClose calls the provider. If the process has crashed, askClose calls the new process that Options.Again returns.
 func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
 	ds := x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
 	c, ok := x.opened.Provider.(provider.Crasher)
@@ -100,7 +100,7 @@ func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
 	return ds
 }
 
-// end records the result and drops the private data. It reports whether the lease is closed.
+// end records the result of closing and deletes the private data. It reports whether the lease is closed.
 func (x *Lease) end(ds provider.Diags) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -111,7 +111,7 @@ func (x *Lease) end(ds provider.Diags) bool {
 	return x.why == ""
 }
 
-// reason reports whether the lease is open, and why.
+// reason returns true if the lease is open, and the reason for that.
 func (x *Lease) reason() (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -131,7 +131,7 @@ func (x *Lease) held() (time.Duration, bool) {
 	return x.until.Sub(x.since), x.why == ""
 }
 
-// Open lists the leases that are open now, without waiting. A process that must end at once uses it to report them.
+// Open returns the leases that are open now. It does not wait: a process that must end at once uses it to report them.
 func (l *Ledger) Open() []Left {
 	var left []Left
 	for _, x := range l.leases() {
@@ -142,7 +142,7 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
-// Left is a lease that is not closed, with the reason. The user has to handle it.
+// Left is a lease that is still open, with the reason. The user has to close it by other means.
 type Left struct {
 	Object   addr.Object
 	Provider addr.Provider
@@ -151,8 +151,8 @@ type Left struct {
 	kept bool
 }
 
-// Summary returns the counts of the leases so far. Durations are measured from the opening to the end of the closing,
-// or to now.
+// Summary returns the counts of the leases so far, and the longest time for which a lease was open: from the opening to
+// the end of the closing, or to now.
 func (l *Ledger) Summary() event.Leases {
 	list := l.leases()
 	l.mu.Lock()
@@ -173,9 +173,9 @@ func (l *Ledger) Summary() event.Leases {
 	return s
 }
 
-// Session adds a configured provider process whose settings come from the parents, if any. CloseAll calls stop after it
-// has closed the leases that were opened through the process, and before it closes the parents. If the walk stops the
-// process itself, it calls end, which calls stop unless CloseAll has.
+// Session adds a configured provider process. parents are the leases that its settings use. CloseAll calls stop after
+// it has closed the leases that the process opened, and before it closes the parents. If the walk ends the process
+// itself, it calls end. stop is called only once.
 func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (end func()) {
 	s := &session{provider: p, parents: parents, stop: stop}
 	l.mu.Lock()
@@ -186,16 +186,16 @@ func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (en
 
 func (s *session) end() { s.once.Do(s.stop) }
 
-// CloseAll closes all open leases and stops all sessions. It returns the leases that could not be closed, now or
-// before, in the order of their opening. The owner calls it after the walk, even if the walk failed. Kept
-// leases stay open, together with the sessions through which they were opened.
+// CloseAll closes all open leases and stops all sessions, except for kept leases and the sessions that opened them. It
+// returns the leases that could not be closed, now or before, in the order of their opening. The owner calls it after
+// the walk, even if the walk failed.
 func (l *Ledger) CloseAll() []Left {
 	for seen := -1; ; {
 		l.mu.Lock()
 		leases, sessions := slices.Clip(l.list), slices.Clip(l.sessions)
 		l.mu.Unlock()
 		n := len(leases) + len(sessions)
-		if n == seen { // nothing was opened in the meantime
+		if n == seen { // nothing was opened meanwhile
 			return slices.DeleteFunc(l.Open(), func(x Left) bool { return x.kept })
 		}
 		seen = n
@@ -210,9 +210,9 @@ func (l *Ledger) CloseAll() []Left {
 	}
 }
 
-// end closes leases and stops sessions, at most Parallelism at a time. A lease is closed after the leases that were
-// obtained with it, and after the sessions that were configured with it. A session is stopped after the leases that
-// were opened through it. Members of a cycle, which should not exist, end last.
+// end closes leases and stops sessions, at most Parallelism at a time. A lease is closed after the leases and sessions
+// that use it (their Parents). A session is stopped after the leases that its process opened. Leases and sessions in a
+// cycle, which should not occur, end last.
 func (l *Ledger) end(leases []*Lease, sessions []*session) {
 	var graph walk.Graph
 	var work []func()

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// spacing is the minimum time between the end of a renewal and the next one. It limits the rate of calls to a
+	// spacing is the minimum time between the end of a renewal and the next renewal. It limits the rate of calls to a
 	// provider that returns renewal times in the past.
 	spacing = time.Second
-	// clockPoll is the interval of checks of the wall clock during the wait for a renewal time. Someone may set the
-	// clock, and it advances while the machine sleeps and timers stand still.
+	// clockPoll is the interval of checks of the wall clock while a renewal time is awaited. The checks are needed
+	// because a user may set the clock, and because the clock advances while the machine sleeps and timers stand still.
 	clockPoll = 30 * time.Second
 )
 
 // retryDelays are the pauses before the attempts to repeat a failed renewal.
 var retryDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
-// Fresh blocks until the lease may be used. It starts a renewal if one is due, or waits for the running renewal. It
+// Fresh blocks until the lease may be used. It starts a renewal if one is due, and waits for the running renewal. It
 // returns an *Expired if a renewal has failed or the lease is being closed, and ctx.Err() if ctx ends first.
 func (x *Lease) Fresh(ctx context.Context) error {
 	for {
@@ -43,8 +43,8 @@ func (x *Lease) Fresh(ctx context.Context) error {
 	}
 }
 
-// renewal returns a channel that is closed at the end of the current renewal. It starts a renewal if one is due. It
-// returns nil if the lease is fresh.
+// renewal returns a channel that is closed at the end of the running renewal. It starts a renewal if one is due. It
+// returns nil if no renewal is due, and an error if the lease cannot be used any more.
 func (x *Lease) renewal() (<-chan struct{}, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -68,7 +68,7 @@ func (x *Lease) renewal() (<-chan struct{}, error) {
 // never is a duration that does not elapse.
 const never = time.Duration(1<<63 - 1)
 
-// wait returns the time until the next renewal, by the current wall clock. The caller holds the lock.
+// wait returns the time until the next renewal, by the current wall clock. The caller must hold x.mu.
 func (x *Lease) wait() time.Duration {
 	if x.renew.IsZero() {
 		return never
@@ -116,7 +116,7 @@ func (x *Lease) sleep(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// run is one renewal: a call, and up to three further calls if it fails.
+// run makes one renewal: a call, and up to three further calls if it fails.
 func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	began := time.Now()
 	x.ledger.send(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
@@ -165,7 +165,7 @@ func (x *Lease) callRenew(ctx context.Context, private []byte) (provider.RenewRe
 }
 
 // failed records that the lease can no longer be renewed. Later calls of Fresh return the reason. If the lease is
-// already being closed, nobody will use it again, so the errors become warnings.
+// already being closed, no job will use it again, so the errors become warnings.
 func (x *Lease) failed(ds provider.Diags) {
 	x.mu.Lock()
 	x.renew = time.Time{}
@@ -194,7 +194,7 @@ func (x *Lease) warn(ds provider.Diags) {
 	x.report(out)
 }
 
-// report reports diagnostics, but each warning only once.
+// report passes diagnostics to Opened.Report, but each warning only once.
 func (x *Lease) report(ds provider.Diags) {
 	var out provider.Diags
 	x.mu.Lock()
@@ -223,18 +223,19 @@ func (x *Lease) report(ds provider.Diags) {
 	x.ledger.safely(func() { x.opened.Report(out) })
 }
 
-// silence returns the error about a provider that does not answer.
+// silence returns the error about a provider that has not answered in time. what is the operation.
 func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 	return diag.Errorf("Provider did not answer",
 		"provider[%q] did not answer the request to have %s %s within %s. Lethe stopped waiting, so the result is unknown.",
 		x.opened.Provider.Addr(), x.opened.Object, what, waited.Round(time.Second))
 }
 
-// within calls f and waits up to limit for its answer. answer is nil if there was no answer; the call then continues in
-// the background. expired reports whether the limit or ctx had ended: the answer may then be only an error about that.
+// within calls f and waits for its answer, at most for limit. answer is nil if there was no answer in time; f then
+// continues in the background. expired reports whether the limit or ctx had ended. In this case the answer may only be
+// an error about the cancellation.
 //
-// The context of f is cancelled at the limit and has no deadline. With a deadline, f could return that error earlier
-// than our clock.
+// The context of f is cancelled at the limit, but has no deadline. With a deadline, f could notice the limit and return
+// an error before within does.
 func within[T any](ctx context.Context, limit time.Duration, f func(context.Context) T) (answer *T, expired bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -280,8 +281,8 @@ func sentence(ds provider.Diags) string {
 	return strings.Join(parts, "; ")
 }
 
-// Opened adds a lease to the ledger and starts its renewals. It is also called for a lease that was opened and then
-// rejected, because it must be closed.
+// Opened adds a lease to the ledger and starts its renewals. The caller must also pass a lease whose answer it
+// rejected, because this lease must be closed, too.
 func (l *Ledger) Opened(o Opened) *Lease {
 	if o.Report == nil {
 		o.Report = func(provider.Diags) {}

@@ -1,19 +1,18 @@
-// Package lease renews and closes the leases of a walk: ephemeral resources, from their opening by a provider until
-// they are closed.
+// Package lease renews and closes the leases of a walk. A lease is an ephemeral resource that a provider has opened,
+// until it is closed.
 //
-// A Ledger is the list of the leases of a walk. The walk opens a lease and passes it to Opened. From then on this
-// package renews it, in the background and before each use (see Fresh), and closes it. Renewals and closings have
-// separate contexts with a time limit: an interrupt of the walk does not stop them. Only a process that must end in
-// seconds gives them up (Options.Abandon, Options.Leave).
+// A Ledger is the list of the leases of a walk. The walk opens a lease and passes it to Opened. From then on, this
+// package renews the lease, in the background and before each use (see Fresh), and closes it. Renewals and closings
+// have separate contexts with a time limit, so an interrupt of the walk does not stop them. Only a process that must
+// end in seconds cancels them (Options.Abandon, Options.Leave).
 //
-// Leases are closed by two methods. The step after the last user of a lease calls Close. CloseAll is for walks that end
-// early: it closes all leases that are still open, each before the leases that it was obtained with, and returns the
+// Two methods close leases. The step after the last user of a lease calls Close. CloseAll is called at the end of a
+// walk, also if the walk ends early: it closes all leases that are still open, each before its parents, and returns the
 // leases that could not be closed. Every lease is closed once, by the first caller, or returned as open (invariants I7,
 // I8).
 //
-// A Ledger does not have the results of leases. It has the private data of the provider, and nothing that a
-// configuration could refer to. Diagnostics of providers go to the Report of their lease at once, and progress goes to
-// the Sink.
+// A Ledger does not have the values of leases. It has the private data of the provider, to which a configuration cannot
+// refer. Diagnostics of providers go to the Report of their lease at once, and progress goes to the Sink.
 package lease
 
 import (
@@ -39,8 +38,8 @@ type Options struct {
 	CloseTimeout time.Duration
 	// RenewTimeout is the time limit of one call to renew; 0: a minute.
 	RenewTimeout time.Duration
-	// Panicked receives the panics of functions that the caller passed to the ledger, with their stacks. Leases are
-	// closed anyway. If it is nil, a panic is not recovered.
+	// Panicked receives the panics of functions that the caller passed to the ledger, with their stacks. The ledger
+	// then continues to close leases. If Panicked is nil, a panic is not recovered.
 	Panicked func(value any, stack []byte)
 	// Parallelism is the maximum number of concurrent closings; 0: 10.
 	Parallelism int
@@ -49,10 +48,9 @@ type Options struct {
 	// Leave cancels running closings when it ends; nil: never.
 	Leave context.Context
 	// Again returns a new process with the same configuration as a process that has crashed (provider.Crasher), to
-	// close the leases that were opened through the latter. It returns nil if that is impossible. The function may be
-	// nil.
+	// close the leases that the crashed process opened. It returns nil if that is impossible. Again may be nil.
 	Again func(ctx context.Context, crashed provider.Provider) provider.Provider
-	// Kept reports whether a lease stays open for the next round of the command. nil: none does.
+	// Kept reports whether a lease stays open for the next round of the command. nil means that no lease does.
 	Kept func(*Lease) bool
 }
 
@@ -63,11 +61,11 @@ type Ledger struct {
 
 	mu       sync.Mutex
 	list     []*Lease // in the order of their opening
-	carried  int      // number of leases in list that earlier walks opened
+	carried  int      // number of leases in list that earlier walks have opened
 	sessions []*session
 	renewed  int
 
-	turn     sync.Cond                 // closings or held has changed
+	turn     sync.Cond                 // signals a change of closings or held
 	closings map[provider.Provider]int // number of running closings
 	held     map[provider.Provider]int // number of calls of Between that block closings
 }
@@ -79,18 +77,18 @@ type Lease struct {
 	since  time.Time
 
 	mu       sync.Mutex
-	private  []byte        // of the opening or of the last successful renewal
+	private  []byte        // private data of the opening or of the last successful renewal
 	renew    time.Time     // time of the next renewal; zero: never
 	last     time.Time     // end of the last renewal
 	running  chan struct{} // closed at the end of the running renewal; nil if no renewal runs
 	giveUp   func()        // cancels the running renewal
-	expired  *Expired      // why the last renewal failed; nil if it did not
+	expired  *Expired      // error of the last renewal; nil if it succeeded
 	reported map[string]bool
 
 	started bool
-	until   time.Time     // end of closing
-	closing chan struct{} // closed at the begin of closing
-	closed  chan struct{} // closed at the end of closing; the following field may be read then
+	until   time.Time     // end of the closing
+	closing chan struct{} // closed at the begin of the closing
+	closed  chan struct{} // closed at the end of the closing; then why may be read
 	why     string        // why it could not be closed; empty if it was closed
 }
 
@@ -134,14 +132,14 @@ type Opened struct {
 	Provider provider.Provider // a configured process, which must outlive the lease
 	Type     string
 	Private  []byte    // passed to the provider at each renewal and at the end
-	RenewAt  time.Time // zero: it needs no renewal
+	RenewAt  time.Time // zero: the lease needs no renewal
 
-	// Parents are the leases that its configuration and the settings of its provider come from. They are closed after
-	// it.
+	// Parents are the leases whose values the configuration of the lease or the settings of its provider use. They are
+	// closed after the lease.
 	Parents []*Lease
 
-	// Delivered is closed after the opening has been reported. A renewal that is due at once waits for it. nil: it does
-	// not wait.
+	// Delivered is closed after the opening has been reported. A renewal that is due at once waits until then. nil
+	// means that it does not wait.
 	Delivered <-chan struct{}
 
 	// Report receives the provider's diagnostics of renewals and closings at once. It is called from other goroutines.
@@ -165,8 +163,8 @@ func (x *Lease) finished() bool {
 	}
 }
 
-// Continue prepares the ledger for the next walk, which has the leases that are still open. Its summary counts only
-// the events of that walk.
+// Continue prepares the ledger for the next walk. The leases that are still open stay in the ledger. The summary then
+// counts only the events of that walk.
 func (l *Ledger) Continue() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,8 +172,8 @@ func (l *Ledger) Continue() {
 	l.carried, l.renewed = len(l.list), 0
 }
 
-// Between calls f while no lease is being closed through a process. It waits for running closings, and later closings
-// wait for f.
+// Between calls f while no lease of the process p is being closed. It waits for running closings. Closings that begin
+// later wait for the end of f.
 func (l *Ledger) Between(p provider.Provider, f func()) {
 	l.mu.Lock()
 	for l.closings[p] > 0 {
@@ -187,7 +185,7 @@ func (l *Ledger) Between(p provider.Provider, f func()) {
 	l.leave(l.held, p)
 }
 
-// beginCall waits until no call of Between runs for a process, and counts a closing through it.
+// beginCall waits until no call of Between runs for the process p, and then counts a closing for p.
 func (l *Ledger) beginCall(p provider.Provider) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,8 +212,8 @@ func (l *Ledger) leases() []*Lease {
 // send sends an event to the Sink.
 func (l *Ledger) send(e event.Event) { l.safely(func() { l.o.Sink.Send(e) }) }
 
-// safely calls a function of the owner. A panic in it must not keep a lease open, nor end the process from a goroutine
-// of the ledger.
+// safely calls a function of the owner. If Options.Panicked is set, a panic of the function is passed on to it: a panic
+// must neither keep a lease open nor end the process.
 func (l *Ledger) safely(f func()) {
 	defer func() {
 		if l.o.Panicked != nil {
@@ -233,7 +231,8 @@ func (l *Ledger) countRenewal() {
 	l.renewed++
 }
 
-// Expired is the error for a lease that could not be renewed in time. Its value must not be used any more.
+// Expired is the error for a lease that could not be renewed, or that is being closed. The value of the lease must not
+// be used any more.
 type Expired struct{ Reason string }
 
 func (e *Expired) Error() string { return e.Reason }

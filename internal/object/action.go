@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// PlanAction has the provider check an invocation of an action. The configuration may have unknown values.
+// PlanAction asks the provider to check an invocation of an action. The configuration may have unknown values. The
+// outcome is Known if the provider accepts it.
 func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome {
 	if !t.Validate(ctx, config) {
 		return plan.Outcome{}
@@ -33,11 +34,11 @@ func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome 
 	return plan.Done(true)
 }
 
-// mostMessages is the number of reports of progress of one invocation that are shown.
+// mostMessages is the maximum number of progress messages that are shown for one invocation.
 const mostMessages = 1000
 
-// Invoke invokes an action and waits for its end. It returns false if the action failed, or if its end is not known. It
-// is never repeated.
+// Invoke invokes an action and waits for its end. It returns false if the action failed, or if its end is unknown. The
+// call is never repeated, because the action may have had an effect.
 func (t *Tools) Invoke(ctx context.Context, config mark.Value, of event.Invocation) bool {
 	t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config)
 	t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())

@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Up creates or updates an object as proposed. It returns the entry to record, even if the call failed. The entry is
-// nil if no object exists.
+// Up creates or updates an object as proposed. It returns the value, and the entry to record. The entry must be
+// recorded even if Up returns false. It is nil if no object exists.
 func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
@@ -54,8 +54,9 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 	return v, entry, true
 }
 
-// Same returns an object that the proposal does not change, with the sensitive paths of the current configuration. It
-// returns true if these paths have changed. Such an object counts as updated, although no call is made.
+// Same returns the value and the entry of an object that the proposal does not change. The entry has the sensitive
+// paths of the current configuration. If these paths have changed, Same returns true: the object counts as updated,
+// although no call is made.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	v, next := t.Type.Marked(p.Value, p.Asked), *e
 	next.Sensitive = v.PathsOf(mark.Sensitive)
@@ -68,7 +69,8 @@ func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, boo
 	return v, &next, news
 }
 
-// recordMade turns the answer to an apply call into a value and an entry.
+// recordMade turns the answer to an apply call into a value and an entry. It returns false if the call or a check of
+// the answer failed.
 func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
@@ -84,7 +86,7 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer
 		return mark.Value{}, nil, false
 	case a.Object == guard.Refused:
 		return mark.Value{}, recordUnreadable(t, prior, s, a.Private), false
-	case a.Object != guard.Present: // the provider may not have found the object yet; the next refresh shows that
+	case a.Object != guard.Present: // the provider may not find the object yet; the next refresh shows whether it exists
 		return mark.Value{}, prior, false
 	}
 	value := t.Type.Marked(a.Value, p.Asked)
@@ -108,8 +110,9 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer
 	return value, entry, ok
 }
 
-// recordUnreadable returns the entry of an object whose answer cannot be read. After an update it is the prior entry.
-// After a create it is an empty, tainted object with the private data, so that the object is not forgotten.
+// recordUnreadable returns an entry for an object whose answer cannot be read. After an update, this is the prior
+// entry. After a create, it is an empty, tainted object with the private data, so that the state does not lose the
+// object.
 func recordUnreadable(t *Tools, prior *state.Entry, s Stored, private []byte) *state.Entry {
 	if prior != nil {
 		return prior
@@ -121,8 +124,8 @@ func recordUnreadable(t *Tools, prior *state.Entry, s Stored, private []byte) *s
 	return entry
 }
 
-// undo destroys an object that was just created, because the parts that may be stored cannot identify it. It reports
-// whether the object was destroyed completely.
+// undo destroys an object that was just created. It is called if the answer has a secret in the identifier: the state
+// stores no secrets, and the rest does not identify the object. undo returns true if the object was destroyed.
 func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 	undone := false
 	if !s.SkipDestroy {
@@ -139,7 +142,8 @@ func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 	return undone
 }
 
-// Down destroys an object. It returns the entry of the object if it still exists, and nil otherwise.
+// Down destroys an object. It returns nil and true if the object no longer exists, and otherwise the entry to record
+// and false.
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
 	began := t.Began
 	idKey, id := wireID(t, cur.Wire, cur.Entry)
@@ -165,7 +169,7 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.E
 	return nil, true
 }
 
-// recordLeft returns the entry that remains after a destroy call.
+// recordLeft returns the entry that remains after a destroy call, or nil and true if the call succeeded.
 func recordLeft(t *Tools, cur Current, answer *guard.Answer) (*state.Entry, bool) {
 	a, ok := t.admit(answer, guard.Terms{Was: cur.Entry, Unanswered: t.unanswered(event.Delete)})
 	t.Unanswered = t.Unanswered || a.Unanswered
@@ -183,8 +187,9 @@ func recordLeft(t *Tools, cur Current, answer *guard.Answer) (*state.Entry, bool
 	return &next, false
 }
 
-// Stored returns a stored object in its encoded form, without a call. The entry must have the current schema, which all
-// entries have after a refresh by a plan.
+// Stored encodes a stored object, without a call to the provider. The entry must have the current schema version, as
+// all entries do after a plan has refreshed them. Stored reports an error and returns false if the object does not
+// match the schema.
 func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 	v, err := t.Type.DecodeJSON(e.Attrs)
 	if err != nil {
@@ -195,9 +200,9 @@ func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
-// Approved returns the planned proposal if its inputs have not changed since: the configuration was wholly known,
-// contains no write-only values, and is the same now. It returns nil if the configuration has changed. That happens if
-// a provider of the legacy type system applies another value than it planned, and this object refers to that value.
+// Approved returns the planned proposal if its inputs are the same as in the plan. It returns nil and true if the
+// configuration has changed: a provider of the legacy type system may apply another value than it planned, and this
+// object may refer to that value. It returns false after an error.
 func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
 	p := &Proposal{Prior: guard.NullWire, Was: t.Type.Null(), Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
 	var ok bool

@@ -16,7 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ReadData reads a data source. The provider gets no prior object: each reading is independent of earlier readings.
+// ReadData reads a data source. The request contains no earlier result, so each read is independent. refreshing is true
+// during planning.
 func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refreshing bool) (mark.Value, *state.Entry, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {
@@ -40,7 +41,7 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 	return v, entry, out
 }
 
-// recordRead turns the answer of a data source into a value and an entry.
+// recordRead turns the answer for a data source into a value and an entry.
 func recordRead(t *Tools, config mark.Value, answer *guard.Answer, s Stored) (mark.Value, *state.Entry, plan.Outcome) {
 	a, _ := t.admit(answer, guard.Terms{Config: config, Was: s.Was})
 	if a.Object != guard.Present {
@@ -54,8 +55,8 @@ func recordRead(t *Tools, config mark.Value, answer *guard.Answer, s Stored) (ma
 	return value, entry, a.Outcome
 }
 
-// StoredData returns the stored result of a data source if it was read with the same configuration. The entry has the
-// sensitive paths of the current configuration.
+// StoredData returns the stored result of a data source if it was read with the same configuration, and false
+// otherwise. The returned entry has the sensitive paths of the current configuration.
 func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	if e == nil || e.Schema != t.Type.Version || e.Attrs == nil {
 		return mark.Value{}, nil, false
@@ -72,7 +73,8 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 	return value, &next, true
 }
 
-// Validate has the provider check a configuration, which may have unknown values.
+// Validate asks the provider to check a configuration, which may have unknown values. It reports the diagnostics, and
+// returns false if there are errors. It also registers the secrets in the configuration.
 func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 	if t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config); t.Type.Mode == addr.Ephemeral || t.Type.Mode == addr.List || t.Type.Mode == addr.Action {
 		t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())
@@ -84,7 +86,8 @@ func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 	return t.Report(t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, guard.Send(wire)))
 }
 
-// Import finds existing objects by id or identity. It returns the first object of the type, nil without an object.
+// Import imports an existing object by id or identity. It returns the first object of the type in the answer, or a nil
+// entry if the provider found no object. It returns false if the import fails.
 func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Stored) (*state.Entry, Known, bool) {
 	began := time.Now()
 	t.send(event.Started{Object: t.Object, Op: event.Import, ID: id, At: began})
@@ -116,7 +119,8 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 	return entry, Known{Wire: a.Wire, Upgraded: a.Wire}, ok
 }
 
-// Existing imports and reads an object, and returns its value, to write configuration for it.
+// Existing imports and reads an object without recording it, and returns its value. It is for generated configuration.
+// It reports an error and returns false if the object cannot be read.
 func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s Stored) (cty.Value, bool) {
 	entry, known, ok := t.Import(ctx, id, identity, s)
 	if !ok {
@@ -136,7 +140,7 @@ func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s S
 	return v.Raw, ok
 }
 
-// Objections returns the attributes that the provider does not accept in a configuration.
+// Objections returns the paths of the attributes for which the provider reports errors in a configuration.
 func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 	wire, ok := encode(t, config)
 	if !ok {
@@ -157,9 +161,9 @@ type Alternative struct {
 	Argument string   // the name of the write-only argument beside it
 }
 
-// Alternatives returns the arguments of a configuration in whose place the provider recommends write-only arguments.
-// Providers report them as warnings when they validate a configuration: the warning has the path of the argument, and its
-// text names the write-only argument.
+// Alternatives returns the arguments that the provider recommends to replace by write-only arguments. A provider
+// reports them as warnings when it validates a configuration: the warning has the path of the argument, and the text of
+// the warning names the write-only argument.
 func (t *Tools) Alternatives(ctx context.Context, config cty.Value) []Alternative {
 	wire, ok := encode(t, config)
 	if !ok {

@@ -19,14 +19,14 @@
 //	ephemeral      Open, Closed                the configuration               the value, which is ephemeral as a whole
 //	check          Validate, Objections        the configuration               only diagnostics
 //
-// Each step reports errors to Tools.Bag, with type, address and path, and returns false if it reported one. If it
-// returns an entry, the entry must be recorded in either case: an object that a provider created exists, whether or not
-// its answer was correct.
+// Each step reports errors to Tools.Bag, with type, address and path, and returns false if it reported an error. If a
+// step returns an entry, the caller must record it, even if the step returns false: an object that a provider created
+// exists, whether or not the provider's answer was correct.
 //
 // Package guard makes the calls and checks the answers against the schema, the configuration, the plan and the secrets
 // of the run (invariants I10 and I11). The steps build requests, describe the permitted answers (guard.Terms), and
 // convert admitted answers to values and entries. Functions that several steps share are in wire.go and object.go. The
-// files are layers: each uses only later files of this list: data.go, apply.go, plan.go, refresh.go, wire.go,
+// files are layers. Each uses only files later in this list: data.go, apply.go, plan.go, refresh.go, wire.go,
 // object.go.
 //
 // Order (plan, walk), evaluation (lang), sessions of providers (engine) and durability (state/journal) are elsewhere.

@@ -12,9 +12,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Open opens an ephemeral resource. held receives the lease that the provider may hold open from now on, before its
-// answer is checked. The lease must be closed, whether or not the answer can be used. The value is ephemeral as a
-// whole.
+// Open opens an ephemeral resource, and returns its value, which is ephemeral as a whole. Open calls held with the
+// lease that the provider may now hold open, before it checks the provider's answer. The caller must close this lease,
+// even if Open fails. why is the origin of the ephemeral mark, for messages.
 func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, held func(guard.Lease)) (mark.Value, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {
@@ -39,7 +39,8 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 	return markEphemeral(t, a.Value, config, why), a.Outcome
 }
 
-// markEphemeral marks a result: ephemeral as a whole, sensitive according to the configuration and the schema.
+// markEphemeral marks the whole result as ephemeral, and marks parts of it as sensitive according to the configuration
+// and the schema.
 func markEphemeral(t *Tools, v cty.Value, config mark.Value, why *mark.Origin) mark.Value {
 	out := t.Type.Marked(v, config)
 	out.Marks = append([]mark.At{{Tag: mark.Ephemeral, Why: why}}, out.Marks...)
@@ -47,7 +48,7 @@ func markEphemeral(t *Tools, v cty.Value, config mark.Value, why *mark.Origin) m
 }
 
 // Closed returns the value of an ephemeral resource that is not opened: the configured values, and unknown values for
-// the rest. All of it is ephemeral.
+// all other attributes. The whole value is ephemeral.
 func (t *Tools) Closed(config mark.Value, why *mark.Origin) mark.Value {
 	return markEphemeral(t, t.Type.Placeholder(config.Raw), config, why)
 }

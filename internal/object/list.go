@@ -13,12 +13,13 @@ import (
 
 // ListArguments are the arguments of a list block.
 type ListArguments struct {
-	Config  mark.Value // of the list schema of the provider; empty if the block omits it
+	Config  mark.Value // in the list schema of the provider; empty if the block omits it
 	Objects cty.Value  // include_resource
 	Limit   cty.Value
 }
 
-// ListArgumentsOf divides the body of a list block (program.ListBody). empty is the configuration of a block without one.
+// ListArgumentsOf divides the body of a list block (program.ListBody). empty is the configuration to use if the block
+// has no config block.
 func ListArgumentsOf(body mark.Value, empty cty.Value) ListArguments {
 	out := ListArguments{Config: mark.Plain(empty), Objects: cty.NullVal(cty.Bool), Limit: cty.NullVal(cty.Number)}
 	if body.Raw.IsNull() || !body.Raw.IsKnown() {
@@ -37,7 +38,7 @@ func ListArgumentsOf(body mark.Value, empty cty.Value) ListArguments {
 	return out
 }
 
-// Search is a request of List.
+// Search holds the inputs of List.
 type Search struct {
 	Config  *ListConfig
 	Objects bool  // ask for whole objects
@@ -49,7 +50,7 @@ type ListConfig struct{ wire []byte }
 
 // Listed is one object that a search found.
 type Listed struct {
-	Identity cty.Value // of the identity schema of the type; known and not null
+	Identity cty.Value // in the identity schema of the type; known and not null
 	Name     string    // for people; contains no secret
 	Object   cty.Value // null if the provider did not send it
 }
@@ -63,9 +64,9 @@ func (t *Tools) ListConfig(config cty.Value) (*ListConfig, bool) {
 	return &ListConfig{wire}, ok
 }
 
-// List searches for objects and calls visit for each result until visit returns false. t has the schema of the objects.
-// It returns false if the search failed, an answer was refused, or ctx ended first. Results before a failure are
-// visited. No token is held while visit runs.
+// List searches for objects and calls visit for each result, until visit returns false or the limit is reached. t must
+// have the schema of the objects. List returns false if the search fails, an answer is refused, or ctx ends. Results
+// before a failure are visited.
 func (t *Tools) List(ctx context.Context, s Search, visit func(Listed) bool) bool {
 	ok, n := true, int64(0)
 	reports := &limited{t: t}
@@ -88,14 +89,14 @@ func (t *Tools) List(ctx context.Context, s Search, visit func(Listed) bool) boo
 	return ok && ctx.Err() == nil
 }
 
-// limited passes a limited number of diagnostics on. It counts the others.
+// limited passes the first mostReports diagnostics on, and counts the others.
 type limited struct {
 	t    *Tools
 	n    int
-	errs int // among the others
+	errs int // number of errors that were not passed on
 }
 
-// Add reports a diagnostic.
+// Add passes a diagnostic on, or counts it.
 func (l *limited) Add(d diag.Diagnostic) {
 	if l.n++; l.n <= mostReports {
 		l.t.Add(d)

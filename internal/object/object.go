@@ -13,47 +13,47 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Tools holds the dependencies of the steps of one object: its provider, its type, its address. The package's comment
-// lists the steps.
+// Tools holds the inputs that the steps of one object share: its provider, its type and its address. The comment of the
+// package lists the steps.
 type Tools struct {
 	Object   addr.Object
 	Provider guard.Provider
 	Type     *Type
 	Walk     *Walk
 	Bag      *diag.Bag
-	Where    func(cty.Path) diag.Range // position of an attribute in the configuration; may be nil
+	Where    func(cty.Path) diag.Range // returns the position of an attribute in the configuration; may be nil
 
-	Allow provider.Allow // permissions for the answers to Plan, ReadData and Open; other calls are never deferred
+	Allow provider.Allow // permissions for the answers to Plan, ReadData and Open; other calls allow no deferral
 	Note  provider.Note  // sent with calls that change or open something
 	Began time.Time      // when the destruction was announced; zero if Down must announce it
 
-	// Unanswered is true if the provider did not answer a call that creates, changes or opens something, so that its
-	// outcome is unknown.
+	// Unanswered is true if the provider did not answer a call that creates, changes or opens something. It is then
+	// unknown whether the call had an effect.
 	Unanswered bool
 }
 
-// Type is the schema of one resource type. All objects of the type share it.
+// Type is the schema of one resource type. All objects of the type share a Type.
 type Type = guard.Type
 
-// Walk holds the dependencies that all objects of one walk share.
+// Walk holds the inputs that all objects of one walk share.
 type Walk struct {
 	Sink  event.Sink
-	Times event.Sink   // receives the events with times; nil: they are not made
+	Times event.Sink   // receives the events with times; nil: no such events are made
 	Guard *guard.Guard // checks all answers and has the secrets
-	// Token runs a call that may use an API while holding one of the -parallelism tokens. It returns false, without a
-	// call, if the walk is cancelled.
+	// Token runs a call while it holds one of the -parallelism tokens. Calls that may use a remote API need a token. If
+	// the walk is cancelled first, Token returns false without making the call.
 	Token func(ctx context.Context, call func()) bool
 	// Retries are the policies for calls that fail for a time. Pause waits between two attempts, and returns false if the
 	// walk is cancelled.
 	Retries provider.Retries
 	Pause   func(ctx context.Context, d time.Duration) bool
-	// Unanswered explains calls that no provider answered; nil: FollowedByPlan.
+	// Unanswered has the advice about calls that the provider did not answer. nil means FollowedByPlan.
 	Unanswered Advice
-	// Reread is true if the walk reads data sources again whose results a saved plan does not contain.
+	// Reread is true if the walk reads data sources because a saved plan does not contain their results.
 	Reread bool
 }
 
-// Report reports the provider's diagnostics about the object. It returns false if there is an error among them.
+// Report reports the provider's diagnostics about the object. It returns false if one of them is an error.
 func (t *Tools) Report(ds provider.Diags) bool {
 	for _, d := range ds {
 		t.Add(d)
@@ -72,8 +72,8 @@ func (t *Tools) Add(d diag.Diagnostic) {
 	t.Bag.Add(d)
 }
 
-// Advice explains to users what a call without an answer means for an object. Each text continues a sentence that
-// begins with the address of the object.
+// Advice tells users, for each operation, what an unanswered call means for an object. Each text continues a sentence
+// that begins with the address of the object.
 type Advice map[event.Op]string
 
 // FollowedByPlan is the advice for runs whose state a later plan reads.
@@ -83,7 +83,7 @@ var FollowedByPlan = Advice{
 	event.Delete: "may have been destroyed. The next plan reads it again, and reports this call.",
 }
 
-// unanswered returns the advice at the end of errors about an unanswered change.
+// unanswered returns the advice for an unanswered change. It ends the error message.
 func (t *Tools) unanswered(op event.Op) string {
 	if t.Walk.Unanswered != nil {
 		return t.Walk.Unanswered[op]
@@ -91,12 +91,12 @@ func (t *Tools) unanswered(op event.Op) string {
 	return FollowedByPlan[op]
 }
 
-// subject returns the object for calls of the guard.
+// subject returns the object in the form that the guard needs.
 func (t *Tools) subject() guard.Subject {
 	return guard.Subject{Object: t.Object, Provider: t.Provider, Type: t.Type, To: t}
 }
 
-// admit checks an answer about the object. terms describes the permitted contents.
+// admit checks an answer about the object. terms describes the permitted contents of the answer.
 func (t *Tools) admit(answer *guard.Answer, terms guard.Terms) (*guard.Admitted, bool) {
 	return t.Walk.Guard.Admit(t.subject(), answer, terms)
 }
@@ -106,7 +106,7 @@ func (t *Tools) breach(summary, format string, a ...any) {
 	t.Add(diag.Errorf(summary, format, a...))
 }
 
-// who returns the name of the provider in messages.
+// who returns the name of the provider for messages.
 func (t *Tools) who() string { return t.subject().Who() }
 
 // send sends an event.
@@ -116,7 +116,7 @@ func (t *Tools) send(e event.Event) {
 	}
 }
 
-// token runs call with a token held.
+// token runs call while holding a token. It returns false, without the call, if the walk is cancelled.
 func (t *Tools) token(ctx context.Context, call func()) bool {
 	if t.Walk.Token == nil {
 		call()
@@ -125,8 +125,9 @@ func (t *Tools) token(ctx context.Context, call func()) bool {
 	return t.Walk.Token(ctx, call)
 }
 
-// ask makes a call with a token held. It repeats a call that failed as the policy for the provider says, and holds no
-// token in between. If the walk is cancelled in between, the last answer stands. It returns false if no call was made.
+// ask makes a call while holding a token. If the call fails and the provider's retry policy applies, ask waits without
+// a token and repeats the call. If the walk is cancelled during the wait, ask returns the last answer. called is false
+// if no call was made.
 func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answer) (answer guard.Answer, called bool) {
 	retry := t.Walk.Retries.Of(t.Provider.Addr())
 	for n := 1; ; n++ {
@@ -153,7 +154,7 @@ func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answ
 	}
 }
 
-// attempt makes a call once, with a token held.
+// attempt makes a call once, while holding a token. It returns false if the walk is cancelled first.
 func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool {
 	if t.Walk.Times == nil {
 		return t.token(ctx, make)
@@ -167,7 +168,7 @@ func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool 
 	})
 }
 
-// Stored has the fields of an entry besides the object itself.
+// Stored has the fields of a state entry other than the object itself.
 type Stored struct {
 	Provider    addr.ProviderInstance
 	Recorded    []addr.Resource
@@ -177,10 +178,10 @@ type Stored struct {
 
 	Was *state.Entry // of a data source: the entry of the previous run, or nil
 
-	// Several permits an import that finds several objects: the first of the type is recorded, and a warning names the
-	// others.
+	// Several permits an import in which the provider finds several objects. The first object of the type is recorded,
+	// and a warning reports the others.
 	Several bool
 
-	// Later receives the success event instead of the sink, if other steps must succeed first.
+	// Later receives the event of success instead of the sink, if further steps must succeed before it is sent.
 	Later func(event.Done)
 }

@@ -18,16 +18,16 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Forced holds the settings of the user and the lifecycle block that affect a decision.
+// Forced holds the settings, from the user and from the lifecycle block, that affect a decision.
 type Forced struct {
 	Replace   bool       // -replace names the object
-	Triggered bool       // replace_triggered_by
+	Triggered bool       // replace_triggered_by requires a replacement
 	Rewrite   bool       // an update writes the write-only arguments, even if nothing else changes
 	Ignore    []cty.Path // ignore_changes
 	IgnoreAll bool
 }
 
-// ignored returns the paths in ignore_changes. An empty path represents the whole object.
+// ignored returns the paths in ignore_changes. If all attributes are ignored, it returns one empty path.
 func (f Forced) ignored() []cty.Path {
 	if f.IgnoreAll {
 		return []cty.Path{nil}
@@ -35,18 +35,18 @@ func (f Forced) ignored() []cty.Path {
 	return f.Ignore
 }
 
-// Current is the object that a plan starts from: a refreshed entry, or none.
+// Current is the object from which a plan starts: a refreshed entry, or no object.
 type Current struct {
 	Entry *state.Entry // nil if no object exists
 	Known
-	// Private is the private data of the plan request if Entry is nil. The second plan of a replacement has the private
-	// data that the first plan returned.
+	// Private is the private data for the plan request if Entry is nil. In a replacement, the second plan request has
+	// the private data that the first plan returned.
 	Private []byte
 	// Approved is the private data of the approved plan if an apply plans again.
 	Approved []byte
 }
 
-// Proposal is a provider's plan for a configuration, with the inputs of the plan. Planning and applying both use it.
+// Proposal is a provider's plan for a configuration, together with its inputs. Planning and applying both use it.
 type Proposal struct {
 	Asked    mark.Value // the configuration, with the prior values of ignored attributes
 	Config   []byte     // wire form of Asked, for the plan request
@@ -61,7 +61,8 @@ type Proposal struct {
 	Legacy   bool
 }
 
-// Propose calls the provider to plan the configuration, with the prior object if one exists.
+// Propose calls the provider to plan the configuration, with the prior object if one exists. It returns a nil Proposal
+// if the outcome is not Known or Deferred.
 func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f Forced) (*Proposal, plan.Outcome) {
 	prior := t.Type.Null()
 	if cur.Wire != nil {
@@ -110,7 +111,8 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	return p, a.Outcome
 }
 
-// ask sets the configuration of a proposal, with the prior values of ignored attributes.
+// ask sets the configuration of a proposal, in which ignored attributes have their prior values. was is the prior
+// entry.
 func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (ok bool) {
 	p.Asked = ignore(t, config, p.Was, was, f)
 	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
@@ -124,8 +126,7 @@ func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (
 }
 
 // keepIgnored restores the prior values of ignored attributes in a planned object. Providers of the legacy type system
-// change values that the configuration does not have, or that it has in stored form: the hash of a hash is another
-// hash.
+// may change such values anyway: for example, they replace a stored hash by the hash of the hash.
 func keepIgnored(t *Tools, p *Proposal, f Forced) (ok bool) {
 	v := p.Value
 	for _, path := range f.ignored() {
@@ -146,8 +147,8 @@ func callPlan(ctx context.Context, t *Tools, req provider.PlanRequest) (answer g
 	return t.ask(ctx, event.CallPlan, func() guard.Answer { return t.Provider.Plan(ctx, req) })
 }
 
-// changedPaths returns the paths whose values change. By the protocol, other paths do not count. A write-only attribute
-// has no visible change, so it counts whenever the provider names it.
+// changedPaths returns the paths whose values differ between prior and planned. By the protocol, other paths do not
+// require a replacement. The value of a write-only attribute is not visible, so its path always counts.
 func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Path {
 	return slices.DeleteFunc(paths, func(p cty.Path) bool {
 		if t.Type.IsWriteOnly(p) {
@@ -162,8 +163,8 @@ func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Pa
 	})
 }
 
-// Plan decides about a declared object. A tainted object is planned like a new object, because a provider may refuse to
-// change it in place.
+// Plan decides about a declared object: it plans the object and returns the change. A tainted object is planned like a
+// new object, because a provider may refuse to change it in place.
 func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, plan.Outcome) {
 	from := cur
 	if cur.Entry != nil && cur.Entry.Tainted {
@@ -190,7 +191,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		return c, out
 	case c.Action.Replaces() && from.Entry != nil:
 		if len(p.Private) > 0 {
-			c.Settled = false // the new object does not inherit private data, so apply plans it again
+			c.Settled = false // apply plans the new object again, because it does not inherit private data
 		}
 		if p, out = t.Propose(ctx, config, Current{Private: p.Private}, Forced{}); out.Kind != plan.Known {
 			return nil, out
@@ -204,8 +205,8 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 	return c, out
 }
 
-// remarked reports whether the sensitive paths of an object differ from the stored ones. Then the object is unchanged,
-// but the state must store the new paths.
+// remarked reports whether the sensitive paths of an object differ from the stored paths. The object itself may be
+// unchanged, but the state must store the new paths.
 func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	if !p.Asked.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
 		return false
@@ -214,14 +215,15 @@ func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	return !mark.SamePaths(was, is)
 }
 
-// Nothing reports whether a proposal does not change the object. Equal sets may have different wire forms.
+// Nothing reports whether a proposal leaves the object unchanged. It compares values if the wire forms differ, because
+// equal sets may have different wire forms.
 func (t *Tools) Nothing(p *Proposal) bool {
 	return t.Walk.Guard.SameWire(p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
 }
 
 // decide chooses the action for an object that exists and is declared.
 func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
-	const replace = plan.DeleteCreate // the order may reverse it
+	const replace = plan.DeleteCreate // the order of steps may reverse it to create first
 	switch {
 	case f.Triggered:
 		return replace, plan.ReplaceByTriggers, p.Replace
@@ -239,7 +241,7 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 	return plan.Update, plan.NoReason, nil
 }
 
-// completeChange copies the proposal to the change.
+// completeChange copies the values of the proposal to the change.
 func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
 	c.After = t.Type.Marked(p.Value, p.Asked)
@@ -252,13 +254,14 @@ func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
 	}
 }
 
-// digest identifies the configuration that a proposal was made with.
+// digest returns a digest of the configuration of a proposal.
 func (p *Proposal) digest() []byte {
 	sum := sha256.Sum256(p.Config)
 	return sum[:16]
 }
 
-// PlanDown plans the end of an object. It calls the provider only if the provider is capable of planning a destruction.
+// PlanDown plans the destruction of an object. It calls the provider only if capable is true: the provider can plan a
+// destruction.
 func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.Change, bool) {
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, ProviderData: plan.ProviderData{Private: cur.Entry.Private}}
 	before, ok := t.Value(cur.Entry, cur.Known)
@@ -285,8 +288,9 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 	return c, true
 }
 
-// Within reports whether the final plan of an object agrees with the approved plan: the action is the same, and no
-// known value differs. This applies to providers of the legacy type system, too, because users approve the plan.
+// Within reports whether the proposal that apply made agrees with the approved plan: it needs no replacement that was
+// not approved, and no known value differs. Otherwise Within reports errors. It also applies to providers of the legacy
+// type system, because users approve the plan.
 func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	const title = "Provider produced inconsistent final plan"
 	why := "This is a bug in the provider. Report it to its developers."
@@ -315,13 +319,15 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	return len(breaches) == 0
 }
 
-// Settled reports whether apply need not plan a configuration again.
+// Settled reports whether apply can use the planned proposal without planning again: the configuration is wholly known,
+// and has no ephemeral values and no write-only arguments.
 func (t *Tools) Settled(config mark.Value) bool {
 	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }
 
-// ignore returns the configuration with the prior values of ignored attributes and their sensitive marks. If everything
-// is ignored, attributes that only the provider sets stay null, because no configuration has them.
+// ignore returns the configuration in which ignored attributes have their prior values and their prior sensitive marks.
+// If all attributes are ignored, attributes that only the provider can set stay null, because a configuration cannot
+// set them.
 func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Forced) mark.Value {
 	paths := slices.Clone(f.ignored())
 	if prior.IsNull() || len(paths) == 0 {
@@ -347,7 +353,7 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 			stored = append(stored, m)
 			continue
 		}
-		for _, p := range paths { // a part of a sensitive value is sensitive where it is kept alone
+		for _, p := range paths { // a part of a sensitive value is sensitive
 			if p.HasPrefix(m.Path) && !marked(out, p) {
 				stored = append(stored, mark.At{Path: p, Tag: mark.Sensitive})
 			}
@@ -357,13 +363,13 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	return out
 }
 
-// marked reports whether the value at a path is in a sensitive value.
+// marked reports whether the value at a path is, or is inside, a sensitive value.
 func marked(v mark.Value, path cty.Path) bool {
 	return slices.ContainsFunc(v.Marks, func(m mark.At) bool { return m.Tag == mark.Sensitive && path.HasPrefix(m.Path) })
 }
 
-// meant returns the part of a value that a path in ignore_changes means. If the path has a key of a value that is not a
-// map, such as an object in a dynamic attribute, it means the whole value, as in Terraform.
+// meant returns the path to which a path in ignore_changes applies. If the path has a string key of a value that is not
+// a map, such as an object in a dynamic attribute, this is the path of the whole value, as in Terraform.
 func meant(config cty.Value, path cty.Path) cty.Path {
 	for i, step := range path {
 		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String {
@@ -375,8 +381,8 @@ func meant(config cty.Value, path cty.Path) cty.Path {
 	return path
 }
 
-// overlay returns config with the value at path from prior. If only one of them has the map key, the key is added or
-// dropped. If the path does not exist, config is unchanged.
+// overlay returns config with the value of prior at path. If the path has a map key that only one of the two has,
+// overlay adds or removes the key. If the path does not exist, overlay returns config.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
@@ -411,7 +417,7 @@ func overlayAttr(config, prior cty.Value, name string, rest cty.Path) cty.Value 
 	return cty.ObjectVal(attrs)
 }
 
-// hasKey reports whether a map, or an object in the place of a map, has a value for a key.
+// hasKey reports whether a map has a key. v may also be an object that represents a map.
 func hasKey(v, key cty.Value) bool {
 	if v.IsNull() || !v.IsKnown() {
 		return false
@@ -470,13 +476,15 @@ func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Val
 	return cty.ListVal(elems)
 }
 
-// fit converts a prior value to the element type of a collection. In a dynamic attribute the prior type may differ.
+// fit converts a prior value to the element type of a collection. In a dynamic attribute, the prior type may differ.
+// fit returns false if the conversion fails.
 func fit(v cty.Value, ty cty.Type) (cty.Value, bool) {
 	v, err := convert.Convert(v, ty)
 	return v, err == nil
 }
 
-// Forget returns the change that removes an object from the state without destroying it.
+// Forget returns the change that removes an object from the state without destroying it. null is the null value of the
+// type.
 func Forget(o addr.Object, cur Current, before mark.Value, null cty.Value) *plan.Change {
 	return &plan.Change{Object: o, Was: o, Entry: cur.Entry, Action: plan.Forget, Before: before, After: mark.Plain(null)}
 }

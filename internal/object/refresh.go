@@ -13,7 +13,7 @@ import (
 )
 
 // Upgrade converts a stored object and its identity to the provider's current schemas, without reading the real object.
-// The returned entry is the same pointer unless the identity was upgraded.
+// It returns the same entry, unless it upgraded the identity.
 func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, Known, bool) {
 	if entry.Schema > t.Type.Version {
 		t.newer(entry.Schema, "schema", t.Type.Version)
@@ -35,7 +35,7 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, 
 	return entry, Known{Wire: a.Wire, Upgraded: a.Wire, inForm: stored}, ok
 }
 
-// newer reports that a newer release of the provider has written a part of the state.
+// newer reports the error that a newer version of the provider has written a part of the state.
 func (t *Tools) newer(stored int64, what string, known int64) {
 	t.breach("Resource instance managed by newer provider version",
 		"The state of %s has version %d of its %s, and the selected version of %s supports versions up to %d. Select a newer version of the provider.",
@@ -63,7 +63,8 @@ func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.
 	return &next, true
 }
 
-// Read refreshes an object. It returns the same entry if the object has not changed, and nil if it no longer exists.
+// Read refreshes an object. It returns the same entry if the object is unchanged, and a nil entry if the object no
+// longer exists. It returns false after an error.
 func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	began := time.Now()
 	idKey, id := wireID(t, k.Wire, entry)
@@ -83,27 +84,28 @@ func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.E
 		return entry, k, false
 	}
 	out, k, ok := refreshed(entry, k, a, ok)
-	if out == nil { // no object has that id now
+	if out == nil { // no object has the id now
 		idKey, id = "", ""
 	}
 	t.send(event.Done{Object: t.Object, Op: event.Refresh, IDKey: idKey, ID: id, Refreshing: true, Took: time.Since(began)})
 	return out, k, ok
 }
 
-// Renewed returns an entry in the form of the current schema without reading the object. Later steps need that form,
-// and another release of the provider may have stored the entry.
+// Renewed converts an entry to the current schema without reading the object. Later steps need this form, and another
+// version of the provider may have stored the entry.
 func (t *Tools) Renewed(entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	answer := guard.Unchecked(k.Wire, entry.Private)
 	a, ok := t.admit(&answer, guard.Terms{Was: entry, Sent: k.Wire, Current: k.inForm})
 	return refreshed(entry, k, a, ok)
 }
 
-// inForm reports whether the current schema describes the stored object.
+// inForm reports whether the stored object has the form of the current schema: the same version, and only attributes of
+// the schema.
 func inForm(t *Tools, entry *state.Entry) bool {
 	return entry.Schema == t.Type.Version && entry.Attrs != nil && t.Type.Describes(entry.Attrs)
 }
 
-// refreshed returns the entry of an object that was read, and the object. The entry is nil if the object no longer
+// refreshed returns the entry and the value of an object that was read. The entry is nil if the object no longer
 // exists.
 func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.Entry, Known, bool) {
 	switch {
@@ -120,7 +122,7 @@ func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.
 	return &next, k, ok
 }
 
-// Value returns a known object with the sensitive marks of its entry and its schema.
+// Value decodes an object, with the sensitive marks of its entry and its schema.
 func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	v, ok := decode(t, k.Wire, "Invalid stored object")
 	if !ok {
@@ -129,8 +131,8 @@ func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(t.Type.Sensitive(v, e.Sensitive))}, true
 }
 
-// wireID returns the attribute that identifies an object to a reader (guard.Type.Shown). e is the entry of the object,
-// or nil.
+// wireID returns the name and the value of the attribute that identifies an object to users (guard.Type.Shown). It
+// returns "" if e, the entry of the object, is nil, or if no attribute identifies the object.
 func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 	if e == nil {
 		return "", ""
@@ -143,7 +145,7 @@ func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 	return "", ""
 }
 
-// A managed object is refreshed by the steps above. Import and Move create an entry, which Read then refreshes.
+// Import and Move create an entry, which Read then refreshes.
 
 // Move converts a stored object of another type to this type.
 func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance) (*state.Entry, Known, bool) {

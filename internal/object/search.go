@@ -12,19 +12,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Found is the result of a Search.
+// Found is the result of Search.
 type Found struct {
-	By     string // names the object in messages: `identity name = "a"`, or `id "a"`
+	By     string // the identity or id in the request, for messages: `identity name = "a"`, or `id "a"`
 	Exists bool
 	ID     string // the id attribute of the object; "" if its type has none, or if it is sensitive
 }
 
 // Search asks the provider for an object that an interrupted run may have created. c is the planned creation of the
-// same object. The object is imported and read, but not recorded. Errors of the provider are not reported, because most
-// providers return an error if the object does not exist.
+// same object. Search imports and reads the object, but does not record it. It does not report errors of the provider,
+// because most providers return an error if the object does not exist.
 //
-// The second result is false if the plan lacks a required attribute of the identity and has no known id. For example,
-// the id of a virtual machine is known only after its creation.
+// The second result is false if nothing can be requested: the plan lacks a required attribute of the identity and has
+// no known id. For example, the id of a virtual machine is known only after its creation.
 func (t *Tools) Search(ctx context.Context, c *plan.Change, s Stored) (Found, bool) {
 	var out Found
 	identity, id := plannedIdentity(t, c), ""
@@ -54,8 +54,9 @@ func (t *Tools) Search(ctx context.Context, c *plan.Change, s Stored) (Found, bo
 	return out, true
 }
 
-// plannedIdentity returns the identity of an object that a plan creates: the planned identity, completed with
-// attributes of the planned object that have the same names. It returns NilVal if a required attribute is missing.
+// plannedIdentity returns the identity of an object that a plan creates. It takes attributes that the planned identity
+// lacks from the planned object, if that has attributes of the same names. It returns NilVal if a required attribute is
+// missing, or if no attribute is required.
 func plannedIdentity(t *Tools, c *plan.Change) cty.Value {
 	if t.Type.Identity == nil {
 		return cty.NilVal

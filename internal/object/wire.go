@@ -8,23 +8,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Known is the current value of an object in encoded form. Most objects of most runs are never decoded.
+// Known is the current value of an object in encoded form. Most objects are never decoded.
 type Known struct {
-	Wire     []byte // MessagePack in the current schema
+	Wire     []byte // MessagePack, in the current schema
 	Upgraded []byte // the value before the provider read it; equal to Wire if nothing drifted
 
 	inForm bool // the entry stores the object in the form of the current schema
 }
 
-// encode returns a value of the type as MessagePack.
+// encode encodes a value of the type as MessagePack. It reports an error and returns false if that fails.
 func encode(t *Tools, v cty.Value) ([]byte, bool) { return t.subject().Encode(v) }
 
-// decode returns the value of an encoded object, which must be of the type.
+// decode decodes an object of the type. It reports an error with the given title and returns false if that fails.
 func decode(t *Tools, wire []byte, title string) (cty.Value, bool) {
 	return t.subject().Decode(wire, title)
 }
 
-// storedIdentity returns the identity of an entry for a request.
+// storedIdentity returns the identity in an entry, encoded for a request.
 func storedIdentity(t *Tools, e *state.Entry) provider.Dynamic {
 	return t.Type.IdentityWire(t.Type.StoredIdentity(e))
 }
@@ -34,8 +34,8 @@ func isNull(wire []byte) bool {
 	return len(wire) == 0 || len(wire) == 1 && wire[0] == guard.NullWire[0]
 }
 
-// peekString reads one string member of a MessagePack map without decoding the rest. It reports
-// false for anything that is not a plain string, and for malformed input.
+// peekString returns one string member of a MessagePack map, without decoding the rest. It returns false if the member
+// is missing or is not a string, or if b is malformed.
 func peekString(b []byte, name string) (string, bool) {
 	text, _, err := msgp.ReadStringBytes(msgp.Locate(name, b))
 	return text, err == nil

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// Deadlines are how long a provider may take to answer. Zero is no deadline.
+// Deadlines are the times within which a provider must answer. Zero means no deadline.
 type Deadlines struct {
-	Start     time.Duration // until its program has made itself known
+	Start     time.Duration // from the start of the program to its handshake
 	Configure time.Duration
 	Open      time.Duration // one lease
 	Renew     time.Duration
 	Close     time.Duration
-	Stop      time.Duration // until the provider confirms that it will give up its calls
+	Stop      time.Duration // until the provider confirms that it will stop its calls
 	Change    time.Duration // creating, updating and destroying one object
 }
 
-// DefaultDeadlines returns the deadlines that apply if the user sets no others. Changes have no deadline: a change that
-// takes long may be about to finish.
+// DefaultDeadlines returns the deadlines that apply if the user sets no others. Changes have no deadline, because a
+// long change may be about to finish.
 func DefaultDeadlines() Deadlines {
 	return Deadlines{Start: time.Minute, Configure: 10 * time.Minute, Open: 10 * time.Minute, Renew: time.Minute, Close: time.Minute, Stop: time.Second}
 }
 
-// all returns the names that Parse knows, and the deadlines that they set.
+// all returns the names of the deadlines for Parse, and the fields that they set.
 func (d *Deadlines) all() ([]string, []*time.Duration) {
 	return []string{"start", "configure", "open", "renew", "close", "stop", "change"},
 		[]*time.Duration{&d.Start, &d.Configure, &d.Open, &d.Renew, &d.Close, &d.Stop, &d.Change}
 }
 
-// Parse reads a list such as `open=30s,change=2h` and overrides the deadlines in d. `none` means no deadline; the close
-// of a lease, the start and the stop always have one.
+// Parse parses a list such as `open=30s,change=2h`, and overrides the deadlines in d. `none` means no deadline. It is
+// permitted only for configure, open and change. Parse returns an error for an unknown name or an invalid duration.
 func (d *Deadlines) Parse(list string) error {
 	names, fields := d.all()
 	for part := range strings.SplitSeq(list, ",") {
@@ -61,15 +61,15 @@ func (d *Deadlines) Parse(list string) error {
 	return nil
 }
 
-// DeadlineError is the cause with which a context ends when a deadline has passed.
+// DeadlineError is the cause with which a context ends when a deadline passes.
 type DeadlineError struct {
-	Name  string // of the deadline
+	Name  string // name of the deadline
 	Limit time.Duration
 }
 
 func (e *DeadlineError) Error() string { return fmt.Sprintf("there was no answer within %s", e.Limit) }
 
-// Within is a context that ends when a deadline has passed; zero: never.
+// Within returns a context that ends with a DeadlineError after limit. If limit is 0, the context has no deadline.
 func Within(ctx context.Context, name string, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit == 0 {
 		return ctx, func() {}

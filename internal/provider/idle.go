@@ -9,8 +9,8 @@ import (
 )
 
 // Idle returns a provider for calls that need no settings: schemas, validation, functions, upgrades and moves. Each
-// call goes to the process that answers such calls at the time. Other calls are refused, and its Shutdown does nothing.
-// The error is the error of the start.
+// call goes to the process that currently answers such calls. Other calls return an error, and Shutdown does nothing.
+// Idle returns an error if the process cannot be started.
 func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if k.builtin != nil {
@@ -24,7 +24,7 @@ func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
 	return k.face, nil
 }
 
-// use makes one call on the process.
+// use makes one call to the process that currently answers calls without settings.
 func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T, Diags) {
 	p, err := i.pool.share(ctx, i.kind)
 	if err != nil {
@@ -36,7 +36,7 @@ func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T
 	return call(p.Provider)
 }
 
-// useForDiags is use for calls that answer with diagnostics alone.
+// useForDiags works like use, for calls whose answer has only diagnostics.
 func useForDiags(ctx context.Context, i *idle, call func(Provider) Diags) Diags {
 	_, ds := use(ctx, i, func(p Provider) (struct{}, Diags) { return struct{}{}, call(p) })
 	return ds
@@ -89,8 +89,8 @@ func (i *idle) Stop(ctx context.Context) error {
 
 func (i *idle) Shutdown() error { return nil }
 
-// refuse is the answer to calls that need settings: settings of the process belong to a session that the caller does
-// not know.
+// refuse returns the error for calls that need settings. The process may be configured, but for a session that the
+// caller does not know.
 func (i *idle) refuse(call string) Diags {
 	return Diags{diag.Errorf("Provider not configured",
 		"%s was called on the provider %s without a configuration. This is a bug in Lethe.", call, i.kind.addr)}

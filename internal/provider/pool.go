@@ -14,17 +14,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Pool shares provider processes for the length of a command. Each provider has at most one process
-// besides the configured ones. It answers calls that need no settings (Idle). The first Session takes it over and
-// configures it, and it continues to answer such calls. So a provider with one configuration has one process, and
-// a provider with several has one process for each.
+// Pool shares provider processes during a command. Each provider has at most one process in addition to the configured
+// ones: it answers calls that need no settings (Idle). The first Session takes this process and configures it, and the
+// process continues to answer such calls. So a provider with one configuration has one process, and a provider with
+// several configurations has one process for each.
 //
-// A Pool may be used from many goroutines.
+// The methods of a Pool may be called concurrently.
 type Pool struct {
 	launcher Launcher
-	life     context.Context // ends with Close; then starts in progress end, too
+	life     context.Context // ends with Close; running starts end then, too
 	end      context.CancelFunc
-	starts   chan struct{} // a token for each start in progress
+	starts   chan struct{} // has a token for each running start
 	starting sync.WaitGroup
 
 	mu      sync.Mutex
@@ -33,18 +33,18 @@ type Pool struct {
 	closed  bool
 }
 
-// kind is the state of one provider in the pool.
+// kind is the data of one provider in the pool.
 type kind struct {
 	addr      addr.Provider
 	builtin   Provider
 	face      *idle
 	described atomic.Pointer[description]
 
-	// Held under the pool's lock.
+	// The fields below are guarded by the pool's lock.
 	shared   *process      // answers calls that need no settings; nil if none runs
-	starting chan struct{} // closed when the current start of shared ends; nil if there is no start in progress
-	failed   error         // of the last start of shared; it is not tried again
-	crashes  int           // how many times shared crashed and another was started
+	starting chan struct{} // closed when the running start of shared ends; nil if no start is running
+	failed   error         // error of the last start of shared, which is not repeated
+	crashes  int           // number of crashes of shared after which another process was started
 }
 
 // description is a provider's answer to Schemas.
@@ -58,36 +58,35 @@ type description struct {
 type process struct {
 	Provider
 	kind   *kind
-	inUse  bool           // by a session; held under the pool's lock
-	calls  sync.WaitGroup // by way of Idle
+	inUse  bool           // a session has the process; guarded by the pool's lock
+	calls  sync.WaitGroup // running calls through Idle
 	primed sync.Once
 }
 
-// Primer is a Provider whose process wants to be asked for its schemas before anything else, also
-// when they are known from another process.
+// Primer is a Provider whose process must receive a request for its schemas before any other call, even if the schemas
+// are known from another process.
 type Primer interface {
-	// Prime asks and throws the answer away.
+	// Prime makes the request and ignores the schemas.
 	Prime(ctx context.Context) Diags
 }
 
 // Crasher is a Provider that reports whether its process has crashed.
 type Crasher interface {
-	// Crashed reports whether a call found the process gone.
+	// Crashed reports whether a call failed because the process had ended.
 	Crashed() bool
 }
 
-// maxCrashes is the number of crashes of the shared process after which it is not started again. Calls after a crash
-// did not cause it and must not fail because of it. But a provider that crashes at every call must not be started for
-// each of them.
+// maxCrashes is the number of crashes of the shared process after which it is not started again. A call after a crash
+// is usually not the cause of the crash, so a new process should answer it. But a provider that crashes at every call
+// must not be started again for each call.
 const maxCrashes = 5
 
-// releaseTime is how long Release waits for calls that share the process.
+// releaseTime is how long Release waits for calls through Idle on the process.
 const releaseTime = 5 * time.Second
 
 var errClosed = errors.New("the command is ending, so it starts no more providers")
 
-// NewPool makes a pool of the processes that a launcher starts: as many at a time as there are
-// processors.
+// NewPool returns a pool whose processes l starts. As many starts may run concurrently as there are processors.
 func NewPool(l Launcher) *Pool {
 	life, end := context.WithCancel(context.Background())
 	return &Pool{
@@ -100,14 +99,14 @@ func NewPool(l Launcher) *Pool {
 	}
 }
 
-// Divisible is a built-in Provider with settings, which belong to one session.
+// Divisible is a built-in Provider that has settings. Each session has separate settings.
 type Divisible interface {
-	// Session returns a provider for one session. It is shut down at the end of the session.
+	// Session returns a provider for one session. Its Shutdown is called at the end of the session.
 	Session() Provider
 }
 
-// Builtin makes the pool use p for the provider of that address instead of starting a process, for sessions too. If p
-// is Divisible, each session has a separate provider. Builtin is called before anything else.
+// Builtin makes the pool use p for the provider a, also for sessions, and start no process. If p is Divisible, each
+// session has a separate provider. Builtin must be called before other methods.
 func (pool *Pool) Builtin(a addr.Provider, p Provider) { pool.kind(a).builtin = p }
 
 func (pool *Pool) kind(a addr.Provider) *kind {
@@ -122,8 +121,8 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 	return k
 }
 
-// Session returns a process for the caller to configure and to Release. It is the process that Idle uses, unless that
-// has a session already.
+// Session returns a process that the caller configures and later passes to Release. This is the process that Idle uses,
+// unless another session has it.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if d, ok := k.builtin.(Divisible); ok {
@@ -153,7 +152,7 @@ func (pool *Pool) divide(k *kind, d Divisible) (Provider, error) {
 	return p, nil
 }
 
-// acquire finds or starts a process that has no session, and marks it as having one.
+// acquire finds or starts a process without a session, and marks it as used by a session.
 func (pool *Pool) acquire(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
@@ -184,8 +183,8 @@ func (pool *Pool) acquire(ctx context.Context, k *kind) (*process, error) {
 	}
 }
 
-// share returns the process that answers calls without settings, and starts one if none runs. The caller calls
-// calls.Done when it has its answer.
+// share returns the process that answers calls without settings, and starts it if necessary. The caller must call
+// calls.Done after its call.
 func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
@@ -204,7 +203,7 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 			if err := wait(ctx, done); err != nil {
 				return nil, err
 			}
-			continue // check the result of the start; if another caller gave up, this caller does not
+			continue // check the result of the start: another caller may have given up
 		}
 		done := make(chan struct{})
 		k.starting = done
@@ -223,7 +222,8 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 	}
 }
 
-// forgetCrashed replaces a crashed process by a new one at the next use. Close ends the rest of the crashed one.
+// forgetCrashed removes a crashed shared process, so that the next use starts a new one. It does nothing after
+// maxCrashes crashes. Close ends the remains of the crashed process.
 func (k *kind) forgetCrashed() {
 	if k.shared == nil || k.crashes == maxCrashes {
 		return
@@ -243,7 +243,8 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// start starts a process as soon as fewer than the maximum number of starts are in progress.
+// start starts a process, when fewer than the maximum number of starts are running. taken is true if a session will use
+// the process.
 func (pool *Pool) start(ctx context.Context, k *kind, taken bool) (*process, error) {
 	if !pool.enter() {
 		return nil, errClosed
@@ -265,14 +266,14 @@ func (pool *Pool) start(ctx context.Context, k *kind, taken bool) (*process, err
 	p := &process{Provider: started, kind: k, inUse: taken}
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	pool.running[started] = p // also if the pool is closed by now: Close waits for us, and ends it
+	pool.running[started] = p // even if the pool is closed now: Close waits for this start and ends the process
 	if pool.closed {
 		return nil, errClosed
 	}
 	return p, nil
 }
 
-// enter makes Close wait for the start that begins; false if the pool is closed.
+// enter registers a start, so that Close waits for it. It returns false if the pool is closed.
 func (pool *Pool) enter() bool {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -282,8 +283,8 @@ func (pool *Pool) enter() bool {
 	return !pool.closed
 }
 
-// prime asks p for its schemas if it relies on that: the first process of a provider is asked
-// anyway, for the answer. An error will come again in the next call, which reports it.
+// prime requests the schemas of p if p relies on this request. The first process of a provider has received the request
+// before. prime ignores an error, because the next call fails with the same error.
 func (pool *Pool) prime(ctx context.Context, p *process) {
 	p.primed.Do(func() {
 		first := pool.describe(ctx, p.kind)
@@ -298,16 +299,16 @@ func (pool *Pool) prime(ctx context.Context, p *process) {
 	})
 }
 
-// Schemas returns the schemas of a provider. It asks once in a command, for any number of processes.
+// Schemas returns the schemas of a provider. It requests them once in a command, for all processes.
 func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags) {
 	d := pool.describe(ctx, pool.kind(a))
 	return d.schemas, d.diags
 }
 
-// Lookup returns the schemas of a provider, nil if they are not available.
+// Lookup returns the schemas of a provider, or nil if they are not available.
 type Lookup func(addr.Provider) *Schemas
 
-// Lookup returns a function that asks for schemas when they are needed, and reports the provider's diagnostics to bag.
+// Lookup returns a function that requests schemas when they are needed, and reports the provider's diagnostics to bag.
 func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
 	return func(a addr.Provider) *Schemas {
 		schemas, ds := pool.Schemas(ctx, a)
@@ -319,12 +320,12 @@ func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
 	}
 }
 
-// Know makes the pool use schemas that are known from elsewhere. It is called before anything else.
+// Know makes the pool use schemas from another source for the provider a. It must be called before other methods.
 func (pool *Pool) Know(a addr.Provider, s *Schemas) {
 	pool.kind(a).described.Store(&description{schemas: s})
 }
 
-// Known returns the schemas that are known already. It asks no provider.
+// Known returns the schemas that are known now. It sends no request.
 func (pool *Pool) Known() map[addr.Provider]*Schemas {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -353,13 +354,13 @@ func (pool *Pool) describe(ctx context.Context, k *kind) *description {
 	schemas, diags := from.Schemas(ctx)
 	d := &description{schemas, diags, from}
 	if (schemas != nil || ctx.Err() == nil) && !k.described.CompareAndSwap(nil, d) {
-		d = k.described.Load() // another caller asked at the same time: all get the same
+		d = k.described.Load() // another caller requested them concurrently: all callers get the same schemas
 	}
 	return d
 }
 
-// Release ends the process of a session. If Idle uses it, the process of another session takes its place, or a new
-// process is started at the next use. Built-in providers are not ended.
+// Release ends the process of a session. If Idle uses the process, Idle then uses the process of another session, or
+// starts a new process when necessary. Release does not end a shared built-in provider.
 func (pool *Pool) Release(session Provider) {
 	pool.mu.Lock()
 	p := pool.running[session]
@@ -379,7 +380,7 @@ func (pool *Pool) Release(session Provider) {
 	case <-done:
 	case <-time.After(releaseTime):
 	}
-	_ = session.Shutdown() // no caller is left who could act on its error
+	_ = session.Shutdown() // no caller can handle the error
 }
 
 // other returns a running process of the kind; nil if no process runs.
@@ -392,7 +393,7 @@ func (pool *Pool) other(k *kind) *process {
 	return nil
 }
 
-// Close ends all processes. No other can be started afterwards.
+// Close ends all processes and built-in providers. No process can be started afterwards.
 func (pool *Pool) Close() error {
 	pool.mu.Lock()
 	pool.closed = true
@@ -408,7 +409,7 @@ func (pool *Pool) Close() error {
 	return errors.Join(errs...)
 }
 
-// all are the running processes and the built-in providers.
+// all returns the running processes and the built-in providers.
 func (pool *Pool) all() []Provider {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -424,7 +425,7 @@ func (pool *Pool) all() []Provider {
 	return out
 }
 
-// Fault is an error of a Launcher or a Pool as a user must read it.
+// Fault converts an error of a Launcher or a Pool to a diagnostic for users.
 func Fault(a addr.Provider, err error) diag.Diagnostic {
 	var d diag.Diagnostic
 	if errors.As(err, &d) {
@@ -436,9 +437,8 @@ func Fault(a addr.Provider, err error) diag.Diagnostic {
 	return diag.Errorf("Failed to start provider", "The provider %s could not be started: %s.", a, err)
 }
 
-// idle is the result of Pool.Idle: a provider that sends each call to the process that answers such calls at the time.
-// A session may take that process over and end it while another session validates through it; the next call then goes
-// to another process.
+// idle is the result of Pool.Idle. It sends each call to the process that currently answers calls without settings. A
+// session may take over this process and end it at any time. The next call then goes to another process.
 type idle struct {
 	pool *Pool
 	kind *kind

@@ -1,12 +1,12 @@
 // Package provider defines the calls of a provider in Go.
 //
-// A Provider is one running process (or a built-in provider) behind one interface, for both versions of the protocol;
-// package wire implements it over protocols 5 and 6. Values are Dynamic: encoded, and decoded only if a caller reads
-// them, so that an unchanged object is never decoded. The provider's messages are diagnostics with attribute paths. A
-// failed call is a diagnostic as well, and names the provider.
+// A Provider is one running process or a built-in provider. The interface is the same for both versions of the
+// protocol. Package wire implements it over protocols 5 and 6. Values are Dynamic: they stay encoded until a caller
+// decodes them, so an unchanged object is never decoded. The provider's messages are diagnostics with attribute paths.
+// The failure of a call is a diagnostic, too, and names the provider.
 //
-// A Launcher starts processes, and a Pool shares them: one process per provider serves schemas,
-// validation and functions unconfigured, and becomes a session when it is configured.
+// A Launcher starts processes, and a Pool shares them. One process for each provider answers calls for schemas,
+// validation and functions without a configuration. It becomes a session when it is configured.
 package provider
 
 import (
@@ -28,7 +28,7 @@ type Dynamic struct {
 	JSON    []byte
 }
 
-// Decode reads an object of a schema.
+// Decode decodes an object with its schema.
 func (d Dynamic) Decode(s *schema.Schema) (cty.Value, error) {
 	if d.JSON != nil {
 		return s.DecodeJSON(d.JSON)
@@ -36,11 +36,11 @@ func (d Dynamic) Decode(s *schema.Schema) (cty.Value, error) {
 	return s.Decode(d.Msgpack)
 }
 
-// Diags are diagnostics of a provider, or of the connection to it. Their Path is inside the object of the call; the
-// caller adds address and place.
+// Diags are diagnostics of a provider, or of the connection to it. Their Path is relative to the object of the call.
+// The caller adds the address and the position in the configuration.
 type Diags []diag.Diagnostic
 
-// Failed returns an error of a provider in this process as diagnostics; none for nil.
+// Failed returns an error of a built-in provider as diagnostics. It returns nil for a nil error.
 func Failed(err error) Diags {
 	if err == nil {
 		return nil
@@ -48,7 +48,7 @@ func Failed(err error) Diags {
 	return Diags{diag.Errorf("Operation failed", "%s.", err)}
 }
 
-// HasErrors reports whether one of them is an error.
+// HasErrors reports whether one of the diagnostics is an error.
 func (ds Diags) HasErrors() bool {
 	for _, d := range ds {
 		if d.Severity == diag.Error {
@@ -58,92 +58,92 @@ func (ds Diags) HasErrors() bool {
 	return false
 }
 
-// Provider is one provider process. All methods may be called concurrently. Methods that need settings may be called
-// after Configure only.
+// Provider is one provider process. The methods may be called concurrently. Methods that need settings may be called
+// only after Configure.
 type Provider interface {
-	// Addr is the provider's address.
+	// Addr returns the provider's address.
 	Addr() addr.Provider
 
 	// Schemas returns all schemas of the provider. It asks the process at most once.
 	Schemas(ctx context.Context) (*Schemas, Diags)
 
-	// ValidateConfig checks settings of the provider itself (unknown values allowed). It returns them with the defaults
-	// that old SDKs fill in.
+	// ValidateConfig checks the settings of the provider, which may be unknown. It returns the settings, with the
+	// defaults that old SDKs add.
 	ValidateConfig(ctx context.Context, config Dynamic) (Dynamic, Diags)
-	// Configure sends the settings, once in the life of a process.
+	// Configure sends the settings. It is called only once for each process.
 	Configure(ctx context.Context, config Dynamic, allow Allow) Diags
 
 	// Validate checks the configuration of an object of any mode.
 	Validate(ctx context.Context, mode addr.Mode, typ string, config Dynamic) Diags
 
-	// Upgrade brings a stored object to the current version of its schema.
+	// Upgrade converts a stored object to the current version of its schema.
 	Upgrade(ctx context.Context, req UpgradeRequest) (UpgradeResponse, Diags)
-	// Read returns the current object, null if it no longer exists.
+	// Read returns the current object, or null if it no longer exists.
 	Read(ctx context.Context, req ReadRequest) (ReadResponse, Diags)
 	// Plan returns the planned object.
 	Plan(ctx context.Context, req PlanRequest) (PlanResponse, Diags)
-	// Apply makes a planned change. The answer is valid also beside errors.
+	// Apply makes a planned change. The answer is valid even if there are errors.
 	Apply(ctx context.Context, req ApplyRequest) (ApplyResponse, Diags)
 	// Import finds objects by an id or an identity.
 	Import(ctx context.Context, req ImportRequest) (ImportResponse, Diags)
-	// Move makes an object of another type one of this provider's.
+	// Move converts an object of another type to a type of this provider.
 	Move(ctx context.Context, req MoveRequest) (MoveResponse, Diags)
 
 	// ReadData reads a data source.
 	ReadData(ctx context.Context, req DataRequest) (DataResponse, Diags)
 
-	// List searches for existing objects of a managed type. The sequence has each answer, in order. If the call fails,
-	// the last element has no answer and an error. Ending the iteration early cancels the call.
+	// List searches for existing objects of a managed type. The sequence has the answers in their order. If the call
+	// fails, the last element has only an error. If the caller ends the iteration early, the call is cancelled.
 	List(ctx context.Context, req ListRequest) iter.Seq2[Listed, Diags]
 
 	// PlanAction checks an invocation of an action, whose configuration may have unknown values.
 	PlanAction(ctx context.Context, req ActionRequest) (Deferred, Diags)
-	// Invoke invokes an action. The sequence has each answer, in order: reports of progress, and then the end. If no end
-	// came, the last element is not answered and has an error.
+	// Invoke invokes an action. The sequence has the answers in their order: progress messages, and then the end. If
+	// the end is not received, the last element has an error, and Unanswered is true.
 	Invoke(ctx context.Context, req ActionRequest) iter.Seq2[Invoked, Diags]
 
 	// Open opens an ephemeral resource.
 	Open(ctx context.Context, req OpenRequest) (OpenResponse, Diags)
 	// Renew renews an open lease, with the private data of the opening or of the last renewal.
 	Renew(ctx context.Context, typ string, private []byte) (RenewResponse, Diags)
-	// CloseLease closes it.
+	// CloseLease closes an open lease, with the private data of the opening or of the last renewal.
 	CloseLease(ctx context.Context, typ string, private []byte) Diags
 
-	// ConfiguredFunctions returns the functions of a configured provider. They may be more than its schemas list.
+	// ConfiguredFunctions returns the functions of a configured provider. The schemas need not list all of them.
 	ConfiguredFunctions(ctx context.Context) (map[string]*Function, Diags)
-	// Call runs a function of the provider. A *CallError blames an argument.
+	// Call calls a function of the provider. A *CallError is an error about an argument, or an error of the function.
 	Call(ctx context.Context, function string, args []Dynamic) (Dynamic, error)
 
-	// UpgradeIdentity brings a stored identity to the current identity schema.
+	// UpgradeIdentity converts a stored identity to the current identity schema.
 	UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (Dynamic, Diags)
 
-	// Stop asks the provider to give up the calls in progress (protocol StopProvider). Later calls are answered.
+	// Stop asks the provider to stop its running calls (protocol StopProvider). The provider still answers later calls.
 	Stop(ctx context.Context) error
 	// Shutdown ends the process. It may be called more than once.
 	Shutdown() error
 }
 
-// Allow lists the answers that a provider may give (protocol ClientCapabilities), besides write-only attributes, which
-// are always allowed.
+// Allow has the optional answers that a provider may give to a request (protocol ClientCapabilities). Write-only
+// attributes are always allowed.
 type Allow struct{ Deferral bool }
 
-// Deferred is a provider's reason to put a decision off (protocol Deferred.Reason): "",
-// "resource_config_unknown", "provider_config_unknown", "absent_prereq", "unknown".
+// Deferred is a provider's reason to defer a decision (protocol Deferred.Reason): "" if it decides, or
+// "resource_config_unknown", "provider_config_unknown", "absent_prereq" or "unknown".
 type Deferred string
 
-// UpgradeRequest brings a stored object to the current schema (UpgradeResourceState). Exactly one
+// UpgradeRequest requests the conversion of a stored object to the current schema (UpgradeResourceState). Exactly one
 // of JSON and Flatmap is set.
 type UpgradeRequest struct {
 	Type    string
 	Version int64
 	JSON    []byte
-	Flatmap map[string]string // written by very old programs
+	Flatmap map[string]string // the format of Terraform before version 0.12
 }
 
 // UpgradeResponse is the object in the current schema.
 type UpgradeResponse struct{ State Dynamic }
 
-// ReadRequest refreshes an object (ReadResource).
+// ReadRequest requests the refresh of an object (ReadResource).
 type ReadRequest struct {
 	Type     string
 	State    Dynamic
@@ -153,7 +153,7 @@ type ReadRequest struct {
 	Allow    Allow
 }
 
-// ReadResponse has the current object; a null State means that it no longer exists.
+// ReadResponse has the current object. A null State means that the object no longer exists.
 type ReadResponse struct {
 	State    Dynamic
 	Private  []byte
@@ -161,7 +161,7 @@ type ReadResponse struct {
 	Deferred Deferred
 }
 
-// PlanRequest asks for a planned object (PlanResourceChange). Prior is null for a create, Proposed and Config are null
+// PlanRequest requests a planned object (PlanResourceChange). Prior is null for a create. Proposed and Config are null
 // for a destroy.
 type PlanRequest struct {
 	Type                    string
@@ -170,8 +170,8 @@ type PlanRequest struct {
 	Identity                Dynamic
 	Meta                    Dynamic
 	Allow                   Allow
-	// Approved is the private data of the approved plan if an apply plans again. Only providers that are built in get it:
-	// the protocol has no such field.
+	// Approved is the private data of the approved plan if an apply plans again. Only built-in providers get it,
+	// because the protocol has no such field.
 	Approved []byte `wire:"-"`
 }
 
@@ -181,41 +181,42 @@ type PlanResponse struct {
 	Replace     []cty.Path // attributes whose change needs a replacement
 	Private     []byte
 	Identity    Dynamic
-	LegacyTypes bool // the provider's SDK cannot keep all rules
+	LegacyTypes bool // the provider's SDK cannot follow all rules of the protocol
 	Deferred    Deferred
 }
 
-// ApplyRequest makes a change (ApplyResourceChange). Planned and Config are null to destroy.
+// ApplyRequest requests a change (ApplyResourceChange). Planned and Config are null for a destroy.
 type ApplyRequest struct {
 	Type                   string
 	Prior, Planned, Config Dynamic
 	Private                []byte
-	Identity               Dynamic // planned
+	Identity               Dynamic // the planned identity
 	Meta                   Dynamic
 	Note                   Note `wire:"-"`
 }
 
-// Note accompanies a call that changes or opens something. If another process makes the call for this one, it uses the
-// note to record the outcome if this process is lost. The zero value means that there is no record.
+// Note accompanies a call that changes or opens something. If a keeper process makes the call for this process, the
+// keeper uses the note to record the result if this process is killed. The zero value means that the result is not
+// recorded.
 type Note struct {
-	Call uint64          // its number in the journal
+	Call uint64          // number of the call in the journal
 	Rest func() [][]byte // in parts. Of a change: data for its record that the answer lacks; of an opening: its address
 }
 
-// ApplyResponse has the object after the call, also if the call failed. A zero State means that the answer had none.
+// ApplyResponse has the object after the call, even if the call failed. A zero State means that the answer had no
+// object.
 type ApplyResponse struct {
 	State       Dynamic
 	Private     []byte
 	Identity    Dynamic
 	LegacyTypes bool
-	Unanswered  bool // the call was made, and no answer came
+	Unanswered  bool // the call was made and not answered
 }
 
-// ErrAbandoned is the cause with which a context ends when the calls made with it are not waited for
-// any longer.
+// ErrAbandoned is the cause with which a context ends when its calls are no longer waited for.
 var ErrAbandoned = errors.New("the caller stopped waiting for the call")
 
-// ImportRequest looks an existing object up, by id or by identity (ImportResourceState).
+// ImportRequest requests an existing object, by id or by identity (ImportResourceState).
 type ImportRequest struct {
 	Type     string
 	ID       string
@@ -223,13 +224,13 @@ type ImportRequest struct {
 	Allow    Allow
 }
 
-// ImportResponse has the objects that were found; more than one is possible.
+// ImportResponse has the objects that the provider found, which may be several.
 type ImportResponse struct {
 	Objects  []Imported
 	Deferred Deferred
 }
 
-// Imported is one object that was found.
+// Imported is one found object.
 type Imported struct {
 	Type     string
 	State    Dynamic
@@ -237,7 +238,7 @@ type Imported struct {
 	Identity Dynamic
 }
 
-// MoveRequest turns an object of another type into one of Type (MoveResourceState).
+// MoveRequest requests the conversion of an object of another type to the type Type (MoveResourceState).
 type MoveRequest struct {
 	SourceProvider        addr.Provider
 	SourceType            string
@@ -256,26 +257,26 @@ type MoveResponse struct {
 	Identity Dynamic
 }
 
-// DataRequest reads a data source (ReadDataSource).
+// DataRequest requests the result of a data source (ReadDataSource).
 type DataRequest struct {
 	Type   string
-	Object string `wire:"-"` // the address that is read, for providers that are built in: no other gets it
+	Object string `wire:"-"` // the address of the data source; only built-in providers get it
 	Config Dynamic
 	Meta   Dynamic
 	Allow  Allow
 }
 
-// DataResponse has the result of a reading.
+// DataResponse has the result of a data source.
 type DataResponse struct {
 	State    Dynamic
 	Deferred Deferred
 }
 
-// ListRequest searches for objects (ListResource).
+// ListRequest requests a search for objects (ListResource).
 type ListRequest struct {
 	Type    string
-	Config  Dynamic // of the list schema of the type
-	Objects bool    // ask for whole objects; otherwise identities suffice
+	Config  Dynamic // in the list schema of the type
+	Objects bool    // request whole objects; otherwise identities are sufficient
 	Limit   int64   // maximum number of results
 }
 
@@ -286,12 +287,12 @@ type Listed struct {
 	Object   Dynamic
 }
 
-// ActionRequest plans or invokes an action (PlanAction, InvokeAction).
+// ActionRequest requests the plan or the invocation of an action (PlanAction, InvokeAction).
 type ActionRequest struct {
 	Type   string
 	Config Dynamic
 	Allow  Allow
-	Note   Note `wire:"-"` // of an invocation
+	Note   Note `wire:"-"` // only for an invocation
 }
 
 // Invoked is one answer to an invocation.
@@ -299,10 +300,10 @@ type Invoked struct {
 	Progress string // for people
 	Ended    bool   // the action has ended; the diagnostics of the answer have its errors
 
-	Unanswered bool // the call was made, and its end did not come
+	Unanswered bool // the call was made, and its end was not received
 }
 
-// OpenRequest opens an ephemeral resource (OpenEphemeralResource).
+// OpenRequest requests the opening of an ephemeral resource (OpenEphemeralResource).
 type OpenRequest struct {
 	Type   string
 	Config Dynamic
@@ -310,35 +311,35 @@ type OpenRequest struct {
 	Note   Note `wire:"-"`
 }
 
-// OpenResponse has the open lease. RenewAt is zero if it needs no renewal. Private and RenewAt are valid also beside
-// errors, because an open lease must be closed.
+// OpenResponse has the open lease. RenewAt is zero if the lease needs no renewal. Private and RenewAt are valid even if
+// there are errors, because an open lease must be closed.
 type OpenResponse struct {
 	Result   Dynamic
 	Private  []byte
 	RenewAt  time.Time
 	Deferred Deferred
 
-	Unanswered bool // the call was made, and no answer came
+	Unanswered bool // the call was made and not answered
 }
 
-// RenewResponse is the lease's new private data and the next time.
+// RenewResponse has the new private data of a lease, and the time of its next renewal.
 type RenewResponse struct {
 	Private []byte
 	RenewAt time.Time
 }
 
-// CallError is a function's complaint.
+// CallError is an error that a function returned.
 type CallError struct {
 	Text string
-	Arg  int // 0-based; -1: none in particular
+	Arg  int // 0-based index of the wrong argument; -1: the error is not about one argument
 }
 
 func (e *CallError) Error() string { return e.Text }
 
-// Capabilities are the capabilities that the provider announced (ServerCapabilities).
+// Capabilities are the capabilities that a provider announces (ServerCapabilities).
 type Capabilities struct {
-	PlanDestroy    bool // wants to plan destruction too
-	SchemaOptional bool // needs no GetProviderSchema before other calls
+	PlanDestroy    bool // the provider plans destructions, too
+	SchemaOptional bool // the provider needs no GetProviderSchema before other calls
 	Move           bool
 }
 
@@ -363,7 +364,7 @@ type Param struct {
 	Markdown     bool
 }
 
-// Identity is the schema of a resource type's identity.
+// Identity is the schema of the identities of a resource type.
 type Identity struct {
 	Version int64
 	Attrs   []IdentityAttr
@@ -373,25 +374,25 @@ type Identity struct {
 type IdentityAttr struct {
 	Name               string
 	Type               cty.Type
-	Required, Optional bool // for import
+	Required, Optional bool // rules for the identity in an import
 	Description        string
 }
 
 // Launcher starts provider processes.
 type Launcher interface {
-	// Start starts a process of a provider; the caller shuts it down.
+	// Start starts a process of a provider. The caller must call Shutdown.
 	Start(ctx context.Context, p addr.Provider) (Provider, error)
 }
 
-// Schemas is everything a provider describes. Types are decoded one by one, when first asked
-// for: a provider may describe thousands of which a configuration uses three.
+// Schemas has the schemas of a provider. A type is decoded when it is first needed, because a provider may have
+// thousands of types of which a configuration uses three.
 type Schemas struct {
-	Config       *schema.Schema // the provider's own settings
-	Meta         *schema.Schema // provider_meta; nil if it takes none
+	Config       *schema.Schema // settings of the provider
+	Meta         *schema.Schema // provider_meta; nil if the provider has none
 	Capabilities Capabilities
 	Functions    map[string]*Function
-	// Part encodes these schemas, with only the types that keep selects: equal parts have equal bytes. It returns nil
-	// if they cannot be encoded.
+	// Part encodes these schemas, with only the types for which keep returns true. Equal parts have equal bytes. Part
+	// returns nil if the schemas cannot be encoded.
 	Part func(keep func(addr.Mode, string) bool) []byte
 
 	types      map[typeName]func() (*schema.Schema, error)

@@ -9,16 +9,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Retry is a user's policy for calls of one provider whose errors pass by themselves (provider_retry in the CLI
+// Retry is a user's policy for calls of one provider whose errors are temporary (provider_retry in the CLI
 // configuration).
 type Retry struct {
-	Match      []string      // parts of the texts of such errors
-	Attempts   int           // the maximum number of calls, with the first one
+	Match      []string      // parts of the texts of temporary errors
+	Attempts   int           // maximum number of calls, including the first
 	Backoff    time.Duration // the pause after the first failure; each later pause is twice as long, up to maxBackoff
 	Idempotent bool          // updates and deletions may be repeated, too
 }
 
-// Retries are the policies by the Canon of the provider.
+// Retries has the policies, by the result of addr.Provider.Canon.
 type Retries map[addr.Provider]*Retry
 
 // Of returns the policy for a provider, or nil.
@@ -29,7 +29,7 @@ func (r Retries) Of(p addr.Provider) *Retry {
 	return r[p.Canon()]
 }
 
-// maxBackoff limits pauses, unless the first pause is longer.
+// maxBackoff is the maximum pause, unless Backoff is longer.
 const maxBackoff = time.Minute
 
 // Matched returns the first text of Match that an error contains, or "".
@@ -47,8 +47,8 @@ func (r *Retry) Matched(ds Diags) string {
 	return ""
 }
 
-// Pause returns the pause after the n-th failure of a call, from 1. A random part of up to a quarter spreads calls that
-// failed at the same time.
+// Pause returns the pause after the n-th failure of a call. The first failure is 1. Pause adds a random part of up to a
+// quarter, so that calls that failed at the same time are not repeated at the same time.
 func (r *Retry) Pause(n int) time.Duration {
 	d, most := r.Backoff, max(r.Backoff, maxBackoff)
 	for ; n > 1 && d < most; n-- {

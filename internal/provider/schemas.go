@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// NewSchemas makes an empty set, to be filled with Add and AddIdentity before it is shared.
+// NewSchemas returns a Schemas without types. The caller adds types with Add and AddIdentity before other goroutines
+// use it.
 func NewSchemas(config *schema.Schema) *Schemas {
 	return &Schemas{
 		Config:     config,
@@ -23,8 +24,8 @@ func NewSchemas(config *schema.Schema) *Schemas {
 	}
 }
 
-// Add adds a type. load returns its schema when it is first needed. An error of load is a fault of the schema, such as
-// a forbidden combination, and is reported at each use of the type.
+// Add adds a type. load returns its schema, and is called when the schema is first needed. An error of load means that
+// the schema is invalid, and is reported at each use of the type.
 func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, error)) {
 	k, load := typeName{mode, name}, sync.OnceValues(load)
 	s.types[k] = load
@@ -37,8 +38,8 @@ func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, 
 	})
 }
 
-// AddOwn adds a type of this program. Its schema is not checked. Unlike types of plugins, its data sources may have
-// write-only arguments.
+// AddOwn adds a type of a built-in provider. Its schema is not checked: unlike the types of plugins, data sources may
+// have write-only arguments.
 func (s *Schemas) AddOwn(mode addr.Mode, name string, t *schema.Schema) {
 	k := typeName{mode, name}
 	s.types[k] = func() (*schema.Schema, error) { return t, nil }
@@ -64,7 +65,7 @@ func (s *Schemas) AddIdentity(name string, load func() (*Identity, error)) {
 	s.identities[name] = sync.OnceValues(load)
 }
 
-// Type returns the schema of a type; nil, nil if the provider has no such type.
+// Type returns the schema of a type. It returns nil and no error if the provider has no such type.
 func (s *Schemas) Type(mode addr.Mode, name string) (*schema.Schema, error) {
 	load := s.types[typeName{mode, name}]
 	if load == nil {
@@ -73,8 +74,8 @@ func (s *Schemas) Type(mode addr.Mode, name string) (*schema.Schema, error) {
 	return load()
 }
 
-// Usable is Type for who is to work with objects of the type: it refuses a schema whose parts do not
-// go together, such as write-only attributes in a set. Other types are not touched by that.
+// Usable works like Type, for callers that work with objects of the type. It also returns an error if the schema breaks
+// a rule of the protocol, such as a write-only attribute in a set. Errors of other types do not matter.
 func (s *Schemas) Usable(mode addr.Mode, name string) (*schema.Schema, error) {
 	t, err := s.Type(mode, name)
 	if err != nil || t == nil {
@@ -86,10 +87,10 @@ func (s *Schemas) Usable(mode addr.Mode, name string) (*schema.Schema, error) {
 	return t, nil
 }
 
-// UsableConfig refuses a provider's own settings for the same reasons.
+// UsableConfig returns an error if the schema of the provider's settings breaks a rule of the protocol.
 func (s *Schemas) UsableConfig() error { return s.config() }
 
-// Identity returns the identity schema of a managed type; nil, nil if it has none.
+// Identity returns the identity schema of a managed type. It returns nil and no error if the type has none.
 func (s *Schemas) Identity(name string) (*Identity, error) {
 	load := s.identities[name]
 	if load == nil {
@@ -98,7 +99,7 @@ func (s *Schemas) Identity(name string) (*Identity, error) {
 	return load()
 }
 
-// Types lists the names of the types of a mode, sorted.
+// Types returns the names of the types of a mode, sorted.
 func (s *Schemas) Types(mode addr.Mode) []string {
 	var names []string
 	for t := range s.types {
@@ -110,5 +111,5 @@ func (s *Schemas) Types(mode addr.Mode) []string {
 	return names
 }
 
-// Identities lists the managed types that have an identity, sorted.
+// Identities returns the names of the managed types that have an identity schema, sorted.
 func (s *Schemas) Identities() []string { return slices.Sorted(maps.Keys(s.identities)) }

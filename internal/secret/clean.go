@@ -7,20 +7,20 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// clean records long texts that contain no piece. The text of one object is searched several times: when it is stored, when
-// it is printed, and in each plan document.
+// clean records long texts in which a search found no piece of a secret. The text of one object is searched several
+// times: when it is stored, when it is printed, and for each plan document.
 type clean struct {
 	mu     sync.Mutex
 	pieces map[uint64]int // number of pieces in the table at the time of the search, by hash of the text
 }
 
 const (
-	longText   = 16 << 10 // length in bytes of the shortest text that is recorded
-	cleanTexts = 1 << 12  // largest number of recorded texts
+	longText   = 16 << 10 // length, in bytes, of the shortest text that is recorded
+	cleanTexts = 1 << 12  // maximum number of recorded texts
 )
 
-// of returns the hash of a long text and its depth, and whether a search for this number of pieces found none in it. The
-// hash of a shorter text is 0.
+// of returns a hash of a long text and its depth, and whether a search for the same number of pieces has found no piece
+// in the text. For a shorter text, the hash is 0.
 func (c *clean) of(text string, depth, pieces int) (key uint64, known bool) {
 	if len(text) < longText {
 		return 0, false

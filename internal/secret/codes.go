@@ -7,11 +7,12 @@ const (
 	hexLen    = 2 * keyLen // hexadecimal digits of 8 bytes
 )
 
-// code is an encoding of bytes as letters, with a fixed number of bits in each letter.
+// code is an encoding of bytes as letters, with a fixed number of bits in each letter. Base64 and hexadecimal are
+// codes.
 type code struct {
 	value [256]byte
 	bits  int
-	least int // length in letters of the shortest word
+	least int // length of the shortest word that is searched, in letters
 	wraps bool
 	colon bool // colons may separate the letters
 }
@@ -20,7 +21,7 @@ const none = 0xff
 
 var base64Code, hexCode = code{bits: 6, least: base64Len, wraps: true}, code{bits: 4, least: hexLen, colon: true}
 
-// visible holds the printable ASCII characters, tab, line breaks, and the begin of a control sequence.
+// visible has the printable ASCII characters, tab, line breaks, and the byte that begins a control sequence.
 var visible [256]bool
 
 func init() {
@@ -43,15 +44,16 @@ func init() {
 	}
 }
 
-// words holds the words of a text that are long enough, letter by letter.
+// words holds those letter sequences of a text that may be encoded bytes, letter by letter.
 type words struct {
-	values []byte // the values of all letters
-	at     []int  // the places of the letters, if places are wanted
-	ends   []int  // the end of each word, in values
-	span          // from the first to the last word
+	values []byte // the values of the letters of all words
+	at     []int  // the places of the letters in the text; only if places are recorded
+	ends   []int  // the end of each word in values
+	span          // from the begin of the first word to the end of the last
 }
 
-// words returns the words of a code in a text that keep accepts.
+// words returns the words of a code in a text: sequences of at least c.least letters for whose values keep returns
+// true. If places is true, it records the place of each letter.
 func (c *code) words(text string, places bool, keep func(values []byte) bool) *words {
 	var w words
 	for i := 0; i < len(text); i++ {
@@ -94,7 +96,8 @@ func (c *code) words(text string, places bool, keep func(values []byte) bool) *w
 	return &w
 }
 
-// wrapped returns the place where the text continues on the next line if a line ends at i, and otherwise i.
+// wrapped returns the place after a line break and the following indentation. If the text at i is no line break, it
+// returns i.
 func wrapped(text string, i int) int {
 	at := i
 	if at < len(text) && text[at] == '\r' {
@@ -109,7 +112,8 @@ func wrapped(text string, i int) int {
 	return at
 }
 
-// utf8Rest is the number of bytes that follow a byte in UTF-8, or notText.
+// utf8Rest is the number of bytes that follow a first byte in UTF-8, or notText for a byte that is no first byte of
+// text.
 var utf8Rest [256]int8
 
 const notText = -1
@@ -130,9 +134,9 @@ func init() {
 	}
 }
 
-// mayHold reports whether the bytes of a word may contain a secret: a piece, a text that may contain another layer, an
-// archive, or text in UTF-16. Most words of a text are not encoded, and decode to none of these. mayHold does not
-// allocate.
+// mayHold reports whether the decoded bytes of a word may contain a secret: a piece, a text of at least 8 bytes (which
+// may contain another layer), an archive, or text in UTF-16. Most words of a text are not encoded, and decode to none
+// of these. mayHold does not allocate memory.
 func (t *table) mayHold(values []byte, bits int) bool {
 	const gzip = 0x088b1f
 	for skip := range 8 / (8 - bits) {
@@ -185,7 +189,7 @@ func (t *table) mayHold(values []byte, bits int) bool {
 	return false
 }
 
-// decode decodes each word, beginning with letter skip. A zero byte separates the results.
+// decode decodes each word from its letter with the number skip. A zero byte separates the results.
 func (c *code) decode(w *words, in *inner, skip int) *inner {
 	in.text = make([]byte, 0, len(w.values)*c.bits/8+len(w.ends))
 	begin := 0
@@ -216,7 +220,7 @@ func (c *code) decode(w *words, in *inner, skip int) *inner {
 	return in
 }
 
-// add appends a byte that the letters first to last encode.
+// add appends the byte that the letters from first to last encode.
 func (in *inner) add(b byte, w *words, first, last int) {
 	if in.text = append(in.text, b); in.places {
 		in.place(w, first, last)
@@ -227,8 +231,8 @@ func (in *inner) place(w *words, first, last int) {
 	in.lo, in.hi = append(in.lo, in.of.from(w.at[first])), append(in.hi, in.of.to(w.at[last]))
 }
 
-// legible returns the parts of a decoded layer that can be text. Most words that look encoded are not, and decode to
-// random bytes.
+// legible returns the parts of a decoded layer that can be text, separated by zero bytes. Most words that look encoded
+// are not, and decode to random bytes.
 func legible(l *layer) *layer {
 	out := &layer{depth: l.depth, whole: l.whole, web: l.web, lo: l.lo, hi: l.hi}
 	var parts []byte

@@ -9,11 +9,11 @@ import (
 
 // escape is a way to escape characters in a text.
 type escape struct {
-	least string // every text with such an escape contains this
-	marks string // the characters that begin an escape
+	least string // the characters with which an escape begins
+	marks string // the layer is decoded only if a secret contains one of these characters; "": always
 	only  string // it is decoded only if a secret contains one of these characters; "": always
-	// decode returns the decoded text of the escape that begins s, and the length of the escape. The length is 0 if no
-	// escape begins s.
+	// decode decodes the escape at the begin of its argument. It returns the decoded text, and the length of the
+	// escape, which is 0 if no escape is there.
 	decode func(string) (string, int)
 	web    bool // see layer
 }
@@ -50,7 +50,7 @@ func doubled(s string) (string, int) {
 	return "", 0
 }
 
-// indent decodes the end of a line and the indentation of the next line as the end of a line.
+// indent decodes a line break and the indentation of the next line as a line break.
 func indent(s string) (string, int) {
 	if rest := strings.TrimLeft(s[1:], " \t"); len(rest) < len(s)-1 {
 		return "\n", len(s) - len(rest)
@@ -58,7 +58,7 @@ func indent(s string) (string, int) {
 	return "", 0
 }
 
-// control removes a control sequence of a terminal.
+// control decodes a control sequence of a terminal as an empty text.
 func control(s string) (string, int) {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return "", 0
@@ -74,7 +74,8 @@ func control(s string) (string, int) {
 	return "", 0
 }
 
-// unescape copies a layer and decodes its escapes. It reports whether the layer contains any.
+// unescape appends the outer layer to the inner one, with its escapes decoded. It returns false if the outer layer
+// contains no escape.
 func (in *inner) unescape(e *escape) bool {
 	text := in.of.text
 	done, any := 0, false
@@ -128,7 +129,7 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// utf16Escape decodes \u and four digits, or two of them that form a surrogate pair.
+// utf16Escape decodes \u and four digits, or two such escapes that form a surrogate pair.
 func utf16Escape(s string) (string, int) {
 	v, ok := digits(s, 2, 4, 4)
 	if !ok {
@@ -144,7 +145,8 @@ func utf16Escape(s string) (string, int) {
 	return string(rune(v)), 6
 }
 
-// digits reads n digits of the given number of bits each.
+// digits reads n digits at the place at. Each digit has the given number of bits. It returns false if one is no such
+// digit.
 func digits(s string, at, n, bits int) (v uint32, ok bool) {
 	if len(s) < at+n {
 		return 0, false

@@ -2,14 +2,14 @@ package secret
 
 import "slices"
 
-// layer is a text, or an inner text that was decoded from it.
+// layer is a text that is searched, or a text that was decoded from another layer.
 type layer struct {
 	text  string
 	depth int
-	whole bool // the layer makes up all of the outermost text
-	web   bool // it was decoded from a URL or HTML
-	// lo and hi hold, for each byte, the first place in the outermost text that encodes it, and the place after the
-	// last. They are nil in the outermost text, and if places are not wanted.
+	whole bool // the layer was decoded from the whole outermost text
+	web   bool // the layer was decoded from a URL or from HTML
+	// lo and hi have a range for each byte: the first place in the outermost text that encodes the byte, and the place
+	// after the last. They are nil in the outermost layer, and if places are not recorded.
 	lo, hi []int
 }
 
@@ -37,7 +37,7 @@ type inner struct {
 	lo, hi []int
 }
 
-// put appends the decoded form of the bytes from:to of the outer layer.
+// put appends text, the decoded form of the bytes from:to of the outer layer.
 func (in *inner) put(text string, from, to int) {
 	in.text = append(in.text, text...)
 	if !in.places || from == to {
@@ -58,7 +58,7 @@ func (in *inner) same(from, to int) {
 	}
 }
 
-// span is a part of a text.
+// span is a part of a text that contains a secret.
 type span struct {
 	from, to int
 	of       *secret

@@ -10,40 +10,40 @@ import (
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 )
 
-// Layers. Programs often write one text inside another: as a JSON string, in a URL, in base64, and the result again
-// inside another text. The search decodes each layer that it recognises and searches the inner text in the same way, to
-// a depth of four layers in any order.
+// Layers. Programs often write one text inside another, for example in a JSON string, in a URL or in base64, and may
+// write the result inside a further text. The search decodes each encoding that it recognises, and searches the decoded
+// text in the same way. It decodes at most four layers, in any order.
 //
-// The work is bounded. The decoded bytes of a text are limited to perByte times its length plus perText bytes, and all
-// texts of a run share perRun bytes of the latter. Only a text that was made to grow (archives of zeros, escapes of
-// escapes) exceeds the limit. The guard then treats the text as if it contained a secret.
+// The work is limited. The decoded bytes of a text are at most perByte times its length plus perText. All texts of a
+// run together may use perRun bytes of these additional bytes. Only a text that was made to grow (archives of zeros,
+// escapes of escapes) exceeds the limit. Such a text counts as if it contained a secret.
 
 const (
-	maxDepth = 4        // depth limit of layers
-	perByte  = 64       // limit of decoded bytes for each byte of a text
-	perText  = 16 << 20 // decoded bytes in addition
-	perRun   = 1 << 30  // limit of the additional bytes of all texts together
+	maxDepth = 4        // maximum number of layers
+	perByte  = 64       // maximum number of decoded bytes for each byte of a text
+	perText  = 16 << 20 // decoded bytes that a text may have in addition
+	perRun   = 1 << 30  // maximum number of the additional bytes of all texts together
 )
 
 // decoder searches a text and all its layers.
 type decoder struct {
 	set      *Set
-	places   bool // record the places of bytes
-	left     int  // remaining limit of decoded bytes
+	places   bool // record the places of bytes in the outermost text
+	left     int  // number of bytes that may still be decoded
 	exceeded bool // the limit was exceeded
 	seen     map[uint64]struct{}
 	gzip     *gzip.Reader
-	// found is called for every piece. The search stops when it returns false.
+	// found is called for every piece that the search finds. If it returns false, the search stops.
 	found func(l *layer, i int, p *piece) bool
 }
 
-// decodeLayer searches a text and calls found for each piece. It returns false if the text exceeds the limit, so that
-// parts of it were not searched.
+// decodeLayer searches a text and its layers, and calls found for each piece. It returns false if the text exceeds the
+// limit: parts of it were not searched then.
 func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, p *piece) bool) bool {
 	return s.decode(text, 0, places, found)
 }
 
-// decode is decodeLayer for a text that counts as a layer of the given depth.
+// decode works like decodeLayer, for a text that counts as a layer of the given depth.
 func (s *Set) decode(text string, depth int, places bool, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)
@@ -66,7 +66,7 @@ func (s *Set) decode(text string, depth int, places bool, found func(l *layer, i
 	return !p.exceeded
 }
 
-// look searches a layer and the layers inside it. It returns false if the search must stop.
+// look searches a layer and the layers in it. It returns false if the search must stop.
 func (p *decoder) look(l *layer) bool {
 	for i, piece := range p.set.table.matches(l.text) {
 		if !p.found(l, i, piece) {
@@ -76,7 +76,7 @@ func (p *decoder) look(l *layer) bool {
 	return l.depth == maxDepth || len(l.text) < keyLen || p.inside(l)
 }
 
-// inside searches all layers that it recognises in a layer. It returns false if the search must stop.
+// inside decodes the layers in a layer and searches them. It returns false if the search must stop.
 func (p *decoder) inside(l *layer) bool {
 	for i := range escapes {
 		e := &escapes[i]
@@ -97,7 +97,7 @@ func (p *decoder) begin(l *layer, whole bool) *inner {
 }
 
 // end returns the decoded layer. The layer has no text if the limit is exceeded, if the text is too short for a secret,
-// or if the same text was searched before: two ways of unescaping often have the same result in either order.
+// or if the same text was searched before: two kinds of escapes often have the same result in either order.
 func (p *decoder) end(in *inner) *layer {
 	l := &layer{depth: in.of.depth + 1, whole: in.whole, web: in.web, lo: in.lo, hi: in.hi}
 	if p.left -= len(in.text); p.left < 0 {
@@ -122,11 +122,12 @@ func (p *decoder) end(in *inner) *layer {
 	return l
 }
 
-// worthwhile is the length in bytes from which recording a text is cheaper than searching it again.
+// worthwhile is the length, in bytes, from which it is cheaper to record a text than to search it twice.
 const worthwhile = 256
 
-// encoded decodes and searches the words of a code. It cannot recognise the beginning of a word if letters of the same
-// code precede it, so it decodes from each of the first letters that lead to different bytes.
+// encoded decodes the words of a code in a layer and searches the results. If other letters of the code precede an
+// encoded word, the beginning of the word is unknown. So encoded decodes each word several times, from each of its
+// first letters that leads to different bytes. It returns false if the search must stop.
 func (p *decoder) encoded(l *layer, c *code) bool {
 	words := c.words(l.text, p.places, func(values []byte) bool { return p.set.table.mayHold(values, c.bits) })
 	if len(words.ends) == 0 {
@@ -154,8 +155,8 @@ func (p *decoder) encoded(l *layer, c *code) bool {
 }
 
 // compressed decompresses gzip data in a layer and searches the result. It also searches the layer for text in UTF-16.
-// It ignores gzip data in URLs and HTML, because no program writes an archive there. It returns false if the search
-// must stop.
+// It ignores gzip data in a layer from a URL or HTML, because programs write no archives there. It returns false if the
+// search must stop.
 func (p *decoder) compressed(l *layer) bool {
 	const magic = "\x1f\x8b\x08"
 	if l.web {
@@ -175,10 +176,11 @@ func (p *decoder) compressed(l *layer) bool {
 	}
 }
 
-// attempt is the cost in bytes of an attempt to decompress.
+// attempt is the cost of an attempt to decompress, in bytes of the limit.
 const attempt = 1 << 10
 
-// unpacked decompresses as much of the text as possible: a truncated archive may contain a secret, too.
+// unpacked decompresses a text as far as possible, because a truncated archive may contain a secret, too. It returns ""
+// if the text is no archive.
 func (p *decoder) unpacked(text string) string {
 	if p.left -= attempt; p.left < 0 {
 		p.exceeded = true
@@ -195,7 +197,7 @@ func (p *decoder) unpacked(text string) string {
 	return out.String()
 }
 
-// wide searches text in UTF-16 of either byte order, if its characters are in Latin-1.
+// wide searches a layer for UTF-16 text in either byte order whose characters are in Latin-1.
 func (p *decoder) wide(l *layer) bool {
 	var in *inner
 	for i := strings.IndexByte(l.text, 0); i >= 0; {

@@ -3,9 +3,9 @@ package secret
 import "github.com/lethe-iac/lethe/internal/mark"
 
 const (
-	// shortest is the length in bytes of the shortest text that is guarded.
+	// shortest is the length, in bytes, of the shortest text that can be a secret.
 	shortest = mark.LeastPiece
-	// embedded is the length in bytes of the shortest secret that is refused as a part of a longer text.
+	// embedded is the length, in bytes, of the shortest secret that must not be stored as a part of a longer text.
 	embedded = 16
 )
 
@@ -21,9 +21,9 @@ const (
 	Unclear                           // no secret was found, but the text was too large to search
 )
 
-// Origin is the source of a secret, for messages.
+// Origin is the source of a secret. Messages describe it.
 type Origin struct {
-	Addr string // of the object or variable: "ephemeral.vault_kv.db", "var.password"
+	Addr string // of the object or variable, such as "ephemeral.vault_kv.db" or "var.password"
 	Path string // path inside the object: `.data["b"]`
 	Kind Kind
 	// Sensitive is true if the value is sensitive but not ephemeral. Write-only arguments accept such values.
@@ -38,7 +38,7 @@ func (o Origin) String() string {
 	return "the secret " + o.Addr + o.Path
 }
 
-// mask returns the text that replaces the secret.
+// mask returns the text that replaces the secret in masked texts.
 func (o Origin) mask() string {
 	if o.Sensitive {
 		return mark.Sensitive.Mask()
@@ -46,22 +46,22 @@ func (o Origin) mask() string {
 	return mark.Ephemeral.Mask()
 }
 
-// strict reports whether the secret is refused as a part of a longer text even if it has only 8 bytes.
+// strict reports whether the secret must not be stored as a part of a longer text, even if it has only 8 bytes.
 func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
 
 // secret is one secret string.
 type secret struct {
 	text    string
 	origin  Origin   // the first origin
-	origins []Origin // the origins that changed a rule
+	origins []Origin // the origins that made a rule stricter
 	strict  bool     // an origin is strict
-	shown   bool     // it is masked in messages and logs only
-	// owners holds the addresses of the objects that received the secret, if all its origins are sensitive: other objects
-	// may store it. It is nil if the secret is ephemeral.
+	shown   bool     // masked only in messages and logs, because objects may show it
+	// owners has the addresses of the objects that received the secret, if all origins are sensitive and not ephemeral.
+	// Other objects may then store the secret. owners is nil if an origin is ephemeral.
 	owners map[string]bool
 }
 
-// also adds an origin if it changes a rule, and reports whether it does.
+// also adds an origin if it makes a rule stricter, and reports whether it does.
 func (s *secret) also(o Origin) bool {
 	had := s.strict && o.strict() || !o.strict()
 	had = had && (s.owners == nil || o.Sensitive && s.owners[o.Addr])

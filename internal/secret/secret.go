@@ -1,23 +1,22 @@
-// Package secret holds the secret strings of a run and checks every output for them (invariant I11).
+// Package secret holds the secret strings of a run and searches every output for them (invariant I11).
 //
-// Marks identify secrets as long as they are cty values. After a provider, a shell or a library has converted them to
-// text, only the text can be searched. So a Set holds every string that must not get out: the values of ephemeral
-// variables, the computed values of ephemeral resources, and write-only arguments whose value is ephemeral or
-// sensitive. The guard searches for the string itself and for its encoded forms: JSON, URLs, base64, archives, one
-// inside the other (see layers).
+// Marks identify secrets as long as they are cty values. After a provider, a shell or a library has converted a value
+// to text, only the text can be searched. So a Set holds every secret string: the values of ephemeral variables, the
+// computed values of ephemeral resources, and the ephemeral or sensitive values of write-only arguments. A search finds
+// the string itself and its encoded forms: JSON, URLs, base64, archives, and combinations of these (see layers).
 //
-// The guard has one matcher and two actions:
+// A Set has one matcher and two actions:
 //
 //   - Free text (screens, logs, messages) is masked: Scrub replaces a secret with "(ephemeral value)".
-//   - Stored text (a leaf of a state or plan, private data of a provider) is refused: Check returns the secret in it, and the
-//     caller stores null instead.
+//   - Text that is to be stored (a leaf of a state or plan, private data of a provider) is refused: Check returns
+//     the secret in it, and the caller stores null instead.
 //
-// The guard masks generously and refuses cautiously. It checks only values that a provider answered beyond the
-// configuration, refuses only secrets that are too long to be there by chance, and never refuses a string that is also
-// known from a plain place.
+// The Set masks generously and refuses cautiously. Callers check only values in answers of providers that do not come
+// from the configuration. Check refuses only secrets that are too long to occur by chance, and never a string that is
+// also public, for example in the text of the configuration.
 //
-// Strings shorter than 8 bytes are ignored, because the guard cannot distinguish them from other text. The zero Set is
-// empty and costs nothing. A Set is safe for concurrent use.
+// Strings shorter than 8 bytes are ignored, because they cannot be distinguished from other text. The zero Set is empty
+// and costs nothing. The methods of a Set may be called concurrently.
 package secret
 
 import (
@@ -30,7 +29,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Add registers a string. If the string is registered already, Add only makes its rules stricter.
+// Add registers a string as a secret. If the string is registered already, Add only makes its rules stricter.
 func (s *Set) Add(text string, origin Origin) {
 	if len(text) < shortest {
 		return
@@ -70,8 +69,8 @@ func (s *Set) Add(text string, origin Origin) {
 	}
 }
 
-// First registers a function that is called when the first string is registered, or now if the Set has strings. f must
-// not use the Set.
+// First registers a function that is called once the Set has a secret: at the first registration, or now if it has one.
+// f must not use the Set.
 func (s *Set) First(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,16 +79,16 @@ func (s *Set) First(f func()) {
 	}
 }
 
-// begin records that the Set has a secret. The caller holds the lock.
+// begin records that the Set has a secret. The caller must hold s.mu.
 func (s *Set) begin() {
 	if !s.some.Swap(true) && s.first != nil {
 		s.first()
 	}
 }
 
-// Subscribe calls f for each registered string and each of its origins, now and whenever a string is registered. f
-// replaces the function of an earlier call. A Set to which f adds the strings finds the same secrets. Subscribe ignores
-// strings that are only masked. f must not use the Set.
+// Subscribe calls f for each registered string and each of its origins, now and whenever a string is registered. If f
+// adds the strings to another Set, that Set finds the same secrets. A later call replaces f. Subscribe ignores strings
+// that are only masked. f must not use the Set.
 func (s *Set) Subscribe(f func(text string, origin Origin)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +100,8 @@ func (s *Set) Subscribe(f func(text string, origin Origin)) {
 	}
 }
 
-// AddValue registers every string in v, and every number of at least 8 digits. It ignores marks and unknown values.
+// AddValue registers every string in v, and every number with at least 8 digits, as a secret. It ignores marks and
+// unknown values.
 func (s *Set) AddValue(v cty.Value, origin Origin) {
 	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
 		if !longEnough(leaf, text) {
@@ -113,15 +113,15 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 	})
 }
 
-// MaskValue registers every string in v, and every number of at least 8 digits, for masking only: the values may be
-// stored but not shown.
+// MaskValue registers every string in v, and every number with at least 8 digits, for masking only: the values may be
+// stored, but not shown.
 func (s *Set) MaskValue(v cty.Value, origin Origin) { s.mask(v, origin, false) }
 
-// MaskUnlessPlain does the same as MaskValue, but ignores strings that are known from a plain place.
+// MaskUnlessPlain works like MaskValue, but ignores strings that are public (see Elsewhere).
 func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) { s.maskUnlessPlain(v, origin, false) }
 
-// MaskInMessages registers strings for masking by ScrubMessage only, because objects may store and show them. It
-// ignores strings that are known from a plain place.
+// MaskInMessages works like MaskUnlessPlain, but only ScrubMessage masks the strings, because objects may store and
+// show them.
 func (s *Set) MaskInMessages(v cty.Value, origin Origin) { s.maskUnlessPlain(v, origin, true) }
 
 func (s *Set) maskUnlessPlain(v cty.Value, origin Origin, shown bool) {
@@ -163,8 +163,9 @@ func (s *Set) mask(v cty.Value, origin Origin, shown bool) {
 	})
 }
 
-// Learning begins a call that may register secrets: output during the call may contain them before they are registered.
-// The caller calls the returned function when the call ends, and passes whether the secrets were registered.
+// Learning begins a call that may register secrets. Output during the call may contain these secrets before they are
+// registered, so Then delays it. The caller calls the returned function at the end of the call. learned reports whether
+// the secrets were registered.
 func (s *Set) Learning() (learned func(learned bool)) {
 	if s == nil {
 		return func(bool) {}
@@ -186,8 +187,8 @@ func (s *Set) Learning() (learned func(learned bool)) {
 	}
 }
 
-// Then calls f as soon as no call of Learning is in progress: now, or later in the order of the calls of Then. known
-// reports whether all secrets were registered.
+// Then calls f as soon as no call of Learning is in progress: now, or later in the order of the calls of Then. known is
+// false if such a call ended without registering its secrets.
 func (s *Set) Then(f func(known bool)) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
@@ -198,16 +199,16 @@ func (s *Set) Then(f func(known bool)) {
 	f(true)
 }
 
-// Elsewhere sets the function that reports whether a string is known from a plain place (configuration, plain
-// variables). Check calls f for the secrets that it finds and for the strings that contain them. f must be safe for
-// concurrent use and must not use the Set.
+// Elsewhere sets the function that reports whether a string is public, because it is in the text of the configuration
+// or in a plain variable. Check calls f for the secrets that it finds and for the strings that contain them. f must be
+// safe for concurrent use and must not use the Set.
 func (s *Set) Elsewhere(f func(text string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.elsewhere = f
 }
 
-// anyPlain reports whether one of the strings is known from a plain place.
+// anyPlain reports whether one of the strings is public (see Elsewhere).
 func (s *Set) anyPlain(texts ...string) bool {
 	return s.elsewhere != nil && slices.ContainsFunc(texts, s.elsewhere)
 }
@@ -219,9 +220,9 @@ func (s *Set) anyPlain(texts ...string) bool {
 //   - it is a part of the string, and has at least 16 bytes, or 8 bytes if it was passed to a write-only argument or is
 //     sensitive.
 //
-// A secret does not count if it, or the string, is known from a plain place, or if allowed returns true for it. allowed
-// may be nil. A secret that is sensitive but not ephemeral counts only for the objects that received it; owner is the
-// address of the object.
+// A secret does not count if the secret or the string is public (see Elsewhere), or if allowed returns true for the
+// secret. allowed may be nil. A secret that is sensitive but not ephemeral counts only for the objects that received
+// it. owner is the address of the object.
 func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origin, bool) {
 	if s.Empty() || len(leaf) < shortest {
 		return Origin{}, false
@@ -235,8 +236,8 @@ func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origi
 	return from, hit
 }
 
-// Found reports whether Check has found a secret. If so, the results of this run may contain it, and callers must not
-// store them.
+// Found reports whether Check has found a secret. If so, other results of this run may contain the secret, too, and
+// callers must not store them.
 func (s *Set) Found() bool { return s != nil && s.found.Load() }
 
 // Holds reports whether a text contains a secret, in any encoded form.
@@ -268,9 +269,9 @@ func (s *Set) check(text, owner string, allowed func(string) bool) (from Origin,
 	return from, hit
 }
 
-// Within calls found for each registered string that a text contains, in any encoded form. It calls found once for each
-// place of the string. It returns false if the text exceeds the limit of the search, so that parts of it were not
-// searched. found must not use the Set.
+// Within calls found for each registered string that a text contains, in any encoded form, once for each place. It
+// returns false if the text exceeds the limit of the search: parts of it were not searched then. found must not use the
+// Set.
 func (s *Set) Within(text string, found func(secret string)) (clear bool) {
 	if s.Empty() || len(text) < shortest {
 		return true
@@ -286,8 +287,8 @@ func (s *Set) Within(text string, found func(secret string)) (clear bool) {
 	})
 }
 
-// Leaves calls visit for every string and number in v, with the text in which it is shown and stored. visit must not
-// keep the path.
+// Leaves calls visit for every string and number in v. text is the form in which the leaf is shown and stored. visit
+// must not keep the path.
 func Leaves(v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {
 	leaves(make(cty.Path, 0, 8), v, visit)
 }
@@ -321,7 +322,7 @@ func leaves(path cty.Path, v cty.Value, visit func(path cty.Path, leaf cty.Value
 	}
 }
 
-// longEnough reports whether a leaf is a string, or a number with at least 8 digits.
+// longEnough returns false for a number with fewer than 8 digits.
 func longEnough(leaf cty.Value, text string) bool {
 	if leaf.Type() != cty.Number {
 		return true
@@ -335,10 +336,10 @@ func longEnough(leaf cty.Value, text string) bool {
 	return digits >= shortest
 }
 
-// Scrub masks every secret in a text, in any encoded form (see layers), except the strings of MaskInMessages.
+// Scrub masks every secret in a text, in any encoded form (see layers). It does not mask the strings of MaskInMessages.
 func (s *Set) Scrub(text string) string { return s.scrub(text, false) }
 
-// ScrubMessage masks every secret in a message or a line of a log.
+// ScrubMessage masks every secret in a message or in a line of a log, including the strings of MaskInMessages.
 func (s *Set) ScrubMessage(text string) string { return s.scrub(text, true) }
 
 func (s *Set) scrub(text string, message bool) string {
@@ -384,8 +385,8 @@ func (s *Set) Has(text string) bool {
 	return any || !clear
 }
 
-// MayRefuse reports whether Check may find a secret in a part of b, such as a string of a JSON document: it searches one
-// layer more than Check. It does not copy b. b must not change during the call.
+// MayRefuse reports whether Check may find a secret in a part of b, such as a string of a JSON document. It decodes one
+// layer more than Check. b must not change during the call, because MayRefuse does not copy it.
 func (s *Set) MayRefuse(b []byte) bool {
 	if s.Empty() || len(b) < shortest {
 		return false

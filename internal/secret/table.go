@@ -8,22 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// The matcher. Each text is cut into pieces of 8 to 64 bytes, and a piece is found by its key, its first 8 bytes. For
-// most places of a searched text, a bitmap rules out all pieces at the price of a multiplication. For the others, a
-// hash table returns the pieces with the same key, which are then compared. So a text is read once, and the work at one
-// place depends on the number of pieces with the same key, and not on the lengths of secrets and text. Adding a piece
-// is cheap: only the bitmap is rebuilt when it becomes too full. Parts of a long secret are found, too.
+// The matcher. Each text of a secret is cut into pieces of 8 to 64 bytes. The first 8 bytes of a piece are its key. At
+// most places of a searched text, a bitmap excludes all pieces for the cost of a multiplication. At the other places, a
+// hash table returns the pieces with the key, which are compared with the text. So a text is read once, and the work at
+// a place depends on the number of pieces with the same key, but not on the lengths of secrets and text. Adding a piece
+// is cheap: only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
 
 const (
 	keyLen   = shortest
 	pieceLen = 64
 )
 
-// form is one spelling of a secret.
+// form is one spelling of a secret in plain text.
 type form struct {
 	text  string
 	of    *secret
-	whole bool // it contains the whole secret; false for single lines
+	whole bool // the form is the whole secret; false for single lines of it
 }
 
 // piece is a part of a form.
@@ -31,39 +31,39 @@ type piece struct {
 	text string
 	form *form
 	at   int   // offset in the form
-	next int32 // the next piece with the same key, 1-based; 0: no more
+	next int32 // the next piece with the same key, as index plus 1; 0: none
 }
 
 type table struct {
 	pieces []piece
-	first  map[uint64]int32 // the first piece by key, 1-based
+	first  map[uint64]int32 // by key: the first piece, as index plus 1
 	bitmap []uint64         // the length is a power of two
-	shift  uint             // shift of a hash to the number of a bit
-	inner  map[inside]bool  // the pieces after the first of a form, to add each once
+	shift  uint             // number of bits by which a hash is shifted to get a place in bitmap
+	inner  map[inside]bool  // the pieces after the first of each form, so that each is added once
 	marks  string           // the characters of special that a piece contains
 }
 
-// inside identifies a piece after the first of a form. Equal pieces of several secrets differ if only some of these
-// secrets are masked in all texts.
+// inside identifies a piece after the first of a form. If several secrets have an equal piece, it is added once for
+// secrets that are masked in all texts, and once for secrets that are masked only in messages.
 type inside struct {
 	text  string
 	shown bool // see secret
 }
 
-// special are characters that some escapes change.
+// special has the characters that some kinds of escapes change.
 const special = " '\"\n$"
 
-// has reports whether a piece contains one of the characters. It returns true if chars is empty.
+// has reports whether a piece contains one of the characters in chars, or chars is empty.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
-// add adds the pieces of a text.
+// add adds the pieces of a form of a secret.
 func (t *table) add(text string, of *secret, whole bool) {
 	f := &form{text: text, of: of, whole: whole}
 	for at := 0; ; at += pieceLen {
 		rest := len(text) - at
 		switch {
 		case rest <= pieceLen && at > 0:
-			// The last piece overlaps the piece before it, so that it is not too short.
+			// The last piece overlaps the previous piece, so that it is not too short.
 			t.addPiece(piece{text: text[len(text)-pieceLen:], form: f, at: len(text) - pieceLen})
 			return
 		case rest <= pieceLen:
@@ -103,7 +103,7 @@ func (t *table) addPiece(p piece) {
 	t.set(key)
 }
 
-// grow makes the bitmap four times as large.
+// grow makes the bitmap four times as large, and sets its bits again.
 func (t *table) grow() {
 	t.size(max(64, 4*len(t.bitmap)))
 	for key := range t.first {
@@ -134,7 +134,7 @@ func (t *table) set(key uint64) {
 	t.bitmap[word] |= mask
 }
 
-// keyOf returns the first 8 bytes as a number.
+// keyOf returns the first 8 bytes of a text as a number.
 func keyOf(s string) (key uint64) {
 	for i := range keyLen {
 		key = key>>8 | uint64(s[i])<<56
@@ -142,7 +142,8 @@ func keyOf(s string) (key uint64) {
 	return key
 }
 
-// matches returns all pieces in a text, sorted by place. Pieces at the same place have no particular order.
+// matches returns all pieces in a text, with their places, sorted by place. Pieces at the same place have no particular
+// order.
 func (t *table) matches(text string) iter.Seq2[int, *piece] {
 	return func(yield func(int, *piece) bool) {
 		if len(text) < keyLen || len(t.pieces) == 0 {
@@ -161,7 +162,7 @@ func (t *table) matches(text string) iter.Seq2[int, *piece] {
 	}
 }
 
-// at yields the pieces at place i. It returns false if the search must stop.
+// at yields the pieces at place i, whose key is key. It returns false if the search must stop.
 func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool) bool {
 	for n := t.first[key]; n != 0; n = t.pieces[n-1].next {
 		if p := &t.pieces[n-1]; strings.HasPrefix(text[i:], p.text) && !yield(i, p) {
@@ -173,11 +174,11 @@ func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool)
 
 // Set holds the secrets of a run.
 type Set struct {
-	some   atomic.Bool // the Set has a secret; if false, the lock is not needed
+	some   atomic.Bool // the Set has a secret; if false, callers need no lock
 	number atomic.Bool // a secret is a number
 	mu     sync.RWMutex
 	known  map[string]*secret // by text
-	masked map[string]*secret // secrets that may be stored, by text
+	masked map[string]*secret // secrets that are only masked, by text
 	table  table
 
 	elsewhere  func(string) bool
@@ -195,8 +196,8 @@ type Set struct {
 	missed   bool               // a call ended without registering its secrets
 }
 
-// Number reports whether a secret can be written as a number. The guard does not find such a secret in a binary
-// message.
+// Number reports whether a secret can be written as a number. A binary message may contain such a secret in another
+// form, which a search does not find.
 func (s *Set) Number() bool { return s != nil && s.number.Load() }
 
 // Empty reports whether the Set has no secrets, so that callers need not visit leaves.
@@ -211,8 +212,8 @@ func (s *Set) Rules() int64 {
 	return s.rules.Load()
 }
 
-// forms returns the spellings of a string in text without escapes: the string itself first, then the string without
-// surrounding space, without indentation, and with DOS line breaks.
+// forms returns the spellings of a string in text without escapes. The first is the string itself. Others lack the
+// surrounding space, lack the indentation of lines, or have DOS line breaks.
 func forms(text string) []string {
 	all := []string{text}
 	if trimmed := strings.TrimSpace(text); trimmed != text && len(trimmed) >= shortest {
@@ -237,9 +238,9 @@ func forms(text string) []string {
 // indented matches the indentation that is removed from lines.
 var indented = regexp.MustCompile(`\n[ \t]+`)
 
-// lines returns the lines of a secret of several lines, because messages may show it with a frame. Lines are masked and
-// not refused, because other texts may contain the same line. The first and last lines of a PEM block are omitted,
-// because they are the same in all files.
+// lines returns the lines of a secret with several lines, because messages may show each line in a frame. Lines are
+// only masked, because other texts may contain the same lines and must be stored. lines omits the first and the last
+// line of a PEM block, because these are the same in all files.
 func lines(text string) []string {
 	if !strings.Contains(text, "\n") {
 		return nil

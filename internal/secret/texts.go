@@ -2,14 +2,14 @@ package secret
 
 import "strings"
 
-// Texts finds out whether one of its texts contains a string. A bitmap rules out most strings, so the texts are seldom
-// searched.
+// Texts finds out whether one of several texts contains a string. A bitmap excludes most strings, so the texts
+// themselves are seldom searched.
 type Texts struct {
 	texts []string
-	bits  table // the keys at all places
+	bits  table // only its bitmap is used: the keys at all places
 }
 
-// NewTexts indexes texts. Its time and memory depend on their total length.
+// NewTexts makes the bitmap of texts. Its time and memory are proportional to their total length.
 func NewTexts(texts []string) *Texts {
 	t := &Texts{texts: texts}
 	n := 0

@@ -1,5 +1,5 @@
-// Package transfer moves objects between two states (ADR 57). It computes the states after the move, and the record with
-// which a later command finishes an interrupted transfer. It reads and writes nothing.
+// Package transfer moves objects between two states (ADR 57). It computes the states after the move, and the record
+// with which a later command can finish an interrupted transfer. It does not read or write files.
 //
 //	move.go    Plan: the objects, their addresses in the target, both states after the move
 //	record.go  Record: the transfer journal, and the decision whether the target was written

@@ -17,10 +17,10 @@ type Request struct {
 	As             *addr.Target // the address in the target; nil: the same
 }
 
-// Move is one object that moves.
+// Move is the move of one object.
 type Move struct{ From, To addr.Object }
 
-// Plan is a move between two states that was not written yet.
+// Plan is a move between two states that has not been written yet.
 type Plan struct {
 	Moves   []Move                // sorted by From
 	Dropped []addr.Object         // data sources in moved modules: the target reads them again
@@ -30,8 +30,8 @@ type Plan struct {
 	entries map[Move]*state.Entry // the moved objects with their new dependencies; their provider configurations are unchanged
 }
 
-// Between computes the move. It reports an error if an address selects nothing, cannot be moved, or exists in the
-// target.
+// Between computes the move. It reports an error if an address selects nothing, cannot be moved, or already exists in
+// the target.
 func Between(r Request, bag *diag.Bag) (*Plan, bool) {
 	p := &Plan{before: r.Target, entries: map[Move]*state.Entry{}}
 	if !p.choose(r, bag) {
@@ -54,8 +54,8 @@ func Between(r Request, bag *diag.Bag) (*Plan, bool) {
 	return p, true
 }
 
-// Target returns the state of the target after the move. provider returns the provider configuration that an object has
-// in the target.
+// Target returns the target's state after the move. provider returns the provider configuration of an object in the
+// target.
 func (p *Plan) Target(provider func(Move, addr.ProviderInstance) addr.ProviderInstance) *state.Snapshot {
 	e := p.before.Edit()
 	for _, m := range p.Moves {
@@ -71,7 +71,7 @@ func (p *Plan) Entry(m Move) *state.Entry { return p.entries[m] }
 
 const title = "Invalid transfer"
 
-// choose finds the objects.
+// choose finds the objects to move.
 func (p *Plan) choose(r Request, bag *diag.Bag) bool {
 	refuse := func(format string, a ...any) bool {
 		bag.Add(diag.Errorf(title, format, a...))
@@ -128,7 +128,7 @@ func (p *Plan) choose(r Request, bag *diag.Bag) bool {
 	return true
 }
 
-// kind returns the kind of an address in messages.
+// kind returns the kind of an address for messages.
 func kind(t addr.Target) string {
 	switch {
 	case t.Mode == 0:
@@ -152,8 +152,7 @@ func renamed(moves []Move) map[addr.Resource][]addr.Resource {
 }
 
 // dependencies computes the recorded dependencies of moved objects. Moved resources get their names in the target. A
-// resource that stays in the source is left out: the moved resources that it depends on, directly or indirectly,
-// replace it.
+// resource that stays in the source is replaced by the moved resources on which it depends, directly or indirectly.
 type dependencies struct {
 	closure *state.Closure
 	renamed map[addr.Resource][]addr.Resource
@@ -175,7 +174,7 @@ func (d dependencies) of(e *state.Entry) []addr.Resource {
 	return out
 }
 
-// Lines describes the moves, one line for each address.
+// Lines describes the moves in one line for each address.
 func (p *Plan) Lines() string {
 	var b strings.Builder
 	for _, m := range p.Moves {

@@ -13,8 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Record is the transfer journal: it describes a transfer, so that a later command can finish it. Both directories have
-// one from before the first state is written until both states are written. It has no values of objects.
+// Record is the transfer journal. It describes a transfer, so that a later command can finish it. Both directories have
+// a record from before the first state is written until both states are written. A record contains no values of
+// objects.
 type Record struct {
 	Format  int       `json:"format"`
 	ID      string    `json:"id"`
@@ -28,10 +29,10 @@ type Record struct {
 	Dropped []addr.Object `json:"dropped,omitempty"` // data sources that the source loses
 }
 
-// format is the version of the form of records.
+// format is the version of the record format.
 const format = 1
 
-// Role tells the two directories of a transfer apart.
+// Role distinguishes the two directories of a transfer.
 type Role string
 
 // The roles.
@@ -49,7 +50,7 @@ type Side struct {
 	After     Version `json:"after"`
 }
 
-// Path is a path in a record. A path that is not valid UTF-8 is quoted like a string of Go, because JSON would replace its
+// Path is a path in a record. A path that is not valid UTF-8 is quoted like a Go string, because JSON would replace its
 // bytes.
 type Path string
 
@@ -72,7 +73,7 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Version identifies a content of a state.
+// Version identifies the content of a state.
 type Version struct {
 	Lineage string       `json:"lineage,omitempty"`
 	Serial  uint64       `json:"serial"`
@@ -90,7 +91,7 @@ type Object struct {
 	To   addr.Object `json:"to"`
 }
 
-// NewRecord returns the record of a planned move. Its sides are set by the caller.
+// NewRecord returns the record of a planned move. The caller must set its sides.
 func NewRecord(p *Plan, now time.Time, program string) *Record {
 	r := &Record{Format: format, ID: uuid.NewString(), Time: now.UTC(), Program: program, Dropped: p.Dropped}
 	for _, m := range p.Moves {
@@ -99,7 +100,7 @@ func NewRecord(p *Plan, now time.Time, program string) *Record {
 	return r
 }
 
-// For returns the copy of the record for a directory, as text.
+// For returns the text of a directory's copy of the record.
 func (r *Record) For(role Role) []byte {
 	c := *r
 	c.Role = role
@@ -110,7 +111,7 @@ func (r *Record) For(role Role) []byte {
 	return append(data, '\n')
 }
 
-// Parse reads the text of a record.
+// Parse parses the text of a record.
 func Parse(data []byte) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -122,7 +123,7 @@ func Parse(data []byte) (*Record, error) {
 	return &r, nil
 }
 
-// This returns the side of the directory that has the copy, and the other side.
+// This returns the side of the directory that has this copy, and the other side.
 func (r *Record) This() (this, other Side) {
 	if r.Role == Source {
 		return r.Source, r.Target
@@ -130,17 +131,17 @@ func (r *Record) This() (this, other Side) {
 	return r.Target, r.Source
 }
 
-// Concerns reports whether the record belongs to a state of the directory that has the copy. A state that has replaced it
-// has another lineage.
+// Concerns reports whether the record belongs to a state of the directory that has this copy. If another state has
+// replaced the state, the lineage differs.
 func (r *Record) Concerns(s *state.Snapshot) bool {
 	this, _ := r.This()
 	return s == nil || s.Lineage == "" || s.Lineage == this.After.Lineage || s.Lineage == this.Before.Lineage
 }
 
-// Arrived reports whether the target state was written. source may have the objects still.
+// Arrived reports whether the target state was written. source may still have the objects.
 //
-// The state names the transfer, also after later writes of Lethe. A program that does not keep the name (Terraform,
-// OpenTofu) may have written the state since: then the target has all objects, with the same IDs.
+// The target's state contains the name of the transfer, also after later writes of Lethe. Terraform and OpenTofu do not
+// keep the name. If they have written the state since then, the target has all objects with the same IDs.
 func (r *Record) Arrived(target, source *state.Snapshot) bool {
 	switch {
 	case target == nil:
@@ -164,13 +165,13 @@ func (r *Record) Arrived(target, source *state.Snapshot) bool {
 	return found > 0
 }
 
-// same reports whether two entries are about one real object.
+// same reports whether two entries describe the same real object.
 func same(a, b *state.Entry) bool {
 	return a.Provider.Provider.Canon() == b.Provider.Provider.Canon() && a.ID() != "" && a.ID() == b.ID()
 }
 
-// Left returns the source state after the transfer, and the objects that it loses. A state that names the transfer was
-// written already: an object at one of the addresses is a new one.
+// Left returns the source state after the transfer, and the objects that it loses. A state that contains the name of
+// the transfer was already written, so an object at one of the addresses is a new one.
 func (r *Record) Left(source *state.Snapshot) (*state.Snapshot, []addr.Object) {
 	if slices.Contains(source.Transfers(), r.ID) {
 		return source, nil

@@ -24,7 +24,7 @@ func (i *initialization) initBackend(ctx context.Context) bool {
 	return ok
 }
 
-// unset reports that the states are stored locally now.
+// unset reports that the backend is no longer used, so the states are local now. was is the type of the former backend.
 func (i *initialization) unset(was string) {
 	i.c.UI.Step("backend_unset", fmt.Sprintf("\nSuccessfully unset the backend %q. Lethe will now operate locally.", was))
 }
@@ -36,7 +36,8 @@ func (i *initialization) askSetting(name, note string, secret bool) (string, boo
 	return i.c.UI.Ask(base.Question{Title: name, Note: note, Secret: secret})
 }
 
-// askCopy asks whether to copy existing states to another backend.
+// askCopy asks whether to copy existing states to another backend. If no user can be asked, it reports an error, and
+// answered is false.
 func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 	if i.dir.MayAsk() {
 		text, ok := i.c.UI.Ask(base.Question{
@@ -53,7 +54,8 @@ func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 	return false, false
 }
 
-// askName asks for the name of the default workspace in a backend that does not support the name "default".
+// askName asks for a name for the default workspace, if the new backend does not support the name "default". It returns
+// "" without an answer.
 func (i *initialization) askName() string {
 	if !i.dir.MayAsk() {
 		return ""
@@ -65,8 +67,8 @@ func (i *initialization) askName() string {
 	return name
 }
 
-// askWorkspace asks for the workspace to select. Like Terraform, it accepts the number of a workspace; it accepts its
-// name, too. It returns "" without a valid answer.
+// askWorkspace asks for the workspace to select. An answer is the number of a workspace, as in Terraform, or its name.
+// askWorkspace returns "" if no user can be asked or the answer is invalid.
 func (i *initialization) askWorkspace(selected string, names []string) string {
 	if !i.dir.MayAsk() {
 		return ""

@@ -71,8 +71,8 @@ func runInit(ctx context.Context, c *base.Call, f *initFlags) int {
 		c.UI.Step("output_init_empty_message", "Lethe initialized in an empty directory!\n\nThe directory has no Lethe configuration files. You may begin working\nwith Lethe immediately by creating Lethe configuration files.\n")
 		return c.UI.Done(base.ExitOK)
 	}
-	// As in Terraform, the backend comes before the modules. Load reports the errors of a root module that cannot be
-	// read.
+	// As in Terraform, the backend is configured before the modules are installed. If the root module cannot be read,
+	// Load reports the errors later.
 	if f.backend && l.LoadRoot() {
 		c.UI.Step("initializing_backend_message", "\nInitializing the backend...")
 		if !i.installStores(ctx) || !i.initBackend(ctx) {

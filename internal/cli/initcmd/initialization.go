@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// initFlags are the flags of init.
+// initFlags are the flags of the command init.
 type initFlags struct {
 	workdir.Options
 	backend, forceCopy, get, reconfigure, migrate, upgrade, offline bool
@@ -20,7 +20,7 @@ type initFlags struct {
 	fromModule, lockfile                                            string
 }
 
-// initialization is a run of init.
+// initialization is one run of the command init.
 type initialization struct {
 	c       *base.Call
 	f       *initFlags
@@ -30,7 +30,7 @@ type initialization struct {
 	plugins *plugins.Installation
 }
 
-// fit reports an error for flags that exclude each other.
+// fit reports errors and returns false if flags contradict each other.
 func (f *initFlags) fit(bag *diag.Bag) bool {
 	switch {
 	case f.migrate && f.reconfigure:
@@ -56,7 +56,7 @@ func (i *initialization) emptyDir() (bool, error) {
 
 const inStack = "It is part of a stack, which only HCP Terraform deploys."
 
-// ignoredFiles are the suffixes of files that newer versions of Terraform read and Lethe does not.
+// ignoredFiles has the suffixes of files that newer versions of Terraform read, but Lethe does not.
 var ignoredFiles = []struct{ suffix, why string }{
 	{".tfcomponent.hcl", inStack},
 	{".tfdeploy.hcl", inStack},

@@ -18,7 +18,7 @@ import (
 )
 
 // copyModule copies the module of -from-module into the working directory, which must be empty. Like Terraform and
-// OpenTofu, it omits names that begin with a dot.
+// OpenTofu, it omits files whose names begin with a dot. It returns false after an error.
 func (i *initialization) copyModule(ctx context.Context) bool {
 	source := i.f.fromModule
 	i.loader.Mask(source)
@@ -49,8 +49,8 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 	return err == nil
 }
 
-// initModules writes the module manifest, and prints the new modules, or all modules for an upgrade. It calls title
-// first if there are any modules.
+// initModules writes the module manifest. It prints the new modules, or all modules if upgrade is true. If the
+// configuration has modules, it calls title before it prints them. It returns false after an error.
 func initModules(l *loader.Loader, upgrade bool, title func()) bool {
 	if len(l.All().Children) == 0 {
 		return true
@@ -75,8 +75,9 @@ func initModules(l *loader.Loader, upgrade bool, title func()) bool {
 	return true
 }
 
-// lockModules adds the modules to the lock file in memory. A read-only lock file without modules was written by
-// Terraform or OpenTofu, which do not lock modules. Then it only warns that the modules were not checked.
+// lockModules adds the modules to the lock file in memory. If the lock file is read-only and lacks an installed module,
+// lockModules reports an error and returns false. A read-only lock file without any modules was written by Terraform or
+// OpenTofu, which do not lock modules: then lockModules only warns that the modules were not checked.
 func (i *initialization) lockModules() bool {
 	locks := i.loader.Modules.Locks()
 	if i.f.lockfile == "readonly" && len(i.dir.Lock.Modules()) == 0 {

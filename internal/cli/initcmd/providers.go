@@ -20,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// initProviders installs the providers that configuration and state need.
+// initProviders installs the providers that the configuration and the state need. It returns false after an error.
 func (i *initialization) initProviders(ctx context.Context) bool {
 	i.c.UI.Step("initializing_provider_plugin_message", "Initializing provider plugins...")
 	needs := i.loader.Needs()
@@ -66,8 +66,8 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	return true
 }
 
-// installStores installs the providers of state stores, which must run before a state can be read. It writes the lock
-// file, so that another version cannot read the state later without an init.
+// installStores installs the providers of state stores, which must run before a state can be read. It also writes the
+// lock file, so that later commands read the state with the same versions. It returns false after an error.
 func (i *initialization) installStores(ctx context.Context) bool {
 	var install []fetch.Need
 	for _, a := range i.states.Backend.StoreProviders(!i.f.reconfigure) {
@@ -98,7 +98,8 @@ func (i *initialization) installStores(ctx context.Context) bool {
 	return true
 }
 
-// locked reports an error if a read-only lock file lacks a provider. It runs before any provider is installed.
+// locked reports an error and returns false if a read-only lock file lacks a provider. It is called before any provider
+// is installed.
 func (i *initialization) locked(install []fetch.Need) bool {
 	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {
 		_, ok := i.dir.Lock.Get(n.Provider)
@@ -107,14 +108,15 @@ func (i *initialization) locked(install []fetch.Need) bool {
 	return i.f.lockfile != "readonly" || !missing || i.changed()
 }
 
-// changed reports the error for a read-only lock file that would have to change, and returns false.
+// changed reports the error that a read-only lock file would have to change. It returns false.
 func (i *initialization) changed() bool {
 	i.c.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
 	return false
 }
 
-// onlyDirs restricts the search for providers to the directories of -plugin-dir. It stores them for later calls in the
-// file that Terraform and OpenTofu use. An empty -plugin-dir deletes the file.
+// onlyDirs restricts the search for providers to the directories of -plugin-dir. It stores the directories for later
+// runs of init, in the same file as Terraform and OpenTofu. An empty -plugin-dir deletes the file. onlyDirs returns
+// false after an error.
 func (i *initialization) onlyDirs() bool {
 	file := filepath.Join(i.dir.Data, "plugin_path")
 	dirs := i.f.pluginDirs
@@ -144,7 +146,7 @@ func (i *initialization) onlyDirs() bool {
 	return true
 }
 
-// warnUnheld warns that the new checksums in the lock file are valid for this platform only.
+// warnUnheld warns of providers for which the lock file has only checksums of this platform.
 func (i *initialization) warnUnheld() {
 	if len(i.plugins.Providers.Unverified) == 0 {
 		return
@@ -168,7 +170,7 @@ func (i *initialization) writeLock() bool {
 	return true
 }
 
-// writeLock writes the lock file if it has changed, and prints a message.
+// writeLock writes the lock file if it has changed, and prints a message. It returns false after an error.
 func writeLock(d *workdir.Directory) bool {
 	if !d.Lock.Changed() {
 		return true

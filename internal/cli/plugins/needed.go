@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// neededBy adds to a message the place that requires a provider: in required_providers, or the first block that implies
-// it. If the provider is only implied, its name may be misspelt, so the message suggests a similar local name.
+// neededBy adds to a message the place that requires a provider: the entry in required_providers, or the first block
+// that implies the provider. In the second case, the name may be misspelt, so neededBy suggests a similar local name.
 func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagnostic {
 	found := false
 	tree.Root.Walk(func(n *config.Node) {
@@ -38,7 +38,8 @@ func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagno
 	return d
 }
 
-// implies returns the place of the first block of a module that needs the provider of a local name.
+// implies returns the position of the first block in a module that uses the provider with the given local name. It
+// returns false if no block does.
 func implies(m *config.Module, local string) (diag.Range, bool) {
 	var places []diag.Range
 	for r := range m.Blocks() {

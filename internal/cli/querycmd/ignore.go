@@ -13,7 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// rule is a line of an -ignore file: a type of objects, and conditions that all hold for the objects to ignore.
+// rule is a line of an -ignore file: a resource type, and conditions. A rule ignores the objects for which all
+// conditions hold.
 type rule struct {
 	typ        string // a pattern
 	conditions []condition
@@ -25,7 +26,7 @@ type condition struct {
 	pattern string
 }
 
-// readRules reads an -ignore file. It reports each line that is not a rule.
+// readRules parses an -ignore file. It reports an error for each invalid line, and returns false then.
 func readRules(c *base.Call, name string) ([]rule, bool) {
 	text, err := os.ReadFile(c.Path(name))
 	if err != nil {
@@ -64,7 +65,7 @@ func parseRule(line string) (rule, error) {
 	return r, nil
 }
 
-// split divides a line at spaces outside of double quotes. The quotes stay.
+// split divides a line at spaces outside of double quotes. It keeps the quotes.
 func split(line string) ([]string, error) {
 	var out []string
 	var word strings.Builder
@@ -89,7 +90,7 @@ func split(line string) ([]string, error) {
 	return out, nil
 }
 
-// parseCondition reads PATH=PATTERN. Attributes in a path are separated by dots, and keys are ["written so"].
+// parseCondition parses PATH=PATTERN. A path consists of attributes separated by dots, and of keys such as ["key"].
 func parseCondition(text string) (condition, error) {
 	left, pattern, ok := cutOutside(text, '=')
 	if !ok {
@@ -133,7 +134,7 @@ func cutOutside(text string, sep rune) (before, after string, found bool) {
 	return text, "", false
 }
 
-// needsObject reports whether a rule for a type reads whole objects.
+// needsObject reports whether a rule for the type has a condition about the object, so that whole objects are needed.
 func needsObject(rules []rule, typ string) bool {
 	for _, r := range rules {
 		if !matches(r.typ, typ) {

@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// imports collects results, to write one file for each type.
+// imports collects results, to write one file of configuration for each type.
 type imports struct {
 	list []*querying.Result
 }
@@ -29,7 +29,8 @@ func (i *imports) add(r *querying.Result) error {
 // fileOf returns the name of the file for a type.
 func fileOf(typ string) string { return "import_" + typ + ".tf" }
 
-// write writes the files. It writes none if one of them exists.
+// write writes the files, and returns their names. If one of them exists, or a text contains a secret, it reports an
+// error, writes no file and returns false.
 func (i *imports) write(c *base.Call) ([]string, bool) {
 	texts := map[string]*strings.Builder{}
 	refs := references(i.list)
@@ -72,20 +73,21 @@ func writeNew(path, text string) error {
 	return err
 }
 
-// shortestReference is the length of the shortest text that becomes a reference. Shorter texts may be equal by chance.
+// shortestReference is the minimum length of a text that is replaced by a reference. Shorter texts may be equal by
+// chance.
 const shortestReference = 4
 
-// referring knows the texts that identify the imported objects, and the references written so far.
+// referring has the texts that identify the imported objects, and the references that were written so far.
 type referring struct {
-	to    map[string]target // by text; a text of two objects has no target
+	to    map[string]target // by text; without texts that two objects have
 	edges map[string][]string
-	named map[string]bool // objects that others refer to
+	named map[string]bool // objects to which others refer
 }
 
 // target is an attribute of an imported object.
 type target struct{ object, attr string }
 
-// references collects the identifying texts of results: attributes that only the provider sets.
+// references collects the texts that identify results: attributes that only the provider sets.
 func references(list []*querying.Result) *referring {
 	r := &referring{to: map[string]target{}, edges: map[string][]string{}, named: map[string]bool{}}
 	twice := map[string]bool{}
@@ -108,7 +110,7 @@ func references(list []*querying.Result) *referring {
 	return r
 }
 
-// identifying returns the attributes of an object whose text can identify it, id first.
+// identifying returns the names of the attributes whose text may identify an object, id first.
 func identifying(x *querying.Result) []string {
 	var out []string
 	for _, a := range x.Type.Attrs {
@@ -127,12 +129,13 @@ func identifying(x *querying.Result) []string {
 	return out
 }
 
-// of returns a function that writes references from an object. It writes none that would close a cycle.
+// of returns a function for the references of one object. For a text that identifies another object, the function
+// returns a reference to that object. It returns "" for other texts, and if the reference would close a cycle.
 func (r *referring) of(x *querying.Result) func(string) string {
 	from := x.Type.Name + "." + x.Block.Name
 	return func(text string) string {
 		to, ok := r.to[text]
-		// Most objects refer to objects before them in the list, and no object refers to them yet.
+		// Most references are to objects earlier in the list, before another object refers to this one.
 		if !ok || to.object == from || r.named[from] && r.reaches(to.object, from, map[string]bool{}) {
 			return ""
 		}

@@ -66,13 +66,13 @@ the objects, for you to review and apply.`,
 type queryFlags struct {
 	workdir.Options
 	generate  string
-	ignore    string // a file
+	ignore    string // name of a file
 	imports   bool
 	unmanaged bool
-	states    []string // files
+	states    []string // names of files with states to compare with
 }
 
-// run is a query in progress.
+// run is one run of the command.
 type run struct {
 	c       *base.Call
 	f       *queryFlags
@@ -127,7 +127,8 @@ func unsure(n int) string {
 	return fmt.Sprintf(" For %s of these, the states do not tell: they have objects without an identity and without an id.", results(n))
 }
 
-// begin compiles the configuration with its query files, and reads the states that the query needs.
+// begin compiles the configuration with its query files, and reads the states that the query needs. It returns false
+// after an error.
 func begin(ctx context.Context, c *base.Call, f *queryFlags) (*run, bool) {
 	s, ok := session.Open(c, &f.Options, operation.Query)
 	if !ok {
@@ -172,7 +173,8 @@ func begin(ctx context.Context, c *base.Call, f *queryFlags) (*run, bool) {
 	return r, true
 }
 
-// needs reports whether list blocks refer, directly or through others, to objects of a state, and to ephemeral resources.
+// needs reports whether list blocks refer, directly or indirectly, to objects that a state may have (stored), and to
+// ephemeral resources (leases).
 func needs(p *program.Program) (stored, leases bool) {
 	seen := map[program.Decl]bool{}
 	var visit func(program.Decl)
@@ -198,7 +200,7 @@ func needs(p *program.Program) (stored, leases bool) {
 	return stored, leases
 }
 
-// addState reads a value of -unmanaged: true, false, or the name of a file.
+// addState parses a value of -unmanaged: true, false, or the name of a file.
 func (f *queryFlags) addState(s string) error {
 	given, err := strconv.ParseBool(s)
 	switch {
@@ -212,7 +214,8 @@ func (f *queryFlags) addState(s string) error {
 	return nil
 }
 
-// compare reads the states that results are compared with: the state of the working directory, and the named files.
+// compare reads the states with which results are compared: the state of the working directory, and the files of
+// -unmanaged. It returns false after an error.
 func (r *run) compare(ctx context.Context) bool {
 	all := []*state.Snapshot{r.req.State}
 	for _, name := range r.f.states {
@@ -231,7 +234,8 @@ func (r *run) compare(ctx context.Context) bool {
 	return true
 }
 
-// planImports writes the files, and shows the plan of the configuration with them. It applies nothing.
+// planImports writes the files of -import, and shows the plan of the configuration with these files. It applies
+// nothing. It returns false after an error.
 func (r *run) planImports(ctx context.Context) bool {
 	if len(r.imports.list) == 0 {
 		r.c.UI.Line("\nThere is nothing to import.")

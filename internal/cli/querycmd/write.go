@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/querying"
 )
 
-// mayWrite reports an error if the file for generated configuration exists.
+// mayWrite reports an error and returns false if the file for generated configuration exists already.
 func mayWrite(c *base.Call, name string) bool {
 	if name == "" {
 		return true
@@ -22,8 +22,8 @@ func mayWrite(c *base.Call, name string) bool {
 	return true
 }
 
-// generated is the file of -generate-config-out. It is created for the first result, and written as results arrive, so
-// that an interrupt or an error keeps the results before it.
+// generated is the file of -generate-config-out. It is created for the first result. Each result is written when it
+// arrives, so that an interrupt or an error does not lose the earlier results.
 type generated struct {
 	path string
 	file *os.File
@@ -48,7 +48,7 @@ func (g *generated) add(r *querying.Result) (err error) {
 	return err
 }
 
-// close ends the file. It deletes a file with a secret.
+// close closes the file. If the file contains a secret, close deletes the file, reports an error and returns false.
 func (g *generated) close(c *base.Call) bool {
 	if g.file == nil {
 		return true
@@ -71,8 +71,8 @@ func (g *generated) close(c *base.Call) bool {
 	return err == nil
 }
 
-// mayStore reports an error if generated configuration contains a secret. The secret may have become known after the
-// search that found it.
+// mayStore reports an error and returns false if generated configuration contains a secret. It is called after all
+// searches, because a search may return a value that becomes a known secret later.
 func mayStore(c *base.Call, text string) bool {
 	from, hit := c.Secrets.Check(text, "", nil)
 	if hit {

@@ -45,7 +45,7 @@ confirmation prompt.`,
 	}, runApply),
 }
 
-// noApply is the reason why apply needs configuration.
+// noApply is the error text for an apply in a directory without configuration.
 const noApply = "The directory has no configuration files, so apply would destroy everything. Change to the right directory, or run \"lethe destroy\" to destroy everything."
 
 func runApply(ctx context.Context, c *base.Call, f *applyFlags) int {

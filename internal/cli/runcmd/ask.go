@@ -5,7 +5,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// laterNotes are the parts of a question about later rounds, by -rounds.
+// laterNotes has the texts about later rounds in the question for approval, by the value of -rounds.
 var laterNotes = map[string]string{
 	"":        "\nLater rounds create the objects that are decided later, and invoke the actions that are listed with them. Other changes are asked about again." + lockNote,
 	roundsOne: "\nThe objects that are decided later are left to another command.",
@@ -17,7 +17,7 @@ const lockNote = "\nThe state stays locked until the last round has ended."
 
 // approve asks the user to approve a plan. rounds is the value of -rounds.
 func approve(c *base.Call, pl *plan.Plan, rounds string) bool {
-	if !c.UI.MayAsk() { // like Terraform, read an answer on standard input even with -input=false
+	if !c.UI.MayAsk() { // like Terraform, read an answer from standard input even with -input=false
 		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
 		return false
 	}
@@ -29,7 +29,7 @@ func approve(c *base.Call, pl *plan.Plan, rounds string) bool {
 	}
 	mode := pl.Mode
 	if pl.Requested() {
-		mode = plan.Normal // the plan is about an action
+		mode = plan.Normal // an action changes no objects, so its refresh-only mode does not matter
 	}
 	switch mode {
 	case plan.Destroy:

@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// applyFlags are the flags of all commands that apply a plan.
+// applyFlags are the flags of the commands that apply a plan.
 type applyFlags struct {
 	planFlags
 	autoApprove  bool
@@ -36,8 +36,8 @@ func (f *applyFlags) define(c *base.Call) {
 	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Exit with 0 if a destroy forgot objects instead of destroying them.")
 }
 
-// claim claims the parts of the state that a plan uses, if other runs may work on the state too. stale is not nil if
-// another run has changed these parts.
+// claim claims the parts of the state that a plan uses, if other runs may use the state at the same time. If another
+// run has changed these parts since the plan was made, claim returns false, and stale is the error.
 func (o *execution) claim(ctx context.Context, pl *plan.Plan) (stale *diag.Diagnostic, ok bool) {
 	if !o.ws.Shared() {
 		return nil, true
@@ -46,12 +46,13 @@ func (o *execution) claim(ctx context.Context, pl *plan.Plan) (stale *diag.Diagn
 	return o.ws.Claim(ctx, workspace.Claim{Base: pl.Previous, Refreshed: pl.Refreshed, Parts: f.Plan(pl), Of: f.Object})
 }
 
-// replans is the maximum number of times that a plan is made again. Each time, another run has changed the parts of the
-// state that the plan used.
+// replans is the maximum number of times that a plan is made again because another run has changed the parts of the
+// state that it uses.
 const replans = 20
 
-// planUnseen plans for a command that applies. A plan that no user approves is claimed at once. If its parts of the
-// state have changed, it is made again.
+// planUnseen plans for a command that applies. approved is true if the user must still approve the plan. If not,
+// planUnseen claims the parts of the state that the plan uses at once. If another run has changed these parts
+// meanwhile, planUnseen reads the state and plans again.
 func (o *execution) planUnseen(ctx context.Context, approved bool) (*engine.Result, bool) {
 	known := o.c.Bag.List()
 	for n := 0; ; n++ {
@@ -76,7 +77,7 @@ func (o *execution) planUnseen(ctx context.Context, approved bool) (*engine.Resu
 	}
 }
 
-// carryOut applies a plan, stores the new state and reports the result.
+// carryOut applies a plan, stores the new state and reports the result. It returns the exit code.
 func (o *execution) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) int {
 	done, ok := o.carryOutPlan(ctx, pl, f, o.s.Engine)
 	if !ok {
@@ -85,13 +86,14 @@ func (o *execution) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) 
 	return o.complete(ctx, pl, done, f)
 }
 
-// fail ends a command that applies rounds.
+// fail ends a command that applies rounds: it closes the kept leases and reports the errors. It returns the exit code.
 func (o *execution) fail() int {
 	o.s.Engine.EndRounds(&o.c.Bag)
 	return o.c.UI.Fail()
 }
 
-// carryOutPlan applies a plan and stores the new state. It returns false if it reported an error.
+// carryOutPlan applies a plan and stores the new state. by is the engine for the apply. If anything fails, it reports
+// errors and returns false.
 func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFlags, by *engine.Engine) (*engine.Applied, bool) {
 	if !f.createsAgain && !o.mayCreate(pl) {
 		return nil, false
@@ -138,13 +140,13 @@ func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFla
 	return done, saved && ok
 }
 
-// add adds the counts of the earlier rounds to a summary.
+// add adds the counts of the earlier rounds to the summary of a round.
 func (o *execution) add(s *event.Summary) {
 	s.Added, s.Changed, s.Destroyed = s.Added+o.total.Added, s.Changed+o.total.Changed, s.Destroyed+o.total.Destroyed
 	s.Imported, s.Forgotten, s.Invoked = s.Imported+o.total.Imported, s.Forgotten+o.total.Forgotten, s.Invoked+o.total.Invoked
 }
 
-// overridden returns the addresses of the protected objects that an apply destroyed.
+// overridden returns the addresses of the objects that an apply has destroyed although prevent_destroy protects them.
 func overridden(pl *plan.Plan, after *state.Snapshot) []string {
 	var out []string
 	for _, c := range pl.Changes {
@@ -155,10 +157,10 @@ func overridden(pl *plan.Plan, after *state.Snapshot) []string {
 	return out
 }
 
-// refreshes reports whether the command is refresh: Terraform and OpenTofu print only the outputs for it.
+// refreshes reports whether the command is refresh. For this command, Terraform and OpenTofu print only the outputs.
 func (o *execution) refreshes() bool { return o.c.Command.Name == "refresh" }
 
-// complete reports the result of an apply. If something is left for a later round, the exit code is 2.
+// complete reports the result of an apply. It returns the exit code, which is 2 if changes are left for a later round.
 func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Applied, f *applyFlags) int {
 	o.s.Engine.EndRounds(&o.c.Bag)
 	if !o.refreshes() {
@@ -182,8 +184,8 @@ func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Ap
 	return o.c.UI.Done(base.ExitOK)
 }
 
-// storedSecrets counts the secrets that the state stores in clear, for the summary of leases. It returns nil for a plan
-// without leases, a part of a state and an encrypted state.
+// storedSecrets counts the secrets that the state stores unencrypted, for the summary of leases. It returns nil if the
+// plan has no leases, if only a part of the state was read, or if the state is encrypted.
 func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engine.Applied) *event.Secrets {
 	if len(pl.Leases) == 0 || o.ws.Part() != nil || o.ws.Encrypts() {
 		return nil
@@ -192,8 +194,8 @@ func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engi
 	return &event.Secrets{Before: audit.Stored(pl.Previous, schemas), After: audit.Stored(done.Snapshot, schemas)}
 }
 
-// left warns of changes that are left for another command, and of outputs that are therefore unknown. It returns the exit
-// code for that.
+// left warns of changes that are left for another command, and of outputs that are unknown because of this. It returns
+// the exit code 2.
 func (o *execution) left(changes []*plan.Change, outputs []string, then string) int {
 	var list []string
 	for _, c := range changes {
@@ -209,7 +211,7 @@ func (o *execution) left(changes []*plan.Change, outputs []string, then string) 
 	return o.c.UI.Done(base.ExitChanges)
 }
 
-// partial warns after applying a plan with -target or -exclude.
+// partial warns that a plan with -target or -exclude may not have applied all changes.
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {
@@ -221,7 +223,8 @@ func partial(pl *plan.Plan, bag *diag.Bag) {
 	bag.Add(diag.Warningf("Applied changes may be incomplete", "The plan was created with the -%s option in effect, so some changes requested in the configuration may have been ignored and the output values may not be fully updated. Run the following command to verify that no other changes are pending:\n    lethe plan\n\nNote that the -%s option is not suitable for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
 }
 
-// forgotten reports an error if a destroy left objects behind, because its user expects that none remain.
+// forgotten reports an error if a destroy plan has forgotten objects instead of destroying them, because users expect
+// that destroy leaves no objects.
 func forgotten(pl *plan.Plan, n int, bag *diag.Bag) {
 	if pl.Mode == plan.Destroy && n > 0 {
 		bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Because the configuration sets destroy = false, %s removed from the state and not destroyed. If this is intended, use -suppress-forget-errors.", diag.Counted(n, "object was", "objects were")))

@@ -16,15 +16,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// narrowed restricts a plan to the changed parts of the configuration.
+// narrowed restricts a plan to changed resources or to targets, so that only a part of the state must be read.
 type narrowed struct {
 	s     *session.Session
 	f     *planFlags
-	reach *changed.Reach // nil for a full plan
+	reach *changed.Reach // set by changed; nil: the plan is not restricted to changed resources
 }
 
-// selecting returns the function that selects the part of the state for a plan of the changed resources or of targets.
-// It returns nil if the plan needs the whole state.
+// selecting returns a function that selects the part of the state for a plan. It returns nil if the plan has no
+// restriction that permits to read only a part.
 func (n *narrowed) selecting() workspace.Selecting {
 	var part func(context.Context, store.PartStore, string) ([]string, store.Version, error)
 	switch targets, ok := n.f.onlyTargets(); {
@@ -46,7 +46,8 @@ func (n *narrowed) selecting() workspace.Selecting {
 	}
 }
 
-// changed selects the part of the state for the resources that changed, and sets reach.
+// changed selects the part of the state for a plan of the changed resources, and sets n.reach. It returns nil if the
+// plan needs the whole state.
 func (n *narrowed) changed(ctx context.Context, p store.PartStore, name string) ([]string, store.Version, error) {
 	stamps := stampsOf(n.s)
 	r, err := p.Review(ctx, name, stamps.Known)
@@ -66,7 +67,7 @@ func (n *narrowed) changed(ctx context.Context, p store.PartStore, name string) 
 	return append([]string{}, n.reach.Part...), r.Version, nil
 }
 
-// stampsOf returns the stamps of the configuration. They show which resources have changed since they were applied.
+// stampsOf returns the digests of the configuration, which show which resources have changed since the last apply.
 func stampsOf(s *session.Session) *changed.Stamps {
 	return s.Engine.Stamps(s.Program, s.FrameOptions(), func(a addr.Provider) (string, bool) {
 		lock, _ := s.Dir.Lock.Get(a)
@@ -74,8 +75,8 @@ func stampsOf(s *session.Session) *changed.Stamps {
 	})
 }
 
-// began prints the scope of a plan of the changed resources. It reports an error for -changed if the state is not
-// stored in rows.
+// began prints the scope of a plan of the changed resources. It reports an error and returns false if -changed is set,
+// but the backend does not store the state in rows.
 func (n *narrowed) began(ws *workspace.State) bool {
 	if f := n.f; f.changed != nil && *f.changed && !ws.Stamped() {
 		n.s.Dir.Call.Bag.Add(diag.Errorf("Failed to use the backend", "The option -changed needs the backend \"pg\" with layout = \"rows\"."))
@@ -90,7 +91,7 @@ func (n *narrowed) began(ws *workspace.State) bool {
 	return true
 }
 
-// narrow restricts a request to a part of the state.
+// narrow restricts a plan request to the part of the state that was read.
 func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	req.Part = ws.Part()
 	if n.reach != nil {
@@ -98,7 +99,7 @@ func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	}
 }
 
-// settle records the resources that need no further changes after an apply.
+// settle records the digests of the resources that need no further changes after an apply.
 func settle(s *session.Session, ws *workspace.State, pl *plan.Plan, after *state.Snapshot) {
 	if ws.Stamped() {
 		ws.Stamp(stampsOf(s).Settled(pl, after.Checks))

@@ -2,7 +2,7 @@
 // refresh and import.
 //
 // All commands except import share their steps: prepare opens the working directory and compiles its configuration,
-// begin locks the state, and an execution plans, shows, asks and applies.
+// begin locks the state, and an execution makes a plan, shows it, asks for approval and applies it.
 package runcmd
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// execution is a plan in progress, with the apply after it.
+// execution is one run of a command that makes a plan and may apply it.
 type execution struct {
 	c    *base.Call
 	s    *session.Session
@@ -30,21 +30,22 @@ type execution struct {
 	only narrowed // restricts the plan to the objects that changed
 
 	earlier *engine.Earlier // the decisions of earlier rounds; nil in the first round
-	now     time.Time       // timestamp() in all rounds; zero: there is one round
-	uuids   *frame.UUIDs    // results of uuid() in all rounds; nil: there is one round
-	total   event.Summary   // of the earlier rounds
+	now     time.Time       // value of timestamp() in all rounds; zero: only one round
+	uuids   *frame.UUIDs    // results of uuid() in all rounds; nil: only one round
+	total   event.Summary   // sum of the earlier rounds
 	values  values
 }
 
-// values are the notes about objects whose values of ephemeral resources other rounds need, too (ADR 52).
+// values has the notes about objects that were written with values of ephemeral resources which other rounds need, too
+// (ADR 52).
 type values struct {
-	found   []journal.EarlierValue // of lost runs
-	written []journal.EarlierValue // by this command
-	decided map[string]bool        // the objects of applied plans
+	found   []journal.EarlierValue // notes of interrupted runs
+	written []journal.EarlierValue // notes of this command
+	decided map[string]bool        // addresses of the objects in applied plans
 }
 
 // begin starts an execution in the working directory, and locks its state. empty is the error text for a directory
-// without configuration, or "" if none is needed.
+// without configuration, or "" if no configuration is needed.
 func begin(ctx context.Context, c *base.Call, f *planFlags, of operation.Operation, empty string) (*execution, bool) {
 	if !f.mayPlanChanged(&c.Bag) {
 		return nil, false
@@ -62,7 +63,7 @@ func begin(ctx context.Context, c *base.Call, f *planFlags, of operation.Operati
 }
 
 // prepare opens a session for an operation and compiles the configuration with the values of all variables. If that
-// fails, it reports all errors.
+// fails, it reports the errors and returns false.
 func prepare(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, empty string, check vet.CheckOptions) (*session.Session, bool) {
 	s, ok := session.Open(c, o, of)
 	return s, ok && s.Prepare(ctx, empty, check)

@@ -19,7 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// planFlags are the flags of all commands that plan.
+// planFlags are the flags of the commands that make a plan.
 type planFlags struct {
 	workdir.Options
 	destroy         bool
@@ -31,14 +31,14 @@ type planFlags struct {
 	excludeFiles    base.List
 	replace         base.List
 	allowDestroy    base.List
-	deferEphemerals *bool // nil means the setting of the CLI configuration
-	changed         *bool // nil means the default for refresh and the backend
+	deferEphemerals *bool // nil: the setting of the CLI configuration
+	changed         *bool // nil: the default, which depends on -refresh and the backend
 	out             string
 	detailed        bool
 	generate        string
 	page            reviewed.PageFlags
 	invoke          base.List
-	rounds          string // -rounds; empty: as many rounds as needed, within the first approval
+	rounds          string // empty: as many rounds as the first approval covers
 }
 
 func (o *planFlags) define(c *base.Call) {
@@ -67,7 +67,8 @@ func (o *planFlags) defineInvoke(c *base.Call) {
 	c.Flags.Var(&o.invoke, "invoke", "Plan only to invoke the action at this `address`, or all its instances. No object changes.")
 }
 
-// invoked sets the action of -invoke in a request. It reports an error for options that contradict it.
+// invoked sets the action of -invoke in a request. It returns false and reports an error if -invoke is invalid or other
+// options contradict it. Without -invoke, it returns true.
 func (f *planFlags) invoked(c *base.Call, req *engine.Request) bool {
 	to, ok := workdir.Addresses(c, "invoke", f.invoke, nil)
 	if !ok || len(to) == 0 {
@@ -109,7 +110,7 @@ func (o *planFlags) defineRounds(c *base.Call) {
 	})
 }
 
-// request returns the request for the plan of the flags.
+// request returns the plan request for the flags. It reports errors and returns false if they are invalid.
 func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.Request, bool) {
 	req, ok := s.PlanRequest(prior)
 	if !ok {
@@ -142,7 +143,7 @@ func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.R
 	return req, ok1 && ok2 && ok3 && ok4 && f.invoked(s.Dir.Call, &req)
 }
 
-// replaced parses the addresses of -replace.
+// replaced parses the addresses of -replace. It reports errors and returns false if any is invalid.
 func (f *planFlags) replaced(bag *diag.Bag) ([]addr.Instance, bool) {
 	ok := true
 	var out []addr.Instance
@@ -157,7 +158,7 @@ func (f *planFlags) replaced(bag *diag.Bag) ([]addr.Instance, bool) {
 	return out, ok
 }
 
-// defineChanged registers the flag -changed. It is the default with -refresh=false.
+// defineChanged registers the flag -changed. Without the flag, -refresh=false has the same effect.
 func (f *planFlags) defineChanged(c *base.Call) {
 	c.Flags.BoolFunc("changed", "Plan only resources that changed since the last apply. The default with -refresh=false if the state is in rows.", func(s string) error {
 		changed, err := strconv.ParseBool(s)
@@ -166,12 +167,12 @@ func (f *planFlags) defineChanged(c *base.Call) {
 	})
 }
 
-// selects reports whether the flags determine the scope of the plan.
+// selects reports whether other flags than -changed restrict the plan or set its mode.
 func (f *planFlags) selects() bool {
 	return f.destroy || f.refreshOnly || len(f.invoke)+len(f.targets)+len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles) > 0
 }
 
-// mayPlanChanged reports an error if -changed is combined with incompatible flags.
+// mayPlanChanged reports an error and returns false if -changed is combined with flags that contradict it.
 func (f *planFlags) mayPlanChanged(bag *diag.Bag) bool {
 	if f.changed == nil || !*f.changed || !f.selects() && f.generate == "" {
 		return true
@@ -180,7 +181,7 @@ func (f *planFlags) mayPlanChanged(bag *diag.Bag) bool {
 	return false
 }
 
-// wantsChanged reports whether the plan should cover only changed resources, if the store supports that.
+// wantsChanged reports whether the plan is to cover only changed resources, if the store supports this.
 func (f *planFlags) wantsChanged() bool {
 	if f.selects() || f.generate != "" {
 		return false
@@ -191,7 +192,8 @@ func (f *planFlags) wantsChanged() bool {
 	return *f.changed
 }
 
-// onlyTargets returns the targets of a plan without any other selection or mode.
+// onlyTargets returns the targets of -target. It returns false if the plan has no targets, or another restriction or
+// mode.
 func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	if f.destroy || f.refreshOnly || len(f.invoke) > 0 || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
 		return nil, false
@@ -200,14 +202,14 @@ func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	for _, text := range f.targets {
 		t, err := addr.ParseTarget(text)
 		if err != nil {
-			return nil, false // the request of the plan reports the error
+			return nil, false // the request for the plan reports this error
 		}
 		out = append(out, t)
 	}
 	return out, true
 }
 
-// hintRounds adds to errors about unknown repetition that -rounds=off causes them.
+// hintRounds adds the advice to remove -rounds=off to errors about count and for_each that depend on unknown values.
 func (f *planFlags) hintRounds(bag *diag.Bag) {
 	if f.rounds != roundsOff || !bag.HasErrors() {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// mayGenerate reports an error if the file for generated configuration exists.
+// mayGenerate reports an error and returns false if the file for generated configuration exists already.
 func (f *planFlags) mayGenerate(c *base.Call) bool {
 	if f.generate == "" {
 		return true
@@ -31,7 +31,7 @@ func (f *planFlags) mayGenerate(c *base.Call) bool {
 	return true
 }
 
-// request returns the request for the plan of the flags.
+// request returns the plan request for the flags and the state of the execution.
 func (o *execution) request() (engine.Request, bool) {
 	req, ok := o.f.request(o.s, o.ws.Snapshot())
 	req.Unanswered, req.Rewrite = unanswered(o.ws), o.values.objects()
@@ -40,7 +40,7 @@ func (o *execution) request() (engine.Request, bool) {
 	return req, ok
 }
 
-// plan makes the plan of the flags.
+// plan makes a plan. If that fails, it returns false.
 func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
 	req, ok := o.request()
 	if !ok {
@@ -52,15 +52,15 @@ func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
 	return result, ok
 }
 
-// recordInterruption records that an interrupt ended a plan early.
+// recordInterruption records in the call that an interrupt ended the planning early.
 func (o *execution) recordInterruption(r *engine.Result) {
 	if r != nil && r.Interrupted {
 		o.c.Interrupted()
 	}
 }
 
-// planAndGenerate plans. If import blocks name resources without configuration and the user gave a file for it, it
-// first generates the configuration and adds it to the plan.
+// planAndGenerate makes a plan. If -generate-config-out is set and import blocks name resources without configuration,
+// it first generates the configuration of these resources, and then plans with this configuration.
 func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) {
 	if o.f.generate == "" || len(o.s.Program.UndeclaredImports()) == 0 {
 		return o.plan(ctx)
@@ -80,7 +80,7 @@ func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) 
 		o.c.Bag.Move(&bag)
 		return o.plan(ctx)
 	}
-	// The plan below repeats the diagnostics that still apply.
+	// The next plan repeats the diagnostics that still apply.
 	o.reportGenerated(o.f.generate)
 	if !o.addGenerated(ctx, made.Blocks) {
 		return nil, false
@@ -92,8 +92,8 @@ func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) 
 	return result, ok
 }
 
-// addGenerated writes generated resource blocks to the file of the user, and adds them to the configuration. The file
-// remains if the plan fails, so that the user can correct it.
+// addGenerated writes generated resource blocks to the file of -generate-config-out, and adds them to the
+// configuration. If a later step fails, the file remains, so that the user can correct it.
 func (o *execution) addGenerated(ctx context.Context, blocks map[addr.Resource]string) bool {
 	var text bytes.Buffer
 	text.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
@@ -107,8 +107,8 @@ func (o *execution) addGenerated(ctx context.Context, blocks map[addr.Resource]s
 	return o.writeGenerated(text.Bytes()) && o.s.Loader.LoadWith(o.generatedName(), text.Bytes()) && o.s.Compile(ctx, vet.CheckOptions{})
 }
 
-// generatedName returns the name that the generated file has in the root module. A file that is elsewhere, or is not a
-// configuration file, needs another name: a file of the module may have its own.
+// generatedName returns the name of the generated file in the root module. If the file is in another directory, or is
+// no configuration file, generatedName returns a new name, because the module may have a file of the same name.
 func (o *execution) generatedName() string {
 	path := o.c.Path(o.f.generate)
 	name := filepath.Base(path)
@@ -118,11 +118,11 @@ func (o *execution) generatedName() string {
 	return "generated_" + name + ".tf"
 }
 
-// showGenerated adds the generated blocks to the changes of a plan, for its view.
+// showGenerated adds the generated blocks to the changes of a plan, so that the plan shows them.
 func showGenerated(pl *plan.Plan, blocks map[addr.Resource]string) {
 	for _, c := range pl.Changes {
 		block := blocks[c.Object.Resource()]
-		if strings.HasPrefix(block, "#") { // a comment with the origin of the block
+		if strings.HasPrefix(block, "#") { // a comment that describes the origin of the block
 			_, block, _ = strings.Cut(block, "\n")
 		}
 		c.Generated = strings.TrimSuffix(block, "\n")

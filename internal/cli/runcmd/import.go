@@ -55,7 +55,7 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 	return importOne(ctx, s, to, c.Operands[1])
 }
 
-// noImport is the reason why import needs configuration.
+// noImport is the error text for an import in a directory without configuration.
 const noImport = "Import needs the configuration of the resource, but the directory has no configuration files. To read another directory, use -config=DIR."
 
 func importOne(ctx context.Context, s *session.Session, to addr.Instance, id string) int {

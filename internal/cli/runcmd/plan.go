@@ -49,7 +49,7 @@ the "apply" command to perform exactly the actions described in the plan.`,
 	}, runPlan),
 }
 
-// noPlan is the reason why plan needs configuration.
+// noPlan is the error text for a plan in a directory without configuration.
 const noPlan = "The directory has no configuration files, so the plan would destroy everything. Change to the right directory, or use -destroy to destroy everything."
 
 func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
@@ -65,8 +65,8 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 		return c.UI.Fail()
 	}
 	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
-	// A plan with errors is saved as well, because other programs may read the errors. A plan with a leaked secret is
-	// not saved.
+	// A plan with errors is saved, too, because other programs may read the errors. A plan with a leaked secret is not
+	// saved.
 	leaked := !ok && c.Secrets.Found()
 	saved := f.out == "" || leaked || o.savePlan(ctx, result, f.out)
 	saved = (f.page.File == "" || leaked || f.page.Page(c, reviewed.Review(o.s, result.Plan), false)) && saved
@@ -79,7 +79,7 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// unlessDestroying returns why, or "" with -destroy.
+// unlessDestroying returns why, or "" if -destroy is set: a destroy plan needs no configuration.
 func (f *planFlags) unlessDestroying(why string) string {
 	if f.destroy {
 		return ""
@@ -92,13 +92,13 @@ func (o *execution) showPlan(out *plan.Plan, how view.PlanOptions) {
 	o.c.UI.Plan(out, how)
 }
 
-// savePlan writes a plan to a file.
+// savePlan writes a plan to the file to. It returns false after an error.
 func (o *execution) savePlan(ctx context.Context, r *engine.Result, to string) bool {
 	ok, err := savedplan.New(o.s).Save(ctx, to, r.Plan)
 	return ok && saves(o.c, to, err)
 }
 
-// saves reports an error if err is not nil: the plan file cannot be written.
+// saves reports the error err about the plan file to, and returns false. If err is nil, it returns true.
 func saves(c *base.Call, to string, err error) bool {
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", to, disk.Reason(err)))
@@ -106,7 +106,7 @@ func saves(c *base.Call, to string, err error) bool {
 	return err == nil
 }
 
-// mayDraw checks before the plan that the page can be written.
+// mayDraw reports an error and returns false if the page of -html cannot be written. It is called before the plan.
 func (f *planFlags) mayDraw(c *base.Call) bool {
 	if f.page.Full && f.page.File == "" {
 		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -full belongs to -html."))
@@ -115,8 +115,8 @@ func (f *planFlags) mayDraw(c *base.Call) bool {
 	return f.page.MayWrite(c)
 }
 
-// maySave checks before the plan that the plan file can be written. It does not create a missing directory, because the
-// name is probably misspelt.
+// maySave reports an error and returns false if the plan file cannot be written. It is called before the plan. It does
+// not create a missing directory, because the name is probably misspelt.
 func (f *planFlags) maySave(c *base.Call) bool {
 	if f.out == "" {
 		return true

@@ -83,7 +83,7 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// known reports an error if there is no call to settle.
+// known reports an error and returns false if calls is empty: no call for the instance has an unknown result.
 func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	if len(calls) == 0 {
 		c.Bag.Add(diag.Errorf("Nothing to resolve", "No call for %s has an unknown outcome. To list such calls, run: lethe state check", to))
@@ -91,7 +91,8 @@ func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	return len(calls) > 0
 }
 
-// resolved returns the state after settling calls: it removes their objects if absent is true.
+// resolved returns the state after the user has given the result of calls. It removes their objects if absent is true.
+// It returns false if an ID is needed.
 func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag.Bag) (*state.Snapshot, bool) {
 	e := s.Edit()
 	for _, u := range calls {
@@ -106,7 +107,7 @@ func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag
 	return e.Done(), true
 }
 
-// resolveImport imports the object that a call has created.
+// resolveImport imports the object that an unanswered call has created.
 func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.Instance) int {
 	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true})
 	if !ok {

@@ -13,18 +13,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// applyRounds is an apply in rounds (ADR 52): a round plans what is known and applies it. The next round plans the rest
-// from the new state. A configuration whose instances are all known has one round. The state stays locked, also while
-// the user reads a question.
+// applyRounds is an apply in rounds (ADR 52). A round plans the changes that can be decided, and applies them. The next
+// round plans the rest, from the new state. If all instances of the configuration are known, one round is sufficient.
+// The state stays locked until the last round has ended, even while the user reads a question.
 type applyRounds struct {
 	*execution
 	f        *applyFlags
 	number   int
 	approval *rounds.Approval // of the first round
-	unknown  []string         // names of the outputs that were not known after the last round
+	unknown  []string         // names of the outputs that are unknown after the last round
 }
 
-// run applies rounds until nothing is left, or the user must approve the rest.
+// run applies rounds until no change is left, or the user has to approve the rest in another command. It returns the
+// exit code.
 func (r *applyRounds) run(ctx context.Context) int {
 	r.s.Engine.Rounds = &engine.Rounds{}
 	for {
@@ -45,8 +46,8 @@ func (r *applyRounds) run(ctx context.Context) int {
 	}
 }
 
-// planned plans a round, shows the plan and asks for approval. It returns nil and the exit code if the plan must not be
-// applied.
+// planned plans a round, shows the plan and asks for approval. If the plan must not be applied, it returns nil and the
+// exit code.
 func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
 	result, ok := r.planUnseen(ctx, r.number == 1 && !r.f.autoApprove)
 	if result == nil {
@@ -75,7 +76,7 @@ func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
 	return result, 0
 }
 
-// save writes the plan of a round that is about to be applied, with -out.
+// save writes the plan of a round to the file of -out, before the round is applied.
 func (r *applyRounds) save(ctx context.Context, result *engine.Result) bool {
 	to := r.f.out
 	if to == "" {
@@ -87,8 +88,8 @@ func (r *applyRounds) save(ctx context.Context, result *engine.Result) bool {
 	return r.savePlan(ctx, result, to)
 }
 
-// approveLater reports whether the first approval covers the plan of a later round, or the user approves it now. If not,
-// it returns the exit code.
+// approveLater reports whether a later round may be applied: either the first approval covers its plan, or the user
+// approves the plan now. If not, it returns the exit code.
 func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	more := r.approval.Uncovered(pl)
 	switch {
@@ -106,7 +107,7 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	return 0, true
 }
 
-// undone returns the changes of a plan that was not applied.
+// undone returns the changes of a plan that is not applied.
 func undone(pl *plan.Plan) (out []*plan.Change) {
 	for _, c := range pl.Changes {
 		if c.Action != plan.NoOp || c.Importing != nil {
@@ -116,7 +117,7 @@ func undone(pl *plan.Plan) (out []*plan.Change) {
 	return out
 }
 
-// apply applies a round after which others follow.
+// apply applies a round that is not the last one.
 func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	pl := result.Plan
 	if r.now.IsZero() {
@@ -133,7 +134,7 @@ func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	r.ended(pl, done.Summary)
 	r.add(&done.Summary)
 	r.total, r.unknown = done.Summary, done.Unknown
-	if !r.ws.EndRound() { // the state has everything that the journal has
+	if !r.ws.EndRound() { // the state now has all data of the journal
 		return false
 	}
 	if r.earlier == nil {
@@ -143,7 +144,7 @@ func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	return true
 }
 
-// last applies the last round and reports all rounds.
+// last applies the last round and reports the result of all rounds. It returns the exit code.
 func (r *applyRounds) last(ctx context.Context, pl *plan.Plan) int {
 	done, ok := r.carryOutPlan(ctx, pl, r.f, r.s.Engine)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// mayCreate asks before a plan creates objects that an interrupted run may have created already, because the provider
-// did not answer that run. Without a user to ask, it reports an error.
+// mayCreate asks the user before an apply creates objects that an interrupted run may have created already, because the
+// provider did not answer that run. If no user can be asked, mayCreate reports an error and returns false.
 func (o *execution) mayCreate(pl *plan.Plan) bool {
 	bag := &o.c.Bag
 	list := mayExist(pl, o.ws)
@@ -32,7 +32,8 @@ func (o *execution) mayCreate(pl *plan.Plan) bool {
 	return yes
 }
 
-// mayExist lists the unanswered creations at addresses where a plan creates an object, one per line.
+// mayExist lists the unanswered creations at addresses where a plan creates an object, one on each line. It returns ""
+// if no such creation exists.
 func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	creates := map[addr.Instance]bool{}
 	for _, ch := range pl.Changes {
@@ -49,7 +50,7 @@ func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	return b.String()
 }
 
-// unanswered returns the addresses of creations that no provider answered.
+// unanswered returns the addresses of unanswered creations.
 func unanswered(ws *workspace.State) []addr.Instance {
 	var out []addr.Instance
 	for _, u := range ws.Unanswered() {
@@ -60,7 +61,8 @@ func unanswered(ws *workspace.State) []addr.Instance {
 	return out
 }
 
-// imported settles the calls for an imported object, because its outcome is known now.
+// imported removes the notes about unanswered calls for an imported object, because it is now known that the object
+// exists.
 func imported(ws *workspace.State, i addr.Instance) {
 	notes := ws.Notes()
 	_, notes.Unknown = callsTo(i, notes.Unknown)

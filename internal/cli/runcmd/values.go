@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// noteValues records the objects that a plan writes with values that later rounds need, before the plan is applied.
+// noteValues records in the journal which objects the plan is about to write with values of ephemeral resources that
+// later rounds need, too. It is called before the plan is applied.
 func (o *execution) noteValues(pl *plan.Plan) bool {
 	o.values.written = o.s.Engine.EarlierValues(o.s.Program, pl, o.values.written)
 	if len(o.values.written) == 0 {
@@ -22,7 +23,8 @@ func (o *execution) noteValues(pl *plan.Plan) bool {
 	return err == nil
 }
 
-// applied notes that a plan was applied. If nothing is left, the notes about its objects are settled.
+// applied records that a plan was applied. If the plan has no deferred changes, the notes about its objects are
+// removed.
 func (o *execution) applied(pl *plan.Plan) {
 	v := &o.values
 	if len(v.found)+len(v.written) == 0 {
@@ -45,10 +47,10 @@ func (o *execution) applied(pl *plan.Plan) {
 		}
 	}
 	v.found, v.written = left, nil
-	_ = o.ws.NoteEarlier(left) // a failure is reported when the journal ends
+	_ = o.ws.NoteEarlier(left) // the end of the journal reports a failure
 }
 
-// objects returns the objects that lost runs have written, with the addresses of the ephemeral resources.
+// objects returns the objects that interrupted runs have written, with the address of the ephemeral resource.
 func (v *values) objects() map[addr.Object]string {
 	out := map[addr.Object]string{}
 	for _, x := range v.found {

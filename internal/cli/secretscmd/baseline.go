@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// secretsFlags are the flags of secrets.
+// secretsFlags are the flags of the command secrets.
 type secretsFlags struct {
 	workdir.Options
 	baseline, baselineOut, failOn string
@@ -22,7 +22,8 @@ const (
 	failOnNew = "new"
 )
 
-// accepted reads the baseline; nil without one. It reports an error if the options do not fit together.
+// accepted returns the baseline, the accepted findings, or nil if -baseline is not set. It returns false and reports an
+// error if the options contradict each other or the file cannot be read.
 func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	switch {
 	case f.failOn != failOnAny && f.failOn != failOnNew:
@@ -47,7 +48,7 @@ func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	return out, true
 }
 
-// accept writes the findings of a report to the file of -baseline-out.
+// accept writes the findings of a report to the file of -baseline-out, if this option is set.
 func (f *secretsFlags) accept(c *base.Call, r *audit.Report) {
 	if f.baselineOut == "" {
 		return

@@ -27,33 +27,33 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scrubFlags are the flags of the command.
+// scrubFlags are the flags of the command secrets scrub.
 type scrubFlags struct {
 	workdir.Options
 	autoApprove, dryRun, lastCopy, versions bool
 }
 
-// scrubbing is one run of the command.
+// scrubbing is one run of the command secrets scrub.
 type scrubbing struct {
 	collection
 	flags   *scrubFlags
 	places  []*audit.Place
 	removal *audit.Removal
-	planned []string                      // the plan files that contain a value
-	doomed  []*store.ServiceVersion       // the versions in the service that contain a value, and still exist
-	changed int                           // the number of changed copies
+	planned []string                      // plan files that contain a value to remove
+	doomed  []*store.ServiceVersion       // versions in the service that contain a value and still exist
+	changed int                           // number of changed copies
 	renamed map[state.Digest]state.Digest // the digests of states that change, with the next digests; nil until it is needed
 }
 
-// say prints a text for people.
+// say prints a text, unless the output is JSON.
 func (x *scrubbing) say(format string, a ...any) {
 	if c := x.session.Dir.Call; !c.View.JSON {
 		c.UI.Print(fmt.Sprintf(format, a...))
 	}
 }
 
-// variables returns a function that reports whether a value is in the value of a root variable. Without a readable
-// configuration, no values are known.
+// variables returns a function that reports whether the value of a root variable contains a text. If the configuration
+// cannot be read, the function returns false.
 func (x *scrubbing) variables() func(string) bool {
 	s := x.session
 	known := map[string]bool{}
@@ -67,7 +67,7 @@ func (x *scrubbing) variables() func(string) bool {
 	return func(value string) bool { return known[value] }
 }
 
-// aside runs f without reporting its diagnostics in bag. It returns them as sentences.
+// aside runs f and returns the diagnostics of f as sentences. It does not add them to bag.
 func aside(bag *diag.Bag, f func()) string {
 	before := bag.List()
 	bag.Clear()
@@ -87,8 +87,8 @@ func texts(given frame.Given, known map[string]bool) {
 	secret.Leaves(given.Value, func(_ cty.Path, _ cty.Value, text string) { known[text] = true })
 }
 
-// findPlans adds the plan files in the working directory, except the files that the user named, and returns their names. A
-// plan that cannot be read is a place with a problem.
+// findPlans examines the plan files in the working directory, except the named files, and returns their names. If a
+// plan cannot be read, findPlans records this problem.
 func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	c := x.session.Dir.Call
 	entries, err := os.ReadDir(c.Dir)
@@ -111,7 +111,7 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	return out
 }
 
-// isPlan reports whether a file is a saved plan of Lethe or of Terraform, which may be encrypted.
+// isPlan reports whether a file is a saved plan of Lethe or of Terraform. The plan may be encrypted.
 func isPlan(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -137,8 +137,8 @@ func isPlan(path string) bool {
 	return err == nil && crypt.Sealed(data) && !crypt.IsState(data)
 }
 
-// withValues returns the plan files that contain a value of the removal. Plans of other programs are searched as they
-// are.
+// withValues returns the plan files that contain a value to remove. A plan that Lethe cannot read, such as a plan of
+// another program, is searched as an archive.
 func (x *scrubbing) withValues(plans []string, r *audit.Report) []string {
 	has := map[string]bool{}
 	for _, s := range x.removal.Secrets {
@@ -154,10 +154,10 @@ func (x *scrubbing) withValues(plans []string, r *audit.Report) []string {
 	return slices.DeleteFunc(slices.Clone(plans), func(name string) bool { return !has[name] })
 }
 
-// mostOfMember is the number of bytes of a member that is searched.
+// mostOfMember is the maximum number of bytes of an archive member that are searched.
 const mostOfMember = 1 << 30
 
-// inMembers reports whether a member of an archive contains a value.
+// inMembers reports whether a member of a zip archive contains a value to remove.
 func (x *scrubbing) inMembers(path string) bool {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -178,8 +178,9 @@ func (x *scrubbing) inMembers(path string) bool {
 	return false
 }
 
-// change removes the values from all copies. It reports an error for each copy that it cannot change, and continues. After
-// an interrupt it begins no other copy. Journals come first: they name the digests that the states will have.
+// change removes the values from all copies. It reports an error for each copy that it cannot change, and continues.
+// After an interrupt, it changes no further copy. It changes journals before states, because it must compute the new
+// digests of the states from their former content.
 func (x *scrubbing) change(ctx context.Context) {
 	c := x.session.Dir.Call
 	var steps []func()
@@ -214,14 +215,14 @@ func (x *scrubbing) change(ctx context.Context) {
 
 const changingCopies = "Copies of the state"
 
-// note reports an error about a copy.
+// note reports that a copy could not be changed. It ignores a nil error and an interrupt.
 func (x *scrubbing) note(name string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		x.session.Dir.Call.Bag.Add(diag.Errorf("Copy not changed", "The values cannot be removed from %s: %s. Delete it if you do not need it.", name, strings.TrimSuffix(disk.Reason(err).Error(), ".")))
 	}
 }
 
-// deletePlan deletes a plan file, and the file that it leads to if it is a symbolic link.
+// deletePlan deletes a plan file. If the plan is a symbolic link, it also deletes the file to which the link leads.
 func (x *scrubbing) deletePlan(name string) {
 	c := x.session.Dir.Call
 	path := c.Path(name)
@@ -240,7 +241,7 @@ func (x *scrubbing) deletePlan(name string) {
 	}
 }
 
-// deleteVersion deletes a version in the service.
+// deleteVersion deletes a version in the service of the backend.
 func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) {
 	err := x.at.DeleteVersion(ctx, *v)
 	if x.note("the version "+v.ID+" of "+v.Name, err); err == nil {
@@ -249,7 +250,7 @@ func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) 
 	}
 }
 
-// changeFile removes the values from a file: a state or a journal.
+// changeFile removes the values from a file with a state or a journal.
 func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	data, err := t.Stored(ctx)
 	if err != nil || len(data) == 0 {
@@ -271,8 +272,8 @@ func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	return nil
 }
 
-// digests returns a function that returns the digest that a state gets, if a copy of it changes. "state repair" finds the
-// state of a journal by its digest.
+// digests returns a function that returns the new digest of a state, or "" if the state does not change. A journal
+// names its state by the digest, and "state repair" finds the state by it.
 func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest {
 	if x.renamed == nil {
 		x.renamed = map[state.Digest]state.Digest{}
@@ -285,7 +286,7 @@ func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest
 				data, err = x.at.Open(ctx, data)
 			}
 			if err != nil {
-				continue // this copy will not be changed
+				continue // this copy will not change
 			}
 			if next, changed, err := x.removal.Rewrite(data); err == nil && changed {
 				x.renamed[state.DigestOf(data)] = state.DigestOf(next)
@@ -295,7 +296,7 @@ func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest
 	return func(d state.Digest) state.Digest { return x.renamed[d] }
 }
 
-// rewritten returns the stored form of a state without the values; nil if it contains none.
+// rewritten returns the stored form of a state without the values to remove. It returns nil if the state contains none.
 func (x *scrubbing) rewritten(ctx context.Context, stored []byte) ([]byte, error) {
 	plain, err := x.at.Open(ctx, stored)
 	if err != nil {
@@ -312,8 +313,8 @@ func (x *scrubbing) rewritten(ctx context.Context, stored []byte) ([]byte, error
 	return x.at.Seal(ctx, next, stored)
 }
 
-// changeFormer removes the values from the former states in the store. A state that cannot be changed is reported, and
-// the others are changed.
+// changeFormer removes the values from the former states in the store. If a state cannot be changed, changeFormer
+// reports an error and continues.
 func (x *scrubbing) changeFormer(ctx context.Context) {
 	n, err := x.at.RewriteFormer(ctx, func(serial uint64, stored []byte) ([]byte, error) {
 		next, err := x.rewritten(ctx, stored)

@@ -34,10 +34,10 @@ type move struct {
 type edition struct {
 	draft  *rewrite.Draft
 	moves  []move
-	byHand []move // edits for the user
+	byHand []move // edits that the user must make
 }
 
-// edit makes the edits of all targets that are not skipped. It skips targets that cannot be moved.
+// edit makes the edits of all targets that are not skipped. It skips a target that cannot be moved.
 func (x *moving) edit(ctx context.Context) *edition {
 	given := x.session.Loader.Vars.Given
 	e := &edition{draft: rewrite.New(rewrite.Inputs{
@@ -76,7 +76,7 @@ func (e *edition) results() []*rewrite.Result {
 	return out
 }
 
-// byResource returns the moves by the resources whose arguments they have changed.
+// byResource returns the moves by the resources whose arguments they change.
 func (e *edition) byResource() map[addr.Resource][]move {
 	out := map[addr.Resource][]move{}
 	for _, m := range e.moves {
@@ -100,7 +100,7 @@ func apply(d *rewrite.Draft, t target) *rewrite.Result {
 	return d.Generator(t.resource, t.stored[0])
 }
 
-// fixed returns the reason why a file of the configuration must not be changed.
+// fixed returns the reason why a file of the configuration must not be changed, or "" if it may be changed.
 func (x *moving) fixed(path string) string {
 	d := x.session.Dir
 	path = d.Call.Path(path)
@@ -123,7 +123,8 @@ func (x *moving) fixed(path string) string {
 	return "it is read-only"
 }
 
-// filePlaces counts the places of each file in the configuration.
+// filePlaces counts, for each file, the modules of the configuration that contain it. A file may be in several modules
+// through symbolic links.
 func (x *moving) filePlaces() map[string]int {
 	out, seen := map[string]int{}, map[*config.Module]bool{}
 	x.tree.Root.Walk(func(n *config.Node) {
@@ -138,7 +139,7 @@ func (x *moving) filePlaces() map[string]int {
 	return out
 }
 
-// real returns a path without symbolic links, if it exists.
+// real returns a path without symbolic links. If the path does not exist, real returns it unchanged.
 func real(path string) string {
 	if followed, err := filepath.EvalSymlinks(path); err == nil {
 		return followed
@@ -146,7 +147,7 @@ func real(path string) string {
 	return path
 }
 
-// plan plans with the edited configuration. The diagnostics are in the bag of the call.
+// plan makes a plan with the edited configuration. The bag of the call has the diagnostics.
 func (x *moving) plan(ctx context.Context, e *edition) (*engine.Result, bool) {
 	s := x.session
 	s.Dir.Call.Bag.Clear()
@@ -163,15 +164,15 @@ func (x *moving) plan(ctx context.Context, e *edition) (*engine.Result, bool) {
 	return s.Engine.With(settings).Plan(ctx, req, &s.Dir.Call.Bag)
 }
 
-// compile loads and compiles the edited configuration.
+// compile loads and compiles the edited configuration. It returns false after an error.
 func (x *moving) compile(ctx context.Context, e *edition) bool {
 	s := x.session
 	return s.Loader.LoadOver(e.draft.Changed()) && s.Loader.Vars.Collect() && s.Loader.Vars.AskAll() && s.Compile(ctx, vet.CheckOptions{})
 }
 
-// retries prepares another attempt after a plan with errors: first with plain numbers as the versions that the errors are
-// about, then, with -all, without the targets that they are about. Where the cause is not known, all versions become numbers.
-// It returns false if nothing can be left out.
+// retries changes the settings for another attempt after a plan with errors, and returns true. First, moves about which
+// errors exist get plain numbers as versions. Then, with -all, the targets about which errors exist are skipped. If no
+// error is about a resource, all moves get plain numbers as versions. retries returns false if no change is possible.
 func (x *moving) retries(ctx context.Context, e *edition) bool {
 	errs, found := e.errors(x.session.Dir.Call.Bag.List()), false
 	for _, m := range e.moves {
@@ -197,7 +198,7 @@ func (x *moving) retries(ctx context.Context, e *edition) bool {
 	return found || x.flags.all && x.alone(ctx, e)
 }
 
-// errors returns the errors about resources, one for each.
+// errors returns the errors that are about resources. If several are about the same resource, it returns the last.
 func (e *edition) errors(all []diag.Diagnostic) map[addr.Resource]diag.Diagnostic {
 	out := map[addr.Resource]diag.Diagnostic{}
 	for _, d := range all {
@@ -216,7 +217,8 @@ func (e *edition) errors(all []diag.Diagnostic) map[addr.Resource]diag.Diagnosti
 	return out
 }
 
-// alone skips the moves whose edits alone do not compile. It returns false if all compile; then the errors stay reported.
+// alone skips each move whose edits do not compile without the other moves. It returns false if all compile, and leaves
+// the former errors in the bag.
 func (x *moving) alone(ctx context.Context, e *edition) bool {
 	bag, targets, skipped := &x.session.Dir.Call.Bag, x.targets, len(x.order)
 	errs := bag.List()
@@ -227,8 +229,8 @@ func (x *moving) alone(ctx context.Context, e *edition) bool {
 	return len(x.order) > skipped
 }
 
-// halve skips the moves whose edits alone do not compile. It compiles many moves together, because each compilation parses
-// all files, and halves a list of moves that does not compile.
+// halve skips each move whose edits do not compile without the other moves. Each compilation parses all files, so halve
+// compiles many moves together, and divides a list of moves that does not compile.
 func (x *moving) halve(ctx context.Context, moves []move) {
 	x.targets = nil
 	for _, m := range moves {
@@ -252,7 +254,8 @@ type replacement struct {
 	change *plan.Change
 }
 
-// replaced returns the objects of moves that the plan replaces, each with the moves that cause the replacement.
+// replaced returns the objects of moves that the plan replaces, each with a move that causes the replacement. If no
+// cause is found, each move of the resource counts as a cause.
 func (x *moving) replaced(e *edition, r *engine.Result) []replacement {
 	var out []replacement
 	if r == nil {
@@ -278,7 +281,7 @@ func (x *moving) replaced(e *edition, r *engine.Result) []replacement {
 	return out
 }
 
-// passes reports whether a path begins with one of the names.
+// passes reports whether the first attribute of a path is one of the names.
 func passes(path cty.Path, names []string) bool {
 	if len(path) == 0 {
 		return false
@@ -287,7 +290,7 @@ func passes(path cty.Path, names []string) bool {
 	return ok && slices.Contains(names, step.Name)
 }
 
-// refusal returns the reason why a replacement is not acceptable, "" if it is.
+// refusal returns the reason why a replacement is not acceptable, or "" if it is acceptable.
 func (x *moving) refusal(r replacement) string {
 	at := r.change.Object.Instance
 	if r.move.result.ReadsBack == at.Resource() && r.change.Action != plan.CreateDelete {
@@ -299,7 +302,7 @@ func (x *moving) refusal(r replacement) string {
 	return fmt.Sprintf("The plan replaces %s. To permit this, use -replace-ok=%s.", at, store.ShellCommand(at.String()))
 }
 
-// leaveOut skips the moves whose replacements are not acceptable.
+// leaveOut skips the moves whose replacements are not acceptable. It returns true if it skipped any.
 func (x *moving) leaveOut(replaced []replacement) bool {
 	found := false
 	for _, r := range replaced {
@@ -311,7 +314,7 @@ func (x *moving) leaveOut(replaced []replacement) bool {
 	return found
 }
 
-// refuses reports an error if a replacement is not acceptable.
+// refuses reports an error and returns true if a replacement is not acceptable.
 func (x *moving) refuses(replaced []replacement) bool {
 	for _, r := range replaced {
 		if why := x.refusal(r); why != "" {
@@ -322,7 +325,7 @@ func (x *moving) refuses(replaced []replacement) bool {
 	return false
 }
 
-// finish judges the planned state, and writes the files.
+// finish prints which secrets the planned state still stores, and writes the files. It returns the exit code.
 func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 	c := x.session.Dir.Call
 	x.judge(e, r.Plan)
@@ -352,7 +355,7 @@ func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// judge prints the secrets that the planned state still stores.
+// judge prints the secrets that the planned state still stores, or may still store.
 func (x *moving) judge(e *edition, p *plan.Plan) {
 	c := x.session.Dir.Call
 	kept, unsure := map[string]bool{}, map[string]bool{}
@@ -375,7 +378,8 @@ func (x *moving) judge(e *edition, p *plan.Plan) {
 	}
 }
 
-// holds reports whether a value has text at a path of names, and whether that is not known.
+// holds reports whether a value has a text at the path of names (held), and whether a value on the path is unknown
+// (unknown).
 func holds(v cty.Value, names []string) (held, unknown bool) {
 	switch {
 	case v == cty.NilVal || v.IsNull():

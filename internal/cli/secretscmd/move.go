@@ -70,7 +70,7 @@ func runMove(ctx context.Context, c *base.Call, f *moveFlags) int {
 	return x.run(ctx)
 }
 
-// open loads and compiles the configuration, and locks and reads the state.
+// open loads and compiles the configuration, locks the state and reads it. It returns false after an error.
 func (x *moving) open(ctx context.Context) bool {
 	s := x.session
 	if !s.Loader.Load() || !s.Loader.RequireFiles("This command edits the configuration.") || !s.States.Ready() {
@@ -87,7 +87,7 @@ func (x *moving) open(ctx context.Context) bool {
 	return ok
 }
 
-// run makes the edits, plans with them, and writes them.
+// run edits the configuration, plans with the edits, and writes the files. It returns the exit code.
 func (x *moving) run(ctx context.Context) int {
 	c := x.session.Dir.Call
 	for {
@@ -121,7 +121,7 @@ func (x *moving) run(ctx context.Context) int {
 	}
 }
 
-// nothing ends the command without edits.
+// nothing ends the command if no edit was made. It returns the exit code.
 func (x *moving) nothing(edited *edition) int {
 	c := x.session.Dir.Call
 	if x.printByHand(edited) {
@@ -153,7 +153,7 @@ func (x *moving) printSkipped() {
 	c.UI.Print("\n")
 }
 
-// printByHand prints the edits that the user must make, and reports whether there are any.
+// printByHand prints the edits that the user must make. It returns false if there are no such edits.
 func (x *moving) printByHand(edited *edition) bool {
 	c := x.session.Dir.Call
 	for _, m := range edited.byHand {
@@ -167,7 +167,7 @@ func (x *moving) printByHand(edited *edition) bool {
 	return len(edited.byHand) > 0
 }
 
-// announce prints where the values are afterwards, and the difference.
+// announce prints where each value will be after the move, and the differences of the files.
 func (x *moving) announce(edited *edition) {
 	c := x.session.Dir.Call
 	for _, m := range edited.moves {
@@ -190,7 +190,7 @@ func (x *moving) announce(edited *edition) {
 	x.printSkipped()
 }
 
-// indented returns lines of text with two spaces before each.
+// indented returns a text with two spaces before each line.
 func indented(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

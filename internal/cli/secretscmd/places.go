@@ -18,17 +18,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// collection collects the contents of the places for an audit.
+// collection collects the contents of all places for an audit.
 type collection struct {
 	session *session.Session
 	plans   *savedplan.Plans
 	auditor *audit.Auditor
-	hints   []string // places that Lethe cannot list, as sentences
+	hints   []string // sentences about places that Lethe cannot list
 	at      states.Selected
 	texts   []workspace.Text
-	current *audit.Place // nil without a state
+	current *audit.Place // place of the current state; nil if there is no state
 
-	versions map[*audit.Place]*store.ServiceVersion // of places in the service of the store
+	versions map[*audit.Place]*store.ServiceVersion // the versions of the places in the service of the backend
 	pieces   []*store.ServiceVersion                // versions with parts of journals, which are not read
 }
 
@@ -37,8 +37,8 @@ var kinds = map[workspace.TextKind]audit.Kind{
 	workspace.ErroredText: audit.Errored, workspace.JournalText: audit.Journal,
 }
 
-// state adds the state of the selected workspace with all its copies. Without a state and copies, it reports an error,
-// unless the user has named other files. It returns false after an error.
+// state adds the state of the selected workspace with all its copies. If neither a state nor a copy exists and others
+// is false, state reports an error. It returns false after an error.
 func (x *collection) state(ctx context.Context, others bool) bool {
 	c := x.session.Dir.Call
 	at, ok := x.session.States.Selected(ctx)
@@ -89,7 +89,8 @@ func (x *collection) state(ctx context.Context, others bool) bool {
 
 const readingVersions = "Earlier versions of the state"
 
-// text adds the content of one text. found is false if it does not exist.
+// text adds the content of one text. found is false if the text does not exist. ok is false after an error about the
+// current state. For other texts, an error is recorded as a problem of the place.
 func (x *collection) text(ctx context.Context, at states.Selected, t *workspace.Text) (found, ok bool) {
 	c := x.session.Dir.Call
 	data, err := t.Stored(ctx)
@@ -139,7 +140,7 @@ func (x *collection) text(ctx context.Context, at states.Selected, t *workspace.
 	return true, true
 }
 
-// problems returns diagnostics as sentences.
+// problems returns the diagnostics in a bag as sentences.
 func problems(bag *diag.Bag) string {
 	var out []string
 	for _, d := range bag.List() {
@@ -148,7 +149,7 @@ func problems(bag *diag.Bag) string {
 	return strings.Join(out, " ")
 }
 
-// unread adds a place that cannot be read.
+// unread records a place that cannot be read.
 func (x *collection) unread(p audit.Place, problem string) {
 	p.Problem = strings.TrimSuffix(problem, ".") + "."
 	x.auditor.Place(p)
@@ -167,7 +168,7 @@ func (x *collection) journal(at states.Selected, p audit.Place, data []byte) {
 	x.auditor.Journal(x.auditor.Place(p), changes)
 }
 
-// savedPlans adds the contents of plan files.
+// savedPlans adds the contents of plan files. It returns false after an error.
 func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	c := x.session.Dir.Call
 	for _, name := range names {
@@ -186,8 +187,8 @@ func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	return true
 }
 
-// serviceVersions lists the earlier versions that the service of the store keeps. It records hints about versions that
-// Lethe cannot list.
+// serviceVersions lists the earlier versions that the service of the backend keeps by itself. If Lethe cannot list
+// them, serviceVersions records a hint.
 func (x *collection) serviceVersions(ctx context.Context) []workspace.Text {
 	can := x.at.Capabilities()
 	switch {

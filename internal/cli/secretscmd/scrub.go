@@ -80,7 +80,7 @@ func runScrub(ctx context.Context, c *base.Call, f *scrubFlags) int {
 	return x.done(ctx, outcome)
 }
 
-// scrub removes the values, unless the user or a check refuses that.
+// scrub removes the values, unless the user does not approve this or a value would be lost.
 func (x *scrubbing) scrub(ctx context.Context) stateview.ScrubOutcome {
 	c := x.session.Dir.Call
 	if len(x.removal.Secrets) == 0 {
@@ -106,12 +106,12 @@ func (x *scrubbing) scrub(ctx context.Context) stateview.ScrubOutcome {
 	return stateview.Changed
 }
 
-// list prints a line of a list. It escapes what a terminal would obey.
+// list prints a line of a list. It escapes control characters.
 func (x *scrubbing) list(format string, a ...any) {
 	x.say("  %s\n", view.EscapeLine(fmt.Sprintf(format, a...)))
 }
 
-// examine finds the values to remove.
+// examine reads all copies and determines the values to remove. It returns false after an error.
 func (x *scrubbing) examine(ctx context.Context, plans []string) bool {
 	x.begin(ctx)
 	if !x.state(ctx, false) || !x.savedPlans(ctx, plans) {
@@ -134,7 +134,8 @@ func (x *scrubbing) examine(ctx context.Context, plans []string) bool {
 	return true
 }
 
-// findVersions finds the versions in the service that contain a value. If they stay, they are further copies of it.
+// findVersions finds the versions in the service that contain a value to remove. A version that stays counts as a
+// further copy of the value.
 func (x *scrubbing) findVersions() {
 	for i := range x.removal.Secrets {
 		s := &x.removal.Secrets[i]
@@ -154,7 +155,7 @@ func (x *scrubbing) findVersions() {
 	}
 }
 
-// work returns the number of places that the command changes.
+// work returns the number of places that the command would change.
 func (x *scrubbing) work() int {
 	places := map[*audit.Place]bool{}
 	for _, s := range x.removal.Secrets {
@@ -167,7 +168,7 @@ func (x *scrubbing) work() int {
 	return len(places) + len(x.planned)
 }
 
-// announce prints the values and the copies that have them.
+// announce prints the values to remove, by label, and the copies that contain them.
 func (x *scrubbing) announce() {
 	x.say("These copies contain secrets that the state no longer stores:\n\n")
 	for _, s := range x.removal.Secrets {
@@ -183,7 +184,7 @@ func (x *scrubbing) announce() {
 	x.printKept()
 }
 
-// names returns the names of places, and the number of earlier versions.
+// names returns the names of places. It counts earlier versions instead of naming them.
 func names(places []*audit.Place) []string {
 	var out []string
 	versions := 0
@@ -200,7 +201,7 @@ func names(places []*audit.Place) []string {
 	return out
 }
 
-// printKept prints the secrets of copies that stay, and the copies that could not be read.
+// printKept prints which secrets stay in copies, and which copies could not be read.
 func (x *scrubbing) printKept() {
 	for _, k := range x.removal.Kept {
 		x.say("%s\n", view.EscapeLine(fmt.Sprintf("Kept: %s of %s: %s.", stateview.Labels(k.Labels), k.Stored, k.Why)))
@@ -212,7 +213,7 @@ func (x *scrubbing) printKept() {
 	}
 }
 
-// refuse reports an error if no other copy of a value is known.
+// refuse reports an error and returns true if a value would be lost, because no other copy of it is known.
 func (x *scrubbing) refuse() bool {
 	var last []string
 	for _, s := range x.removal.Secrets {
@@ -227,7 +228,7 @@ func (x *scrubbing) refuse() bool {
 	return true
 }
 
-// rotate prints the secrets to rotate.
+// rotate prints the secrets that the user should rotate.
 func (x *scrubbing) rotate() {
 	x.say("\nRotate these secrets, because everyone who could read a copy knows them:\n\n")
 	for _, s := range x.removal.Secrets {
@@ -239,7 +240,7 @@ func (x *scrubbing) rotate() {
 	}
 }
 
-// done prints the commands and the places that remain for the user, and ends the command.
+// done prints the commands to run and the places to clean by other means. It returns the exit code.
 func (x *scrubbing) done(ctx context.Context, outcome stateview.ScrubOutcome) int {
 	c := x.session.Dir.Call
 	if outcome == stateview.Interrupted && !c.Bag.HasErrors() {
@@ -259,7 +260,7 @@ func (x *scrubbing) done(ctx context.Context, outcome stateview.ScrubOutcome) in
 	return c.UI.DoneDocument()
 }
 
-// printRest prints the commands and the places that remain for the user.
+// printRest prints the commands that delete remaining versions, and the places that Lethe cannot clean.
 func (x *scrubbing) printRest(r stateview.Scrub) {
 	if len(r.Commands) > 0 {
 		x.say("\nThe service of the backend keeps %s with these values. To delete them, run the command again with -versions -last-copy, or run:\n\n", diag.Counted(len(r.Commands), "version", "versions"))

@@ -1,4 +1,4 @@
-// Package secretscmd defines the commands about secrets that are stored in clear.
+// Package secretscmd defines the commands about secrets that are stored unencrypted.
 //
 //	secretscmd.go  the command that lists them
 //	baseline.go    the flags of that command, and the baseline: the accepted findings
@@ -90,7 +90,7 @@ func runSecrets(ctx context.Context, c *base.Call, f *secretsFlags) int {
 	return base.ExitOK
 }
 
-// audit collects the contents of all places, and examines them.
+// audit collects the contents of all places and examines them. It returns false after an error.
 func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, bool) {
 	x.begin(ctx)
 	if !x.state(ctx, len(plans) > 0) || !x.savedPlans(ctx, plans) {
@@ -99,7 +99,7 @@ func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, 
 	return x.report(ctx)
 }
 
-// begin makes the auditor.
+// begin creates the auditor.
 func (x *collection) begin(ctx context.Context) {
 	s := x.session
 	x.auditor = audit.New(audit.Inputs{
@@ -110,7 +110,7 @@ func (x *collection) begin(ctx context.Context) {
 	})
 }
 
-// report examines the contents.
+// report examines the collected contents. It returns false after an error.
 func (x *collection) report(ctx context.Context) (*audit.Report, bool) {
 	r, err := x.auditor.Report(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// noteConstants records the constant strings of an expression: differences do not show them.
+// noteConstants records the constant strings of an expression, so that differences do not show them.
 func (d *Draft) noteConstants(f *part, e hclsyntax.Expression) {
 	hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
 		t, ok := n.(*hclsyntax.TemplateExpr)
@@ -46,7 +46,7 @@ func hasWords(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// withoutWords returns the text of a template with a mask in place of its constant parts that have words.
+// withoutWords returns the text of a template. A mask replaces each constant part that contains a letter or a digit.
 func (f *part) withoutWords(t *hclsyntax.TemplateExpr) string {
 	var b strings.Builder
 	at := t.SrcRange.Start.Byte
@@ -63,7 +63,7 @@ func (f *part) withoutWords(t *hclsyntax.TemplateExpr) string {
 	return b.String()
 }
 
-// Conceal returns a text without secrets: the values of the state, and the constants in the moved expressions.
+// Conceal masks the secrets in a text: values of the state, and constants in the moved expressions.
 func (d *Draft) Conceal(text string) string {
 	if d.concealer == nil {
 		longest := slices.SortedFunc(maps.Keys(d.constants), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
@@ -79,7 +79,7 @@ func (d *Draft) Conceal(text string) string {
 	return text
 }
 
-// Difference returns the difference of a changed file, without secrets, in the format of diff -u.
+// Difference returns the difference of a changed file in the format of diff -u, with secrets masked.
 func (d *Draft) Difference(f File) string {
 	_, text, _ := strings.Cut(string(diff.Diff(f.Name, []byte(d.Conceal(string(f.Before))), f.Name, []byte(d.Conceal(string(f.After))))), "\n")
 	return hunks.ReplaceAllStringFunc(text, func(head string) string {
@@ -91,5 +91,5 @@ func (d *Draft) Difference(f File) string {
 	})
 }
 
-// hunks matches the heads of the parts of a difference.
+// hunks matches the lines that begin a hunk of a difference.
 var hunks = regexp.MustCompile(`(?m)^@@ .* @@$`)

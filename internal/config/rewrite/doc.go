@@ -4,9 +4,9 @@
 // one move. A move analyses the present texts. It either replaces some of them, or returns the reason why it refuses
 // and leaves all texts unchanged. The caller loads the texts, plans with them, and writes them.
 //
-// Edits replace ranges of the source, so that comments and the layout of other lines stay. In a file in the canonical style,
-// the edited part is formatted with hclwrite. Other files keep their style, and all files their line ends. A part is one block,
-// so the work of many edits is linear.
+// An edit replaces a range of the source, so comments and the layout of other lines stay. In a file in the canonical
+// style, hclwrite formats the edited part. Other files keep their style, and all files keep their line ends. A part is
+// one top-level block, so the time for many edits is linear.
 //
 //	writeonly.go, version.go   a stored argument becomes a write-only argument, with its version
 //	generator.go               the value of a generator is read from a secret manager

@@ -28,9 +28,9 @@ type Inputs struct {
 	Given func(variable string) string
 	// Exists reports whether the state has an object of the resource.
 	Exists func(addr.Resource) bool
-	// Number reports whether the version for an argument of a resource is a plain number, never a lethe_secret_version.
+	// Number reports whether the version for an argument must be a plain number, and not a lethe_secret_version.
 	Number func(of addr.Resource, argument string) bool
-	// Hide replaces the secrets of the state in a text; may be nil.
+	// Hide masks the secrets of the state in a text. It may be nil.
 	Hide func(string) string
 }
 
@@ -40,7 +40,8 @@ type Result struct {
 	Lives   []string // where the value is stored after the move, each as the end of a sentence
 	Callers []string // places that pass the value, and must also pass it to apply; each is a noun
 	Notes   []string // sentences
-	// ByHand are the edited parts of files, if one of the files must not be changed. Nothing was changed then.
+	// ByHand has the edits that the user must make, because one of the files must not be changed. Then no file was
+	// changed.
 	ByHand []File
 	Advice string // the same for JSON, as text
 	// Resources are the resources whose arguments were changed.
@@ -58,19 +59,19 @@ type Result struct {
 
 func refused(text string) *Result { return &Result{Refused: text} }
 
-// Draft is a configuration under edit. It serves one goroutine.
+// Draft is a configuration that is being edited. It must not be used concurrently.
 type Draft struct {
 	in      Inputs
 	modules []*module
 	of      map[*config.Module]*module
 	log     []change                // all edits, so that a refused move can be undone
 	settled map[declaration]*Result // the places of the values of sources
-	// constants are the texts of strings in the moved expressions, with the texts that are shown for them.
+	// constants has the constant strings in the moved expressions, each with the text that differences show for it.
 	constants map[string]string
 	concealer *strings.Replacer // of the constants; nil if they have changed
 }
 
-// module is a directory of files, which several calls may share.
+// module is a directory of files. Several module calls may share it.
 type module struct {
 	nodes    []*config.Node
 	files    []*file
@@ -85,13 +86,13 @@ type change struct {
 	body *hclsyntax.Body
 }
 
-// declaration is a symbol of a module.
+// declaration is a symbol in a module.
 type declaration struct {
 	m *module
 	symbol
 }
 
-// origin is a place that the value of an expression comes from.
+// origin is a place from which the value of an expression comes.
 type origin struct {
 	declaration
 	literal string // the place of a constant in the configuration; "" for other origins
@@ -99,7 +100,7 @@ type origin struct {
 	fresh   string // the name of a function that returns a new value at each call
 }
 
-// Texts are the parsed files of a tree. Several drafts of the tree may share them, so that each file is parsed once.
+// Texts has the parsed files of a tree. Several drafts of the tree may share it, so that each file is parsed only once.
 type Texts struct{ of map[*config.Module][]file }
 
 // Parse parses the files of a tree.
@@ -120,7 +121,7 @@ func Parse(t *config.Tree) *Texts {
 	return out
 }
 
-// New returns a draft with the texts of a tree, unchanged.
+// New returns a draft with the unchanged texts of a tree.
 func New(in Inputs) *Draft {
 	if in.Texts == nil {
 		in.Texts = Parse(in.Tree)
@@ -156,7 +157,7 @@ func (d *Draft) Changed() map[string][]byte {
 	return out
 }
 
-// File is a changed file, or a changed part of it.
+// File is a changed file, or a changed part of a file.
 type File struct {
 	Name          string // the name in messages
 	Path          string
@@ -175,7 +176,8 @@ func (d *Draft) Each(f func(File)) {
 	}
 }
 
-// At returns the resource whose block is at an offset of a file, in each place of its module.
+// At returns the addresses of the resource whose block contains an offset of a file. The result has one address for
+// each call of its module.
 func (d *Draft) At(name string, offset int) (out []addr.Resource) {
 	for _, m := range d.modules {
 		for _, f := range m.files {
@@ -191,7 +193,7 @@ func (d *Draft) At(name string, offset int) (out []addr.Resource) {
 	return out
 }
 
-// at returns the resource whose block is at an offset of a part, in each place of the module.
+// at returns the addresses of the resource whose block contains an offset of a part, one for each call of the module.
 func (m *module) at(p *part, offset int) (out []addr.Resource) {
 	for b := range p.blocks() {
 		if b.Type != "resource" || offset < b.TypeRange.Start.Byte || offset > b.CloseBraceRange.End.Byte {
@@ -226,8 +228,8 @@ func nodeAt(t *config.Tree, at addr.Module) *config.Node {
 // root reports whether a module is the root module.
 func (m *module) root() bool { return m.nodes[0].Parent == nil }
 
-// blocks calls f for the top-level blocks of a type with labels, and for those in check blocks. Override files may repeat a
-// block. For outputs, no label means all of them.
+// blocks calls f for each block of a type with the given labels, at the top level or in a check block. Override files
+// may repeat a block. Without labels, blocks calls f for all outputs.
 func (m *module) blocks(typ string, labels []string, f func(*part, *hclsyntax.Block)) {
 	for _, p := range inOrder(m.index.blocks[headOf(typ, labels)]) {
 		for b := range p.blocks() {
@@ -258,8 +260,8 @@ func (m *module) usesOf(s symbol) []use {
 // words matches references in JSON files, and other texts.
 var words = regexp.MustCompile(`[\w.-]+`)
 
-// inJSON returns the name of a JSON file of the module that may refer to a symbol, "" if none does. References in JSON are
-// parts of strings, so a mention of the name counts.
+// inJSON returns the name of a JSON file of the module that may refer to a symbol, or "" if none does. References in
+// JSON are parts of strings, so any mention of the name counts.
 func (m *module) inJSON(s symbol) string {
 	if m.mentions == nil {
 		m.mentions = map[string]string{}
@@ -278,7 +280,7 @@ func (m *module) inJSON(s symbol) string {
 	return m.mentions[s.text()]
 }
 
-// children returns the modules that a call of m leads to.
+// children returns the modules to which a module call in m leads.
 func (d *Draft) children(m *module, call string) []*module {
 	var out []*module
 	for _, n := range m.nodes {
@@ -289,7 +291,7 @@ func (d *Draft) children(m *module, call string) []*module {
 	return out
 }
 
-// calls calls f for each call of a module, with the calling module.
+// calls calls f for each call of the module m, with the calling module and the name of the call.
 func (d *Draft) calls(m *module, f func(parent *module, call string)) {
 	for _, n := range m.nodes {
 		if n.Parent != nil {
@@ -314,7 +316,8 @@ func localProvider(b *hclsyntax.Block) string {
 	return config.ImpliedProvider(b.Labels[0])
 }
 
-// resource returns the address of the resource of a block, in the first of the places of its module.
+// resource returns the address of a block's resource. If several calls share the module, it is the address in the first
+// call.
 func (m *module) resource(b *hclsyntax.Block) addr.Resource {
 	return addr.Resource{Module: m.nodes[0].Path, Mode: modes[b.Type], Type: b.Labels[0], Name: b.Labels[1]}
 }
@@ -353,7 +356,7 @@ func ProviderOf(t *config.Tree, r addr.Resource) (addr.Provider, bool) {
 	return n.Provider(declared.LocalProvider().Local), true
 }
 
-// ModuleAt returns the module at a path, which several calls may share; nil if the configuration has none.
+// ModuleAt returns the module at a path, or nil if the configuration has none. Several calls may share a module.
 func ModuleAt(t *config.Tree, at addr.Module) *config.Module {
 	if n := nodeAt(t, at); n != nil {
 		return n.Module

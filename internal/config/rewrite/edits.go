@@ -21,7 +21,8 @@ func replace(f *part, at hcl.Range, text string) edit {
 	return edit{f, at.Start.Byte, at.End.Byte, text}
 }
 
-// apply makes edits, which must not overlap. It reports false, without a change, if a text cannot be parsed afterwards.
+// apply makes edits, which must not overlap. If a text cannot be parsed after the edits, apply undoes them and returns
+// false.
 func (d *Draft) apply(edits []edit) bool {
 	mark := len(d.log)
 	slices.SortStableFunc(edits, func(a, b edit) int { return b.from - a.from })
@@ -59,7 +60,7 @@ func (p *part) set(text []byte, body *hclsyntax.Body) {
 	p.index.add(p)
 }
 
-// restore undoes the edits since a mark of the log.
+// restore undoes the edits since the time when the log had the length mark.
 func (d *Draft) restore(mark int) {
 	for len(d.log) > mark {
 		last := d.log[len(d.log)-1]
@@ -68,7 +69,8 @@ func (d *Draft) restore(mark int) {
 	}
 }
 
-// edited returns the parts that have changed since a mark of the log, in order, each with its text at the mark.
+// edited returns the parts that have changed since the log had the length mark, in order, with their texts at that
+// time.
 func (d *Draft) edited(mark int) (parts []*part, former map[*part][]byte) {
 	former = map[*part][]byte{}
 	for _, c := range d.log[mark:] {
@@ -79,7 +81,8 @@ func (d *Draft) edited(mark int) (parts []*part, former map[*part][]byte) {
 	return inOrder(former), former
 }
 
-// insert returns the edits that add an argument to a block: after another of its arguments, or at its end if after is nil.
+// insert returns the edits that add an argument to a block: after the argument after, or at the end of the block if
+// after is nil.
 func insert(f *part, b *hclsyntax.Block, after *hclsyntax.Attribute, argument string) []edit {
 	outer := f.indent(b.TypeRange.Start.Byte)
 	from, to := b.OpenBraceRange.End.Byte, b.CloseBraceRange.Start.Byte
@@ -98,7 +101,7 @@ func insert(f *part, b *hclsyntax.Block, after *hclsyntax.Attribute, argument st
 	return []edit{{f, at, at, outer + "  " + argument + "\n"}}
 }
 
-// remove returns the edit that removes a top-level block with its comment and one empty line beside it.
+// remove returns the edit that removes a top-level block, with the comment above it and one empty line below it.
 func remove(f *part, b *hclsyntax.Block) edit {
 	to := f.afterLine(b.CloseBraceRange)
 	if next, _, more := bytes.Cut(f.text[to:], []byte("\n")); more && len(bytes.TrimSpace(next)) == 0 {

@@ -67,13 +67,14 @@ func (d *Draft) moveGenerator(m *module, of addr.Resource, attribute string, r *
 	return d.readBack(m, of, attribute, in, generator, from, uses, r)
 }
 
-// whole reports whether a use is the whole expression of its place.
+// whole reports whether a reference is the whole expression at its place.
 func whole(u use) bool {
 	t, ok := u.whole.(*hclsyntax.ScopeTraversalExpr)
 	return ok && len(t.Traversal) == len(u.traversal)
 }
 
-// managerAt returns the secret manager at the place of a use, or nil.
+// managerAt returns the secret manager to whose argument a reference belongs, or nil if the argument does not belong to
+// one.
 func (d *Draft) managerAt(m *module, u use) *manager {
 	if u.kind != argument || u.block.Type != "resource" || len(u.path) != 1 {
 		return nil
@@ -102,7 +103,8 @@ func (d *Draft) managerAt(m *module, u use) *manager {
 	return x
 }
 
-// readBack replaces the uses of a generator by an ephemeral resource that reads the secret manager.
+// readBack replaces the references to a generator by references to an ephemeral resource that reads the secret manager.
+// It returns the reason if this is not possible, or "".
 func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *part, generator *hclsyntax.Block, from *manager, uses []use, r *Result) string {
 	typ := from.block.Labels[0]
 	name := m.freeIn("ephemeral", typ, from.block.Labels[1])

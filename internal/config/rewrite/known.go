@@ -56,7 +56,7 @@ func DefectOf(p addr.Provider, typ, argument string) *Defect {
 	return nil
 }
 
-// readerArguments returns additional arguments of the ephemeral resource of a type.
+// readerArguments returns the additional arguments for the ephemeral resource of a type, or "".
 func readerArguments(p addr.Provider, typ string) string {
 	for _, r := range known().Readers {
 		if r.Provider == p.Namespace+"/"+p.Type && r.Type == typ {
@@ -66,7 +66,7 @@ func readerArguments(p addr.Provider, typ string) string {
 	return ""
 }
 
-// IsGenerator reports whether an attribute is a value that its provider generates and keeps only in the state.
+// IsGenerator reports whether the provider generates the value of an attribute and stores it only in the state.
 func IsGenerator(p addr.Provider, typ, attribute string) bool {
 	for _, g := range known().Generators {
 		if g.Provider == p.Namespace+"/"+p.Type && g.Type == typ && g.Attribute == attribute {

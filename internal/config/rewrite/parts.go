@@ -21,8 +21,8 @@ type file struct {
 	parts      []*part
 }
 
-// part is a part of a file: a block at the top level, with the comment above it and the empty lines below it. An edit parses
-// its part again, and not the whole file.
+// part is a part of a file: a top-level block, with the comment above it and the empty lines below it. After an edit,
+// only the changed part is parsed again.
 type part struct {
 	*file
 	place int // in the configuration
@@ -31,13 +31,13 @@ type part struct {
 	uses  map[symbol][]use
 }
 
-// symbol names a declaration inside its module.
+// symbol is the name of a declaration in its module.
 type symbol struct {
 	kind string // var, local, data, ephemeral, module or resource
 	a, b string // the names; b is the name of an output for module, and "" for var and local
 }
 
-// kind is the kind of the place of a reference.
+// kind is the kind of a reference's place.
 type kind uint8
 
 const (
@@ -60,7 +60,7 @@ type place struct {
 	block *hclsyntax.Block // the block at the top level, or in a check block
 	path  []string         // of an argument
 	name  string           // of a local value, an output, or an input; otherwise for messages
-	// whole is the expression that the place consists of.
+	// whole is the whole expression at the place.
 	whole hclsyntax.Expression
 }
 
@@ -70,10 +70,10 @@ type use struct {
 	traversal hcl.Traversal
 }
 
-// parseText parses a text. Tests count the calls.
+// parseText parses a text. It is a variable so that tests can count the calls.
 var parseText = hclsyntax.ParseConfig
 
-// parse returns the body of a text, and whether it has one.
+// parse returns the body of a text. It returns false if the text cannot be parsed.
 func parse(name string, text []byte) (*hclsyntax.Body, bool) {
 	parsed, ds := parseText(text, name, hcl.InitialPos)
 	if ds.HasErrors() {
@@ -85,7 +85,7 @@ func parse(name string, text []byte) (*hclsyntax.Body, bool) {
 
 func (f *file) isJSON() bool { return strings.HasSuffix(f.name, ".json") }
 
-// split divides the text of a file into parts. A file with another content than blocks is one part.
+// split divides the text of a file into parts. If the file contains more than blocks, it is one part.
 func (f *file) split() {
 	whole := &part{file: f, text: f.before}
 	f.parts = []*part{whole}
@@ -113,7 +113,7 @@ func (f *file) split() {
 	f.parts = parts
 }
 
-// blocks returns the blocks at the top level, and those in check blocks.
+// blocks returns the top-level blocks. In the place of a check block, it returns the blocks inside.
 func (p *part) blocks() iter.Seq[*hclsyntax.Block] {
 	return func(yield func(*hclsyntax.Block) bool) {
 		if p.body == nil {
@@ -172,7 +172,7 @@ func (x *index) remove(p *part) {
 	}
 }
 
-// heads returns the keys of the blocks of a part.
+// heads returns the keys of a part's blocks in the index.
 func (p *part) heads() iter.Seq[head] {
 	return func(yield func(head) bool) {
 		for b := range p.blocks() {
@@ -230,7 +230,7 @@ func (f *part) indent(at int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// afterLine returns the offset behind the line that contains the end of a range.
+// afterLine returns the offset after the line in which a range ends.
 func (f *part) afterLine(at hcl.Range) int {
 	end := at.End.Byte
 	if end > 0 && f.text[end-1] == '\n' { // a heredoc
@@ -242,7 +242,8 @@ func (f *part) afterLine(at hcl.Range) int {
 	return len(f.text)
 }
 
-// above returns the offset of the comment above a block, or of the line where the block begins.
+// above returns the offset of the comment above a block. Without a comment, this is the offset of the block's first
+// line.
 func (f *part) above(b *hclsyntax.Block) int {
 	from := bytes.LastIndexByte(f.text[:b.TypeRange.Start.Byte], '\n') + 1
 	for from > 0 {

@@ -17,7 +17,8 @@ type permission struct {
 	visited map[declaration]bool
 }
 
-// permits reports whether each use of a declaration accepts an ephemeral value. If not, why is the end of a sentence.
+// permits reports whether each reference to a declaration accepts an ephemeral value. If not, why is the reason, as the
+// end of a sentence.
 func (d *Draft) permits(of declaration) (_ *permission, why string) {
 	p := &permission{d: d, visited: map[declaration]bool{}}
 	return p, p.follow(of)
@@ -91,7 +92,7 @@ func (p *permission) use(m *module, u use, s symbol) string {
 	return describe(u) + " uses it, and accepts no ephemeral value"
 }
 
-// writeOnly reports whether the place of a use is a write-only argument, or is inside one.
+// writeOnly reports whether a reference is in a write-only argument.
 func (d *Draft) writeOnly(m *module, u use) bool {
 	s := d.schema(m, u.block)
 	return s != nil && s.IsWriteOnly(attrs(u.path))
@@ -106,7 +107,7 @@ func attrs(names []string) cty.Path {
 	return out
 }
 
-// describe names the place of a use for messages. It has no line, because earlier moves may have changed the lines.
+// describe names the place of a reference for messages, without its line: earlier moves may have changed the lines.
 func describe(u use) string {
 	if modes[u.block.Type] == 0 {
 		return fmt.Sprintf("a %s block in %s", u.block.Type, u.f.name)
@@ -121,7 +122,8 @@ func describe(u use) string {
 	return fmt.Sprintf("%s (%s)", of, u.f.name)
 }
 
-// declare makes the variables and outputs of a permission ephemeral. It returns false if one is declared in JSON.
+// declare makes variables and outputs ephemeral. It returns false if one of them is declared in JSON, or the edit
+// fails.
 func (d *Draft) declare(flips []declaration) bool {
 	var edits []edit
 	seen := map[*hclsyntax.Block]bool{}

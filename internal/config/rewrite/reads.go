@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// reading finds out whether expressions may use an attribute of a resource. References such as a[*].password,
-// a[each.key].password and values(a)[*].password name the attribute behind other steps.
+// reading finds out whether expressions may use an attribute of a resource. In references such as a[*].password,
+// a[each.key].password and values(a)[*].password, other steps come before the name of the attribute.
 type reading struct {
 	of    symbol
 	name  string          // of the attribute
@@ -18,7 +18,7 @@ type reading struct {
 	found bool
 }
 
-// reads reports whether the expression around a reference to a whole resource, or to an instance, may use an attribute.
+// reads reports whether the expression around a reference to a whole resource or instance may use an attribute.
 func (u use) reads(s symbol, name string) bool {
 	r := &reading{of: s, name: name, held: map[string]bool{}}
 	if u.isAddress() {
@@ -49,7 +49,7 @@ func readsSelf(b *hclsyntax.Block, name string) bool {
 	return r.found
 }
 
-// body examines the expressions in a body.
+// body examines the expressions of a body.
 func (r *reading) body(b *hclsyntax.Body) {
 	for _, a := range b.Attributes {
 		r.all(a.Expr)
@@ -59,7 +59,7 @@ func (r *reading) body(b *hclsyntax.Body) {
 	}
 }
 
-// all examines expressions whose values are used as wholes.
+// all examines expressions of which the whole value is used.
 func (r *reading) all(list ...hclsyntax.Expression) {
 	for _, e := range list {
 		if e != nil && r.holds(e) {
@@ -165,7 +165,7 @@ func isName(s hcl.Traverser, name string) bool {
 	return ok && a.Name == name
 }
 
-// steps follows the steps behind an object, and reports whether they lead to an object again.
+// steps follows the steps after an object, and reports whether they lead to an object again.
 func (r *reading) steps(t hcl.Traversal) bool {
 	for _, step := range t {
 		switch s := step.(type) {

@@ -12,14 +12,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fresh lists the functions that return another value at each call.
+// fresh has the functions that return another value at each call.
 var fresh = map[string]bool{"uuid": true, "timestamp": true, "bcrypt": true}
 
-// scope has the expressions that set the variables of an expression: each of a block, the iterators of dynamic blocks, and
-// the variables of "for".
+// scope has the expressions that set the variables of an expression: each of a block, the iterators of dynamic blocks,
+// and the variables of "for" expressions.
 type scope map[string]hclsyntax.Expression
 
-// with returns a scope with another variable.
+// with returns a scope with one more variable.
 func (s scope) with(name string, e hclsyntax.Expression) scope {
 	out := maps.Clone(s)
 	if out == nil {
@@ -29,7 +29,7 @@ func (s scope) with(name string, e hclsyntax.Expression) scope {
 	return out
 }
 
-// eachOf returns the scope of a block at the top level.
+// eachOf returns the scope of a top-level block.
 func eachOf(b *hclsyntax.Block) scope {
 	if a := b.Body.Attributes["for_each"]; a != nil {
 		return scope{"each": a.Expr}
@@ -37,7 +37,7 @@ func eachOf(b *hclsyntax.Block) scope {
 	return nil
 }
 
-// origins returns the places that the value of an expression comes from, each once.
+// origins returns the places from which the value of an expression comes, each once.
 func (d *Draft) origins(m *module, f *part, e hclsyntax.Expression, in scope) []origin {
 	w := &tracing{d: d, visited: map[declaration]bool{}}
 	w.expression(m, f, e, in)
@@ -132,9 +132,9 @@ func (w *tracing) symbol(m *module, s symbol) {
 	}
 }
 
-// Settle makes the sources of moved values ephemeral where each use permits that, and records where the values are
-// afterwards. It must be called once, after all moves of arguments. Data sources come first, because they may be the only
-// users of a variable that accept no ephemeral value.
+// Settle makes the sources of moved values ephemeral if all uses permit that, and records where the values are
+// afterwards. It must be called once, after all moves of arguments. Settle moves data sources first: they may be the
+// only users of a variable that do not accept an ephemeral value.
 func (d *Draft) Settle(results []*Result) {
 	for _, kind := range []string{"data", ""} {
 		for _, r := range results {
@@ -177,7 +177,7 @@ func (d *Draft) settle(o origin, r *Result) {
 	}
 }
 
-// settleData makes a data source an ephemeral resource, if each use permits that.
+// settleData makes a data source an ephemeral resource, if all uses permit that.
 func (d *Draft) settleData(of declaration, r *Result) {
 	if why := d.unless(func() string { return d.convert(of) }); why != "" {
 		r.lives(fmt.Sprintf("in the source that %s reads, whose result the state still stores: %s", of, why))
@@ -305,7 +305,7 @@ func (d *Draft) convert(of declaration) string {
 // meta lists the arguments of resources that the language defines, not the provider.
 var meta = map[string]bool{"count": true, "for_each": true, "provider": true, "depends_on": true}
 
-// unique removes equal edits.
+// unique removes duplicate edits.
 func unique(edits []edit) []edit {
 	var out []edit
 	for _, e := range edits {

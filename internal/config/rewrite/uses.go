@@ -19,7 +19,7 @@ func (s symbol) text() string {
 	return s.kind + "." + s.a // an output may be read through an index
 }
 
-// String returns the name for messages.
+// String returns the name of the symbol for messages.
 func (s symbol) String() string {
 	if s.kind == "module" {
 		return s.text() + "." + s.b
@@ -53,7 +53,7 @@ func (u use) steps(s symbol) []string {
 	return out
 }
 
-// symbolOf returns the symbol at the beginning of a reference, and false for other references, such as each.key.
+// symbolOf returns the symbol at the beginning of a reference. It returns false for other references, such as each.key.
 func symbolOf(t hcl.Traversal) (symbol, bool) {
 	var names []string
 	for _, step := range t {
@@ -85,7 +85,7 @@ func symbolOf(t hcl.Traversal) (symbol, bool) {
 	return symbol{"resource", names[0], at(1)}, len(names) > 1
 }
 
-// refer records the references of an expression. The keys of objects are added to the path of an argument.
+// refer records the references in an expression. It adds the keys of objects to the path of an argument.
 func (p place) refer(e hclsyntax.Expression) {
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -126,7 +126,7 @@ func keyOf(e hclsyntax.Expression) string {
 	return ""
 }
 
-// record records the references of a part.
+// record records the references in a part.
 func (f *part) record() {
 	f.uses = map[symbol][]use{}
 	if f.body == nil {
@@ -137,7 +137,7 @@ func (f *part) record() {
 	}
 }
 
-// block records the references of a block at the top level.
+// block records the references in a top-level block.
 func (f *part) block(b *hclsyntax.Block) {
 	p := place{f: f, block: b, kind: other}
 	switch b.Type {
@@ -185,7 +185,7 @@ func (f *part) block(b *hclsyntax.Block) {
 	}
 }
 
-// all records all references of a body at one place.
+// all records all references in a body, which is at one place.
 func (p place) all(b *hclsyntax.Body) {
 	for name, a := range b.Attributes {
 		at := p
@@ -197,7 +197,7 @@ func (p place) all(b *hclsyntax.Body) {
 	}
 }
 
-// resource records the references of a resource, data or ephemeral block.
+// resource records the references in a resource, data or ephemeral block.
 func (p place) resource() {
 	for name, a := range p.block.Body.Attributes {
 		at := p
@@ -250,7 +250,7 @@ func (p place) lifecycle(b *hclsyntax.Block) {
 	}
 }
 
-// nestedBlock records the references of a block inside a resource: an ordinary one, or a dynamic one.
+// nestedBlock records the references in a block inside a resource, which may be a dynamic block.
 func (p place) nestedBlock(b *hclsyntax.Block) {
 	in := func(name string) place {
 		at := p
@@ -271,7 +271,7 @@ func (p place) nestedBlock(b *hclsyntax.Block) {
 	}
 }
 
-// nested records the references of the arguments and blocks at a path of a resource.
+// nested records the references in the arguments and blocks at a path of a resource.
 func (p place) nested(b *hclsyntax.Body) {
 	for name, a := range b.Attributes {
 		at := p

@@ -33,8 +33,9 @@ func beside(b *schema.Block, names []string) []*schema.Attr {
 	return attrs
 }
 
-// version returns the value of the version argument attr beside an argument of a resource. Unless it is a number, it also
-// returns the edit that adds the lethe_secret_version, which counts the changes of the expression of the argument.
+// version returns the value for the version argument attr beside an argument of a resource. If the value is not a
+// number, version also returns the edit that adds the lethe_secret_version, which counts the changes of the argument's
+// expression.
 func (d *Draft) version(m *module, of addr.Resource, a occurrence, attr, stored *schema.Attr, r *Result) (value string, counter []edit) {
 	if a.inside || stored == nil || stored.Type != cty.String || !refers(a.expr) || m.ownTaken() || d.in.Number(of, a.name) {
 		return number(attr), nil
@@ -71,7 +72,7 @@ func (m *module) ownTaken() bool {
 
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// freeIn returns a name that no block of the mode and type has in the module.
+// freeIn returns a name that no block of this mode and type has in the module.
 func (m *module) freeIn(mode, typ, wanted string) string {
 	wanted = unfit.ReplaceAllString(wanted, "_")
 	for n := 1; ; n++ {
@@ -87,7 +88,7 @@ func (m *module) freeIn(mode, typ, wanted string) string {
 	}
 }
 
-// occurrence is an assignment of an argument.
+// occurrence is one assignment of an argument.
 type occurrence struct {
 	f     *part
 	block *hclsyntax.Block // of the resource

@@ -118,7 +118,7 @@ func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schem
 	return out
 }
 
-// has reports whether another argument is assigned beside the occurrence.
+// has reports whether another argument is assigned beside this one.
 func (a occurrence) has(name string) bool {
 	if a.object == nil {
 		return a.body.Body.Attributes[name] != nil
@@ -126,7 +126,7 @@ func (a occurrence) has(name string) bool {
 	return slices.ContainsFunc(a.object.Items, func(i hclsyntax.ObjectConsItem) bool { return keyOf(i.KeyExpr) == name })
 }
 
-// occurrences returns the assignments of an argument at a path of names in a body.
+// occurrences returns the assignments in a body of an argument at a path of names.
 func occurrences(f *part, resource *hclsyntax.Block, body *hclsyntax.Body, at *hclsyntax.Block, names []string, in scope) []occurrence {
 	var out []occurrence
 	if a := body.Attributes[names[0]]; a != nil {
@@ -152,7 +152,7 @@ func occurrences(f *part, resource *hclsyntax.Block, body *hclsyntax.Body, at *h
 	return out
 }
 
-// iterating returns the scope of the content of a dynamic block.
+// iterating returns the scope for the content of a dynamic block.
 func iterating(b *hclsyntax.Block, in scope) scope {
 	over := b.Body.Attributes["for_each"]
 	if over == nil {
@@ -165,7 +165,7 @@ func iterating(b *hclsyntax.Block, in scope) scope {
 	return in.with(name, over.Expr)
 }
 
-// inObject returns the assignments at a path of names in an expression that makes objects.
+// inObject returns the assignments at a path of names in an expression that creates objects.
 func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names []string, in scope) []occurrence {
 	var out []occurrence
 	switch e := e.(type) {
@@ -251,7 +251,7 @@ func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found [
 	return edits, ""
 }
 
-// portable reports whether an expression has the same value outside of its resource.
+// portable reports whether an expression has the same value outside its resource.
 func portable(e hclsyntax.Expression) bool {
 	for _, t := range hclsyntax.Variables(e) {
 		if n := t.RootName(); n == "each" || n == "count" || n == "self" {

@@ -50,12 +50,12 @@ type applier struct {
 	mu              sync.Mutex
 	edit            *state.Edit
 	broken          error                     // the journal failed: no new calls start
-	made            map[addr.Object]made      // created objects whose provisioners have yet to run
-	going           map[addr.Object]time.Time // objects that will be destroyed, with the begin of their first destroy-time provisioner
+	made            map[addr.Object]made      // created objects whose provisioners have not all run yet
+	going           map[addr.Object]time.Time // objects whose destruction was announced, with the time of the announcement
 	importedObjects map[addr.Object]bool      // imported objects that were recorded
 
 	changes    map[addr.Object]*plan.Change
-	notStarted []addr.Object               // objects without any step that ran
+	notStarted []addr.Object               // objects none of whose steps started
 	failures   []string                    // addresses of failed steps
 	unknown    []string                    // see Result.Unknown
 	deposed    map[addr.Object]addr.Object // current object → the deposed object that it replaces
@@ -74,17 +74,18 @@ type step struct {
 	records *stepRecords
 }
 
-// made is a created object whose provisioners have yet to run. Its creation is complete after them.
+// made is a created object whose provisioners have not all run yet. The creation is complete when they have run.
 type made struct {
 	event.Done
 	began time.Time
 }
 
 // write records changes of objects as one transaction, in the working snapshot and in the journal. op is the call that
-// made the changes; 0 for none. It returns false if the journal has failed.
+// made the changes, or 0 if no call ends with them. write returns false if the journal has failed before.
 //
-// write does not wait until the record is durable. Records become durable in the order of the calls, so a later intent
-// of the step is durable only after this record. An intent is durable before its provider call starts.
+// write does not wait until the record is durable. Records become durable in the order in which they are written. So a
+// later intent of the step is durable only after this record, and a provider call starts only after its intent is
+// durable.
 func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	for i, c := range changed {
 		changed[i].Entry = x.a.hosts.Hosted(c.Object, c.Entry)
@@ -126,7 +127,8 @@ func (a *applier) failing() bool {
 	return a.broken != nil
 }
 
-// intend announces a changing provider call in the journal. It returns false if the journal fails or has failed.
+// intend announces a changing provider call in the journal, and waits until the announcement is durable. It returns
+// false if the journal fails or has failed before.
 func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInstance) (journal.Op, bool) {
 	if a.failing() {
 		return 0, false
@@ -140,7 +142,7 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 	return op, true
 }
 
-// finished records that the result of a call is known.
+// finished records that the result of the call for an object is known.
 func (a *applier) finished(o addr.Object) { a.run.InFlight.Set(o, false) }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
@@ -149,15 +151,16 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 	return a.edit.Get(o)
 }
 
-// failed marks the after value of an instance as failed for its dependents.
+// failed marks the after value of an instance as failed, so that its dependents do not run.
 func (a *applier) failed(d *program.Declaration, i addr.Instance) {
 	if f := a.run.Frame.At(i.Module, frame.After); f != nil {
 		f.Fail(d.ID, i.Key, frame.After)
 	}
 }
 
-// importObject records an imported object as planning found it, in the first step of its change. The state then keeps
-// the object even if the rest of the change fails.
+// importObject records an imported object in the state as planning has read it. It runs in the first step of the
+// object's change: if the rest of the change fails, the state has the object anyway. importObject returns false if the
+// journal has failed.
 func (x *step) importObject(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil {
 		return true
@@ -177,8 +180,9 @@ func (x *step) importObject(c *plan.Change) bool {
 	return true
 }
 
-// destroyedEntry returns the object that a change ends, with its entry. The entry is nil if there is nothing to end. ok
-// is false if recording the import failed.
+// destroyedEntry returns the object that a change destroys or forgets, with its state entry. The entry is nil if no
+// such object is in the state. destroyedEntry first records the import of the object, if any. ok is false if that
+// fails.
 func (x *step) destroyedEntry(c *plan.Change) (o addr.Object, e *state.Entry, ok bool) {
 	if !x.importObject(c) {
 		return addr.Object{}, nil, false
@@ -187,7 +191,8 @@ func (x *step) destroyedEntry(c *plan.Change) (o addr.Object, e *state.Entry, ok
 	return o, x.a.entry(o), true
 }
 
-// after checks the postconditions of an object after all steps that create or update it.
+// after checks the postconditions of an object, when all its steps have succeeded. If a postcondition fails, after
+// marks the object's value as failed and returns false.
 func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
 	if x.run.Conditions.Post(x.run.Bag, d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
@@ -208,8 +213,8 @@ func restored(o, old addr.Object, e *state.Entry) []journal.Change {
 	return []journal.Change{{Object: o, Entry: e}, {Object: old}}
 }
 
-// destroyedObject returns the object that a change ends: the object of the change, or for a create-first replacement
-// the object that it deposed. It returns the zero Object if nothing was deposed.
+// destroyedObject returns the object that a change destroys. For a create-first replacement, this is the deposed
+// object, or the zero Object if nothing was deposed. For other changes, it is the object of the change.
 func (a *applier) destroyedObject(c *plan.Change) addr.Object {
 	if c.Action != plan.CreateDelete {
 		return c.Object
@@ -219,8 +224,8 @@ func (a *applier) destroyedObject(c *plan.Change) addr.Object {
 	return a.deposed[c.Object]
 }
 
-// freeKey returns an unused key for a deposed object of an instance. It is a hash of the state's lineage and serial,
-// the instance and a counter. The caller holds the lock.
+// freeKey returns an unused key for a deposed object of an instance. The key is a hash of the state's lineage and
+// serial, the instance and a counter. The caller must hold a.mu.
 func (a *applier) freeKey(i addr.Instance) string {
 	head := a.edit.Head()
 	for n := 0; ; n++ {

@@ -73,8 +73,9 @@ func (a *applier) summary(ok bool) event.Summary {
 	return s
 }
 
-// amend updates the metadata of objects without a change: their dependencies, provider and lifecycle settings. It needs
-// no journal: if the process ends before the state is written, the next apply makes the same updates.
+// amend updates the metadata of objects that the plan does not change: dependencies, provider and lifecycle settings.
+// amend writes no journal record: if the process ends before the state is written, the next apply makes the same
+// updates.
 func (a *applier) amend() {
 	for _, c := range a.plan.Changes {
 		if e := a.edit.Get(c.Object); e != nil && c.Action == plan.NoOp {
@@ -86,9 +87,9 @@ func (a *applier) amend() {
 	}
 }
 
-// keepData restores the data sources that the remaining objects depend on. A destroy plan drops all data sources. When
-// the user tries again, a provider may need them for its configuration, and reading them may fail. Results that are not
-// stored stay out.
+// keepData restores stored data sources after a failed destroy. A destroy plan drops all data sources, but a provider
+// configuration may need them when the user tries again, and reading them may fail then. keepData restores the data
+// sources on which the remaining objects depend, except for results that the state must not store.
 func (a *applier) keepData() {
 	needed := map[addr.Resource]bool{}
 	for _, e := range a.edit.Head().Objects() {
@@ -103,9 +104,9 @@ func (a *applier) keepData() {
 	}
 }
 
-// recordMoves records the new addresses of moved objects before anything else. Later records use the new addresses.
-// Without this record, a crashed run would leave a changed object at both addresses, and the next run would treat one
-// of them as no longer declared.
+// recordMoves records the new addresses of moved objects before any step runs, because later records use the new
+// addresses. Without this record, a crash after the change of a moved object would leave the object at both addresses.
+// The next run would then treat one address as no longer declared.
 func (a *applier) recordMoves() {
 	var changed []journal.Change
 	seen := map[addr.Object]bool{}
@@ -125,8 +126,9 @@ func (a *applier) recordMoves() {
 	}
 }
 
-// taint taints the objects that a change of this plan replaces, although a later round decides about them. If the command
-// ends before that round, the next one replaces them.
+// taint taints each object whose replacement was deferred to a later round although replace_triggered_by requires it.
+// The trigger has changed in this round and does not change again. If the command ends before the later round, the
+// taint makes the next command replace the object.
 func (a *applier) taint() {
 	var changed []journal.Change
 	for _, c := range a.plan.Deferred {
@@ -155,7 +157,7 @@ func (a *applier) walk(ctx context.Context) bool {
 	a.run.Frame.Begin()
 	defer a.run.Frame.End()
 	result := a.run.WalkGraph(ctx, g, run.Names{Title: "apply", Of: func(n walk.Node) string { return stepName(o, steps.List[n]) }}, walk.RunOptions{
-		Workers: a.run.Settings.Tokens(), // a provisioner is a step, and takes no token
+		Workers: a.run.Settings.Tokens(), // a provisioner is a step, but takes no token of a provider call
 		Run: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
 			if a.needsDurable(o, s) {
@@ -180,7 +182,7 @@ func (a *applier) walk(ctx context.Context) bool {
 	return whole
 }
 
-// stepName returns the name of a step in a picture of the run.
+// stepName returns the name of a step for the graph of the run.
 func stepName(o *ordering.Ordering, s plan.Step) string {
 	name := o.Name(s)
 	switch s.Kind {
@@ -192,11 +194,15 @@ func stepName(o *ordering.Ordering, s plan.Step) string {
 	return name
 }
 
-// needsDurable reports whether all earlier records must be durable before a step begins. This is true for steps that
-// begin with an action that the journal does not announce: provisioners, provider configurations and data sources. It
-// is also true for steps that end a provider: if the engine crashes, the keeper asks that provider for the schema of
-// its records. Other steps begin at once, because their intents become durable after the earlier records, usually in
-// the same write.
+// needsDurable reports whether all earlier records must be durable before a step begins. It returns true for two kinds
+// of steps:
+//
+//   - A step that begins with an action that the journal does not announce: a provisioner, a provider configuration,
+//     the opening of a lease, or the read of a data source.
+//   - A step that ends a provider. If the engine crashes, the keeper asks this provider for the schema of its
+//     records.
+//
+// Other steps begin at once: the journal writes their intents after the earlier records, usually in the same write.
 func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	switch s.Kind {
 	case plan.Provision, plan.DestroyProvision, plan.HoldUp:
@@ -210,7 +216,7 @@ func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	return false
 }
 
-// settle waits until all records are durable, or have failed.
+// settle waits until each record is durable or has failed.
 func (a *applier) settle() {
 	if j, ok := a.req.Journal.(interface{ Urge() }); ok {
 		j.Urge()
@@ -218,7 +224,7 @@ func (a *applier) settle() {
 	a.records.settle()
 }
 
-// notStarted returns the objects without any step that ran, sorted.
+// notStarted returns the objects none of whose steps ran, sorted.
 func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
 	started := map[addr.Object]bool{{}: true} // the zero Object represents conditions of variables
 	for i, s := range steps.List {
@@ -264,9 +270,10 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	return true
 }
 
-// holdUp begins a session or opens leases. If a lease cannot be opened, its value fails, and so do its receivers.
+// holdUp begins a hold: it configures a provider session, or opens leases. If a lease cannot be opened, its value
+// fails, and the steps that use the value fail, too. holdUp returns false only if a session outside of checks fails.
 func (x *step) holdUp(ctx context.Context, h ordering.Hold, face frame.Face) bool {
-	if h.InChecks { // each check that uses it reports the diagnostics as warnings
+	if h.InChecks { // each check that uses the hold reports the diagnostics as warnings
 		(&step{x.a, x.run.With(&diag.Bag{}), x.records}).begin(ctx, h, face)
 		return true
 	}
@@ -299,7 +306,7 @@ func (x *step) holdDown(h ordering.Hold, face frame.Face) {
 	x.run.Leases.Close(h.Lease, &h.At, face)
 }
 
-// skip marks the value of an object whose up did not run as failed.
+// skip marks the value of an object as failed if its up step did not run.
 func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 	if s.Kind != plan.Up {
 		return

@@ -33,7 +33,9 @@ type invocation struct {
 	face frame.Face
 }
 
-// invoke runs one of the invocations around the up or the down of a change.
+// invoke runs one invocation before or after a change. up selects the invocations around the creation or update of the
+// object, not around its destruction, and part is the index among them. Errors are warnings if the trigger continues on
+// failure.
 func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, face frame.Face) bool {
 	around := filling.Around(c.Action, up)
 	all := slices.Concat(filling.InvocationsFor(x.a.plan, c.Object, around[0]), filling.InvocationsFor(x.a.plan, c.Object, around[1]))
@@ -61,7 +63,7 @@ func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, fa
 	return x.halted(i)
 }
 
-// requested runs an invocation by -invoke.
+// requested runs an invocation that the user requested with -invoke.
 func (x *step) requested(ctx context.Context, of *plan.Invocation) bool {
 	d, ok := x.run.Program.Resource(of.Action.Resource())
 	if !ok {
@@ -82,7 +84,8 @@ func (i *invocation) about() addr.Instance {
 	return i.c.Object.Instance
 }
 
-// halted ends the steps of an object after an action has failed. It always returns false.
+// halted handles a failed action that is not to be ignored: it fails the value of the object, unless the object ends,
+// and taints a created object if the trigger demands it. It always returns false.
 func (x *step) halted(i *invocation) bool {
 	o, t := i.c.Object, i.of.Trigger
 	if d, ok := x.run.Program.Resource(o.Resource()); ok && !t.Event.Ends() {
@@ -96,7 +99,8 @@ func (x *step) halted(i *invocation) bool {
 	return false
 }
 
-// do invokes the action.
+// do evaluates the configuration, compares it with the planned one and invokes the action. It returns false if a part
+// of this fails.
 func (i *invocation) do(ctx context.Context) bool {
 	value, ok := i.config(ctx)
 	if !ok {
@@ -124,7 +128,8 @@ func (i *invocation) do(ctx context.Context) bool {
 	return i.call(ctx, t, u, value)
 }
 
-// call makes the call, and records its end in the journal.
+// call calls the provider. It records the begin and the end of the call in the journal. If the provider did not answer,
+// call records no end, because the call may have had an effect.
 func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, value mark.Value) bool {
 	a, o := i.x.a, i.of.Action.Current()
 	if a.failing() {
@@ -145,7 +150,8 @@ func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, 
 	return ok
 }
 
-// config returns the configuration to invoke the action with. For the end of an object it is the planned configuration.
+// config returns the configuration for the invocation. If the object of the trigger is destroyed, this is the planned
+// configuration. Otherwise config evaluates the configuration, and returns false if it is not wholly known.
 func (i *invocation) config(ctx context.Context) (mark.Value, bool) {
 	if i.of.Trigger.Event.Ends() {
 		return i.of.Config, true
@@ -169,7 +175,8 @@ func (i *invocation) config(ctx context.Context) (mark.Value, bool) {
 	return v, true
 }
 
-// caller receives the leases of the action, and returns the value of "caller": nil if no object invokes the action.
+// caller opens the leases that the action uses, and returns the value of "caller", the object that invokes the action.
+// It returns nil if no object does.
 func (i *invocation) caller(ctx context.Context, f *frame.Frame) *mark.Value {
 	o := i.of.Trigger.Object
 	by, ok := i.run.Program.Resource(o.Resource())
@@ -192,7 +199,7 @@ func (i *invocation) caller(ctx context.Context, f *frame.Frame) *mark.Value {
 	return &caller
 }
 
-// whenOf describes the time of an event, before the address of its object.
+// whenOf returns words for the time of an event. The address of the object follows them in the message.
 func whenOf(e config.Event) string {
 	switch e {
 	case config.BeforeCreate:
@@ -203,7 +210,8 @@ func whenOf(e config.Event) string {
 	return "after the change of"
 }
 
-// agrees reports whether a value agrees with a planned value: all parts that the plan knew are the same.
+// agrees reports whether an actual value agrees with a planned value: each part that was known in the plan is
+// unchanged. It compares only the types of sets with unknown parts.
 func agrees(planned, actual cty.Value) bool {
 	switch {
 	case !planned.IsKnown():

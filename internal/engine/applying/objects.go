@@ -17,7 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// up creates, updates or reads one object, or checks the conditions of an unchanged object.
+// up creates, updates or reads one object, or checks the conditions of an unchanged object. It returns false if any of
+// this fails.
 func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	d, ok := x.run.Program.Resource(c.Object.Resource())
 	if !ok {
@@ -26,7 +27,7 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	if d.Res.Check != "" {
 		ok := false
 		x.run.Conditions.Unevaluated(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { ok = (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
-		return ok || x.run.Bag.HasAsides() // a check prevents nothing, but a warning gives the reason
+		return ok || x.run.Bag.HasAsides() // a failing check prevents no other step, but only if a warning gives the reason
 	}
 	return x.upDeclared(ctx, c, d)
 }
@@ -69,7 +70,7 @@ func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame
 	return x.make(ctx, d, t, u, c, config)
 }
 
-// unchanged returns the value of an unchanged object, after checking its preconditions.
+// unchanged checks the preconditions of an unchanged object and returns its stored value.
 func (x *step) unchanged(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := x.a.entry(c.Object)
 	if e == nil || !x.run.Conditions.Pre(x.run.Bag, d, f, inst.Key, inst) {
@@ -92,7 +93,7 @@ func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *pla
 	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 }
 
-// make creates or updates a managed object.
+// make creates or updates a managed object, and records the result. It returns the new value.
 func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := x.current(t, c)
 	if !ok {
@@ -147,8 +148,8 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	return v, ok
 }
 
-// current returns the object that a change starts from. It is empty for a creation, including the second step of a
-// replacement.
+// current returns the object that a change updates. It is empty if the change creates an object, also as the second
+// step of a replacement. current returns false if the stored object is missing or cannot be decoded.
 func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	if c.Action != plan.Update {
 		return object.Current{}, true
@@ -156,7 +157,7 @@ func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	return x.known(t, c.Object)
 }
 
-// known returns a stored object in its wire form. It returns false if the object is missing or cannot be decoded.
+// known returns a stored object and decodes it. It returns false if the object is missing or cannot be decoded.
 func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	e := x.a.entry(o)
 	if e == nil {
@@ -166,8 +167,9 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	return object.Current{Entry: e, Known: k}, ok
 }
 
-// proposal returns the proposal to apply. If nothing can have changed since the plan, it is the planned one. Otherwise
-// the provider plans again with the values that are known now, and its answer must agree with the approved plan.
+// proposal returns the proposal to apply. If the change is settled (nothing that it depends on can differ from the
+// plan), this is the planned proposal. Otherwise the provider plans again with the values that are known now, and the
+// result must agree with the approved plan. If it does not agree, proposal returns false.
 func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(d)}
 	if c.Settled && !x.run.Settings.Closed.Has(shortcut.Settled) {
@@ -183,8 +185,9 @@ func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.T
 	return p, out.Kind == plan.Known && t.Within(c, p)
 }
 
-// depose makes the current object of a create-first replacement a deposed object. It returns the new address of that
-// object, or the zero Object if nothing had to be deposed.
+// depose turns the current object of a create-first replacement into a deposed object, and returns the address of the
+// deposed object. It returns the zero Object for other changes, and if no current object exists. It returns false if
+// the journal has failed.
 func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	if c.Action != plan.CreateDelete {
 		return addr.Object{}, true
@@ -215,10 +218,10 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	}
 	private, stored := e.Private, e.Provider
 	switch {
-	case c.Action == plan.Delete: // as planned: in a saved plan, all instances of a resource have one provider in the state
+	case c.Action == plan.Delete: // all instances of a resource have one provider in the state of a saved plan
 		private, stored = c.Private, c.Provider
 	case c.Action == plan.DeleteCreate && !e.Tainted:
-		private = c.Private // planned from the stored data: an SDK keeps timeouts there, and the configured timeouts apply
+		private = c.Private // the planned value has the configured timeouts, which an SDK stores there
 	}
 	t, u, ok := x.toolsDown(ctx, o, stored, face)
 	if !ok {
@@ -244,7 +247,8 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	return x.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsDown returns the tools to end a stored object, with its provider on the face of the step.
+// toolsDown returns the tools to destroy a stored object, and the use of its provider. face selects the provider
+// configuration. toolsDown returns false if the provider cannot be configured or has no such type.
 func (x *step) toolsDown(ctx context.Context, o addr.Object, stored addr.ProviderInstance, face frame.Face) (*object.Tools, declared.Use, bool) {
 	u, ok := x.run.StoredUse(ctx, o.Instance, stored)
 	if !ok {

@@ -13,8 +13,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// outputs stores the root outputs. After a failed run, it stores only outputs that are known and whose conditions hold.
-// It always deletes the removed outputs, because their sources may no longer exist.
+// outputs stores the root outputs. well reports whether the run succeeded. After a failed run, outputs stores only
+// changed outputs that are known and whose conditions hold. It always deletes the removed outputs, because the objects
+// that they refer to may no longer exist.
 func (a *applier) outputs(well bool) {
 	for _, c := range a.plan.Outputs {
 		switch {
@@ -26,8 +27,8 @@ func (a *applier) outputs(well bool) {
 	}
 }
 
-// sound reports whether the conditions of a root output hold, and the conditions of the outputs that it refers to,
-// directly or through values.
+// sound reports whether the conditions of a root output hold. The conditions of the outputs that it refers to, directly
+// or through values such as locals, must hold, too.
 func (a *applier) sound(name string) bool {
 	d, ok := a.run.Program.Lookup(addr.Module{}, program.Output, name)
 	if !ok {
@@ -48,8 +49,8 @@ func (a *applier) sound(name string) bool {
 	return true
 }
 
-// output stores one declared output. A value that was known in the plan is stored as planned. Otherwise, and after a
-// failed run, the output is evaluated. If it has no value now, it keeps its stored value.
+// output stores one declared output. If the plan knew its value, output stores the planned value. Otherwise, and after
+// a failed run, output evaluates it. An output that has no known value now keeps its stored value.
 func (a *applier) output(c *plan.OutputChange, well bool) {
 	v, known, bag := c.After, c.After.Raw.IsWhollyKnown(), a.run.Bag
 	if !well {
@@ -79,9 +80,9 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	}
 }
 
-// planned returns the results of conditions after planning. If the plan covers a part of the state, or only invokes an
-// action, a condition that planning did not evaluate keeps its previous result, provided that no resource changes that it
-// depends on.
+// planned returns the results of conditions after planning. If the plan covers only a part of the state, or only
+// invokes an action, it does not evaluate all conditions. A condition that it did not evaluate keeps its previous
+// result if none of the resources on which the condition depends changes.
 func (a *applier) planned() []state.Check {
 	if a.plan.Part == nil && !a.plan.Requested() || a.plan.Previous == nil {
 		return a.plan.Checks
@@ -101,7 +102,7 @@ func (a *applier) planned() []state.Check {
 			continue
 		}
 		stays := true
-		if !a.plan.Requested() { // such a plan changes no object
+		if !a.plan.Requested() { // a plan that only invokes an action changes no object
 			a.run.Receivers.Resources(d.ID, func(r program.Ref) {
 				stays = stays && !changes[a.run.Program.Decls()[r.To].Resource]
 			})
@@ -124,8 +125,9 @@ func (a *applier) conditioned() map[string]*program.Declaration {
 	return out
 }
 
-// expectChecks records which conditions this walk will evaluate: the conditions in the plan's checks, and the
-// conditions of objects that the walk visits. A condition that is not evaluated after all is unknown.
+// expectChecks records which conditions this walk will evaluate: those that the plan lists, and the conditions of
+// objects with a change. If the walk does not evaluate an expected condition, for example after a failure, its result
+// is unknown.
 func (a *applier) expectChecks() {
 	if a.plan.Mode != plan.Normal || !a.plan.Visits() {
 		return

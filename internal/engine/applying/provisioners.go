@@ -20,9 +20,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Provisioners are separate steps, after their object is created or before it is destroyed. Thus the leases that they
-// use are open only while they run. An object with provisioners is recorded as tainted until all of them have run. If a
-// failure, an interrupt or a crash prevents one of them, the next plan replaces the object.
+// Provisioners are separate steps, after the creation or before the destruction of their object, so that the leases
+// that they use are open only while they run. An object with provisioners is recorded as tainted until all of them have
+// run. If a failure, an interrupt or a crash prevents one of them, the next plan replaces the object.
 
 // provision runs one provisioner of an object that was created. After the last provisioner it removes the taint.
 func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
@@ -48,7 +48,7 @@ func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	return x.write(0, journal.Change{Object: o, Entry: &done}) && x.after(h.Decl, f, o.Instance, self)
 }
 
-// complete reports the end of a creation with its provisioners.
+// complete reports the end of a creation, including its provisioners. It does nothing if the creation is not in a.made.
 func (a *applier) complete(o addr.Object, ok bool) {
 	a.mu.Lock()
 	m, found := a.made[o]
@@ -61,8 +61,7 @@ func (a *applier) complete(o addr.Object, ok bool) {
 	}
 }
 
-// unfinished reports the creations whose provisioners did not all run, and the destructions that ended with their
-// provisioners.
+// unfinished reports, at the end of the walk, the creations and the destructions whose provisioners did not all run.
 func (a *applier) unfinished() {
 	for o := range a.made {
 		a.complete(o, false)

@@ -49,7 +49,7 @@ type Recovery struct {
 }
 
 // Record returns the changes that the engine would have recorded for a call. It returns false if it cannot determine
-// them, or must not record them. The result of the call is then reported as unknown.
+// the changes, or must not record them. The keeper then reports the result of the call as unknown.
 func (l Recovery) Record(ctx context.Context, noted, request, answer []byte) (changed []journal.Change, ok bool) {
 	var note []json.RawMessage
 	in := json.NewDecoder(bytes.NewReader(noted))
@@ -89,8 +89,8 @@ func (l Recovery) Record(ctx context.Context, noted, request, answer []byte) (ch
 	return restored(o, old, before), ok && err == nil
 }
 
-// Learn registers the secrets in the answer to a call that opened an ephemeral resource. It returns false if that
-// fails.
+// Learn registers the secrets in the provider's answer to a call that opened an ephemeral resource, so that they are
+// masked. It returns false if the answer cannot be decoded.
 func (l Recovery) Learn(ctx context.Context, request, answer []byte) bool {
 	call, err := wire.ReadOpening(request, answer)
 	if err != nil {
@@ -118,7 +118,8 @@ func (l Recovery) tools(ctx context.Context, o addr.Object, typ string) (*object
 	}, true
 }
 
-// expected returns the part of an entry that is known before the provider answers.
+// expected returns a state entry with the fields that are known before the provider answers. asked is the planned
+// value.
 func expected(s object.Stored, asked mark.Value, tainted bool) *state.Entry {
 	return &state.Entry{
 		Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Protected: s.Protected,

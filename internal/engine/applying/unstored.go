@@ -37,8 +37,8 @@ type rereadKey struct {
 	face frame.Face
 }
 
-// prepare returns the plan to carry out: without the results that the settings forget, and with changes that read what
-// the plan lacks. If the plan has no steps, nothing needs the results.
+// prepare returns the plan to carry out. It removes the results that the settings forget, and adds changes that read
+// the data sources whose results the plan lacks. A plan without steps needs no results.
 func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	x.run, x.mode, x.steady, x.lacks = r, p.Mode, map[addr.Object]*plan.Change{}, map[addr.Object]bool{}
 	out := *p
@@ -73,7 +73,8 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	return &out
 }
 
-// begin reads the data sources that depend on no managed resource. read carries out a change.
+// begin reads, before the walk, the data sources that depend on no managed resource. It calls read with the change of
+// each.
 func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 	if len(x.steady) == 0 {
 		return
@@ -90,7 +91,8 @@ func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 	})
 }
 
-// before reads the data sources that a declaration refers to on the before face.
+// before reads the data sources to which the settings of d, a provider or an ephemeral resource, refer on the before
+// face. It reads those that the plan file lacks, with their dependencies.
 func (x *rereading) before(ctx context.Context, d program.Decl) {
 	if len(x.lacks) == 0 {
 		return
@@ -102,8 +104,8 @@ func (x *rereading) before(ctx context.Context, d program.Decl) {
 	})
 }
 
-// ready calls read for all instances of a data source, and first for those that it depends on. A managed resource ends
-// the search: its values are in the state.
+// ready calls read for all instances of the data source id, after the data sources on which it depends. It calls read
+// for each of them only once. It does not search behind managed resources, because their values are in the state.
 func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face, read func(*program.Declaration, *frame.Frame, addr.Object)) {
 	once, _ := x.got.LoadOrStore(rereadKey{id, face}, new(sync.Once))
 	once.(*sync.Once).Do(func() {
@@ -127,7 +129,9 @@ func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face,
 	})
 }
 
-// readBefore reads one instance on the before face. The order of the steps does not know that it uses the provider.
+// readBefore reads one instance of a data source on the before face, and marks its value as failed if that is not
+// possible. It holds the provider session itself, because the order of the steps does not contain this use of the
+// provider.
 func (x *rereading) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, o addr.Object) {
 	bag := x.run.Bag
 	config, out := f.Config(d.ID, o.Key, frame.Before, bag)

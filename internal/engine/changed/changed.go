@@ -1,7 +1,7 @@
 // Package changed determines which resources of a program have changed since the last run. A resource has changed if
-// its configuration, its objects or one of its dependencies have. Root outputs and conditions are treated in the same
-// way. A plan of the changed resources, their dependents and their dependencies makes the same changes as a whole plan,
-// as long as nothing changed outside of Lethe.
+// its configuration, its objects or one of its dependencies has changed. Package changed treats root outputs and
+// conditions in the same way. A plan of the changed resources, their dependents and their dependencies makes the same
+// changes as a plan of all resources, unless objects were changed outside of Lethe.
 //
 // Stamps has a digest of the configuration of each resource. It covers the text of the block and everything that the
 // block refers to, up to other resources: locals, values of variables, module calls around it, settings and versions of
@@ -28,11 +28,12 @@ import (
 type Reach struct {
 	Whole   bool          // the plan covers everything
 	Targets []addr.Target // the resources of the plan, each with all instances, without their dependencies
-	Part    []string      // addresses without keys of the targets and all their dependencies: the required part of the state
-	Changed int           // number of resources that have changed since the last run
+	Part    []string      // addresses without keys: the targets and all dependencies, as a plan needs them
+	Changed int           // number of changed resources, including resources that only the state has
 }
 
-// Reach returns the scope of a plan, using the stamps in a store. It always includes the resources in more.
+// Reach returns the scope of a plan. It compares the digests of m with the digests in a store, which r has. Resources
+// in more count as changed.
 func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	b := &reacher{m: m, program: m.request.Program, needed: map[program.Decl]bool{}, chosen: map[program.Decl]bool{}, part: map[string]bool{}, back: map[program.Decl][]program.Decl{}}
 	decls, resources := m.request.Program.Decls(), 0
@@ -81,9 +82,9 @@ func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	return out, nil
 }
 
-// Needs returns the addresses of the resources that a plan of targets needs: the targets, their dependencies, and all
-// resources that only the state has. It returns nil if the program has moved blocks, because objects may then come from
-// any resource.
+// Needs returns the addresses of the resources that a plan with the targets needs from the state: the targets, their
+// dependencies, and all resources that only the state has. It returns nil if the program has moved blocks: then an
+// object can come from the address of any resource, and the plan needs the whole state.
 func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string {
 	if len(p.Moves()) > 0 {
 		return nil
@@ -107,10 +108,10 @@ func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string 
 	return slices.AppendSeq([]string{}, maps.Keys(b.part))
 }
 
-// Settled returns the stamps of the resources and values for which no work remains after a plan was applied. results
-// are the results of conditions. A value whose conditions did not pass has no stamp, so that the next plan evaluates it
-// again. Settled returns nil if the plan has errors or deferred changes, is not a normal plan, or has targets of the
-// user.
+// Settled returns the stamps of the resources and values that need no further plan after p was applied. results has the
+// results of conditions. A value whose conditions did not pass gets no stamp, so that the next plan evaluates it again.
+// Settled returns nil if the plan has errors or deferred changes, if it is not a normal plan, or if the user has
+// selected targets.
 func (m *Stamps) Settled(p *plan.Plan, results []state.Check) map[string]store.Stamp {
 	if p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || !p.Changed && len(p.Targets)+len(p.Excludes) > 0 {
 		return nil
@@ -167,8 +168,9 @@ func (b *reacher) forward(from program.Decl) {
 	}
 }
 
-// resources returns the addresses of the planned resources: the chosen resources, and the sources of chosen outputs and
-// conditions, which have no value without them. It also adds the dependencies to part.
+// resources returns the addresses of the resources to plan: the chosen resources, and the resources to which chosen
+// outputs and conditions refer. These values are unknown without their resources. resources also adds the dependencies
+// to b.part.
 func (b *reacher) resources() []string {
 	decls, out := b.program.Decls(), map[string]bool{}
 	for d := range b.chosen {

@@ -16,16 +16,17 @@ type Request struct {
 	Program *program.Program
 	// Variable returns a text that identifies the value of a root variable.
 	Variable func(name string) string
-	// Version returns the version of a provider, or "" if it has none. fixed is false if the program of the provider
-	// may change without a new version.
+	// Version returns the version of a provider, or "" if the provider has no version. fixed is false if the program of
+	// the provider may change without a new version.
 	Version func(addr.Provider) (version string, fixed bool)
 }
 
-// Stamps are the stamps of a program: of all resources except ephemeral ones, of root outputs, and of other
-// declarations with conditions. Conditions that depend on ephemeral resources have no stamp.
+// Stamps are the stamps of a program. A stamp has the digest of a configuration, and the resources on which it depends.
+// All resources except ephemeral ones, all root outputs, and other declarations with conditions have stamps. Conditions
+// that depend on ephemeral resources have no stamp.
 type Stamps struct {
-	// Known are the stamps by address without keys, store.OutputStamp or store.ConditionsStamp. It lacks stamps without
-	// a digest.
+	// Known has the stamps, by the address without keys of a resource, or by store.OutputStamp or
+	// store.ConditionsStamp. A declaration whose value may differ in each run has no digest and is not in Known.
 	Known     map[string]store.Stamp
 	request   Request
 	values    map[string]*program.Declaration // outputs, and other declarations with conditions
@@ -36,9 +37,9 @@ type Stamps struct {
 // description describes the configuration of a declaration.
 type description struct {
 	digest string
-	of     []string // the resources that it refers to, directly or through values; sorted
-	varies bool     // its value may differ in each run
-	leased bool     // it depends on ephemeral resources
+	of     []string // the resources to which the declaration refers, directly or through values; sorted
+	varies bool     // the value of the declaration may differ in each run
+	leased bool     // the declaration depends on ephemeral resources
 	done   bool
 }
 
@@ -66,7 +67,7 @@ func New(r Request) *Stamps {
 	return m
 }
 
-// name returns the name of the stamp of a declaration, or "" if it has none.
+// name returns the name of the stamp of a declaration, or "" if the declaration has no stamp.
 func (m *Stamps) name(d *program.Declaration) string {
 	if name := stampName(d); name != "" || d.Kind == program.Resource || !declared.HasConditions(d) || m.describe(d.ID).leased {
 		return name
@@ -85,10 +86,11 @@ func stampName(d *program.Declaration) string {
 	return ""
 }
 
-// of returns the resources that a declaration refers to.
+// of returns the resources to which a declaration refers, directly or through values.
 func (m *Stamps) of(d program.Decl) []string { return m.describe(d).of }
 
-// describe returns the description of a declaration's configuration. A declaration on a cycle varies.
+// describe returns the description of a declaration's configuration, and computes it once. A declaration that refers to
+// itself through others counts as varying.
 func (m *Stamps) describe(id program.Decl) *description {
 	if s := m.described[id]; s != nil {
 		s.varies = s.varies || !s.done
@@ -120,8 +122,8 @@ func (m *Stamps) describe(id program.Decl) *description {
 	return s
 }
 
-// text returns the text of a declaration, with the values of variables and the versions of providers. varies is true if
-// its value may differ in each run.
+// text returns the text that identifies a declaration's configuration. It contains the values of variables and the
+// versions of providers. varies is true if the value of the declaration may differ in each run.
 func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	n := m.request.Program.NodeOf(d.ID)
 	if n == nil { // an implied provider configuration
@@ -147,7 +149,8 @@ func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	return text, varies
 }
 
-// provider returns a text that identifies the program of a provider.
+// provider returns a text that identifies the program of a provider. varies is true if the program may change without a
+// new version.
 func (m *Stamps) provider(p addr.Provider) (text string, varies bool) {
 	version, fixed := m.request.Version(p)
 	return "provider " + p.String() + " " + version, !fixed
@@ -164,7 +167,7 @@ func (m *Stamps) meta(n *program.Node, d *program.Declaration) string {
 		if n.Config.Provider(local) != of {
 			continue
 		}
-		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // constants, which the loader has checked
+		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // constants: the loader has checked this
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
 			v, _ := attrs[name].Expr.Value(nil)
 			b = append(strconv.AppendQuote(b, name), v.GoString()...)

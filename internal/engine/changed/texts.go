@@ -13,8 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// texts are the texts of the definitions in each unit. A text goes from the start of a definition to the start of the
-// next. In JSON, which has no order, it is the whole file. The text of override files belongs to all definitions.
+// texts has the text of each definition, by unit (a module as loaded). A text is the block of the definition. For a
+// local value, it is the text up to the start of the next definition. In JSON files, whose definitions have no order,
+// each text is the whole file. The text of override files is added to every definition of the unit.
 type texts map[*program.Unit]map[*program.Def]textOf
 
 type textOf struct {
@@ -63,7 +64,7 @@ func overrides(name string) bool {
 	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
-// split divides a file into the texts of its definitions. Text after the end of a block belongs to no definition.
+// split divides a file into the texts of its definitions. It drops the text after the end of a block, such as comments.
 func split(f config.File, defs []*program.Def) map[*program.Def]string {
 	out := map[*program.Def]string{}
 	slices.SortFunc(defs, func(a, b *program.Def) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })
@@ -95,8 +96,8 @@ var known = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// varies reports whether the value of a text may differ in each run: it calls a function that is not pure, or refers to
-// the current directory.
+// varies reports whether the value of a text may differ in each run: the text calls a function that is not pure, refers
+// to the current directory, or cannot be read.
 func varies(f config.File, text string) bool {
 	uses := syntax.UsesOf(f.Name, text)
 	return !uses.Known || uses.Cwd || slices.ContainsFunc(uses.Functions, func(name string) bool {

@@ -5,7 +5,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// HasConditions reports whether a variable, output or check has conditions.
+// HasConditions reports whether a declaration is a check, or a variable or an output with conditions.
 func HasConditions(d *program.Declaration) bool {
 	switch d.Kind {
 	case program.Variable:
@@ -16,12 +16,12 @@ func HasConditions(d *program.Declaration) bool {
 	return d.Kind == program.Check
 }
 
-// HasResourceConditions reports whether a resource has conditions.
+// HasResourceConditions reports whether a resource has preconditions or postconditions.
 func HasResourceConditions(d *program.Declaration) bool {
 	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
-// ConditionsKind returns the kind of a declaration with conditions, in the words of the state.
+// ConditionsKind returns the kind of a declaration with conditions, as the state spells it.
 func ConditionsKind(d *program.Declaration) string {
 	switch d.Kind {
 	case program.Resource:
@@ -34,7 +34,7 @@ func ConditionsKind(d *program.Declaration) string {
 	return "check"
 }
 
-// ConditionsAddr returns the address of a declaration with conditions in an instance of its module.
+// ConditionsAddr returns the address of a variable, output or check with conditions. in is the instance of its module.
 func ConditionsAddr(d *program.Declaration, in addr.ModuleInstance) string {
 	local := ConditionsKind(d) + "." + d.Name
 	if in.IsRoot() {

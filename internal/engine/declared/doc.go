@@ -1,5 +1,5 @@
-// Package declared answers questions about a declaration or an object, apart from its value: the provider that it works
-// through (UseOf), its provisioners at creation or destruction (ProvisionersOf), the removed blocks that cover it
-// (Removals), whether it has conditions (HasConditions, HasResourceConditions) and how the state names these. Every
-// answer depends only on the program.
+// Package declared answers questions about a declaration or an object that need no evaluation. UseOf returns its
+// provider instance, ProvisionersOf the provisioners that a change runs, and Removals the removed blocks that cover it.
+// HasConditions and HasResourceConditions report whether it has conditions, and ConditionsAddr returns the name that
+// the state uses for these.
 package declared

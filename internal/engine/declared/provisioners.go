@@ -14,11 +14,12 @@ type Provisioners struct {
 	List       []*config.Provisioner
 	Connection *config.Connection   // of the resource
 	Decl       *program.Declaration // nil: the provisioners are in a removed block
-	In         addr.ModuleInstance  // module instance in which they are evaluated
+	In         addr.ModuleInstance  // module instance in which the provisioners are evaluated
 }
 
-// ProvisionersOf returns the provisioners that a change runs: at the destruction of the object if destroy is true,
-// otherwise at its creation.
+// ProvisionersOf returns the provisioners that a change runs: at the destruction of the object if destroy is true, and
+// at its creation otherwise. It returns no provisioners if the change does not create or destroy the object. e is the
+// state entry of the object to destroy; at a creation it is nil.
 func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
 	runs := c.Action == plan.Create || c.Action.Replaces()
 	if destroy {
@@ -37,8 +38,8 @@ func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e 
 	return Provisioners{}
 }
 
-// Deposes reports whether the object that a change destroys is deposed at that time, because its successor already
-// exists.
+// Deposes reports whether an object is deposed when its change destroys it. It is deposed then if the replacement
+// creates its successor first, or if the object was deposed before.
 func Deposes(c *plan.Change) bool { return c.Action == plan.CreateDelete || c.Object.IsDeposed() }
 
 func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
@@ -66,7 +67,7 @@ func (h *Provisioners) Connections(p *config.Provisioner) []*config.Connection {
 	return out
 }
 
-// Parts returns the blocks that are evaluated for a provisioner.
+// Parts returns the blocks that must be evaluated to run a provisioner: the provisioner and its connections.
 func (h *Provisioners) Parts(p *config.Provisioner) []any {
 	out := []any{p}
 	for _, c := range h.Connections(p) {

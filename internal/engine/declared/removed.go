@@ -36,7 +36,8 @@ func NewRemovals(root *config.Node) *Removals {
 	return out
 }
 
-// Of returns the block that covers an instance: the block of its resource, or else the block of the nearest module.
+// Of returns the removed block that covers an instance: a block for its resource, or else a block for the nearest
+// module around it. It returns false if no block covers the instance.
 func (r *Removals) Of(i addr.Instance) (Removal, bool) {
 	all := r.covering(i)
 	if len(all) == 0 {
@@ -45,7 +46,8 @@ func (r *Removals) Of(i addr.Instance) (Removal, bool) {
 	return all[0], true
 }
 
-// covering returns the blocks that cover an instance, from its resource outwards.
+// covering returns the blocks that cover an instance: first the blocks for its resource, then the blocks for the
+// modules around it, the innermost module first.
 func (r *Removals) covering(i addr.Instance) []Removal {
 	out := slices.Clone(r.resources[i.Resource()])
 	for m := i.Module.Module(); !m.IsRoot(); m = m.Parent() {
@@ -60,12 +62,12 @@ type Fate uint8
 // The fates. If several blocks cover an object, RemovedForget has priority.
 const (
 	NotRemoved     Fate = iota
-	RemovedUnsaid       // no block sets destroy
+	RemovedUnsaid       // a block covers the object, but no block sets destroy
 	RemovedForget       // the object will be forgotten
 	RemovedDestroy      // the object will be destroyed
 )
 
-// Fate returns the decision of the blocks that cover an instance. If one of them sets destroy = false, it is
+// Fate returns the decision of the blocks that cover an instance. If one of them sets destroy = false, Fate returns
 // RemovedForget.
 func (r *Removals) Fate(i addr.Instance) Fate {
 	out := NotRemoved

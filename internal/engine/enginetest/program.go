@@ -16,7 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Program compiles files, given by path below the root module, without asking providers for anything.
+// Program compiles a configuration without the schemas of providers. The keys of files are paths below the root module.
+// It ends the test if there are errors.
 func Program(t testing.TB, files map[string]string) *program.Program {
 	t.Helper()
 	mem := config.Memory{}
@@ -38,7 +39,7 @@ func Program(t testing.TB, files map[string]string) *program.Program {
 	return prog
 }
 
-// Frame is a frame of a program with which nothing was done yet.
+// Frame returns a new frame of a program. No values are set in it.
 func Frame(t testing.TB, prog *program.Program, o frame.Options) *frame.Frame {
 	t.Helper()
 	var bag diag.Bag
@@ -49,7 +50,8 @@ func Frame(t testing.TB, prog *program.Program, o frame.Options) *frame.Frame {
 	return f
 }
 
-// Declaration returns the declaration of a name. The name of a resource is its address.
+// Declaration returns the declaration with a name. The name of a resource is its address. Declaration ends the test if
+// the program has no such declaration.
 func Declaration(t testing.TB, p *program.Program, name string) *program.Declaration {
 	t.Helper()
 	for _, d := range p.Decls() {
@@ -61,7 +63,7 @@ func Declaration(t testing.TB, p *program.Program, name string) *program.Declara
 	return nil
 }
 
-// Instance reads an address.
+// Instance parses an address, and ends the test if it is invalid.
 func Instance(t testing.TB, text string) addr.Instance {
 	t.Helper()
 	i, err := addr.ParseInstance(text)
@@ -71,7 +73,7 @@ func Instance(t testing.TB, text string) addr.Instance {
 	return i
 }
 
-// State has an empty object for each address.
+// State returns a state with an empty object for each address.
 func State(t testing.TB, objects ...string) *state.Snapshot {
 	t.Helper()
 	edit := (&state.Snapshot{}).Edit()
@@ -81,7 +83,7 @@ func State(t testing.TB, objects ...string) *state.Snapshot {
 	return edit.Done()
 }
 
-// Steps lists the steps of a plan in order, each with the steps that must precede it.
+// Steps lists the steps of a plan in their order. Each line has the steps that must precede the step.
 func Steps(in *plan.Input) string {
 	steps := plan.Order(in)
 	return steps.Graph().Text(func(n walk.Node) string { return steps.Label(int(n)) })

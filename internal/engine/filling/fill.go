@@ -26,7 +26,7 @@ func Applied(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	newFiller(prog, frame, p).fill()
 }
 
-// Predicted fills a frame like the end of the apply walk of a plan.
+// Predicted fills a frame with the values that the apply walk of a plan is expected to end with.
 func Predicted(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	x := newFiller(prog, frame, p)
 	x.fill()
@@ -43,8 +43,9 @@ func newFiller(prog *program.Program, frame *frame.Frame, p *plan.Plan) *filler 
 	return &filler{prog, frame, p, known.Objects(), ChangesByObject(p)}
 }
 
-// fill sets the stored values: of all objects on the before face, and of unchanged objects on the after face. Objects
-// that targeting left out and that do not exist have unknown values.
+// fill sets the stored values: for all objects on the before face, and for unchanged objects on the after face. If the
+// plan covers only a part of the configuration, instances that it omits and that the state does not have get unknown
+// values.
 func (x *filler) fill() {
 	x.expand()
 	for _, res := range x.state.Resources() {
@@ -107,7 +108,7 @@ func (x *filler) fillFace(d *program.Declaration, res *state.Resource, face fram
 	}
 }
 
-// fillReadings sets the values that planning read for the before face.
+// fillReadings sets the before values of data sources that planning read.
 func (x *filler) fillReadings() {
 	readings := slices.Clone(x.plan.Readings)
 	for _, r := range x.plan.Unstored.Results {
@@ -131,7 +132,8 @@ func (x *filler) fillReadings() {
 	}
 }
 
-// fillLeft sets unknown values for instances that targeting left out and that the state does not have.
+// fillLeft sets unknown values for instances without a change that the state does not have. The plan has omitted them
+// because of its targets.
 func (x *filler) fillLeft() {
 	for _, d := range x.prog.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral {
@@ -150,8 +152,8 @@ func (x *filler) fillLeft() {
 	}
 }
 
-// fillDeferred sets unknown values for the instances that a later round decides about. Instances whose keys are not
-// known need no value.
+// fillDeferred sets unknown values for instances whose change was deferred to a later round. An instance whose key is
+// unknown needs no value.
 func (x *filler) fillDeferred() {
 	for _, c := range x.plan.Deferred {
 		d, ok := x.prog.Resource(c.Object.Resource())
@@ -161,14 +163,13 @@ func (x *filler) fillDeferred() {
 	}
 }
 
-// stays reports whether the plan leaves an object unchanged. Its stored value is then set from the start of the apply
-// walk.
+// stays reports whether the plan leaves an object unchanged. If so, fill sets its stored value on the after face, too.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
 	return c == nil || c.Action == plan.NoOp
 }
 
-// fillPlanned sets the planned values, which the apply walk would set itself.
+// fillPlanned sets the planned values on the after face. In an apply walk, the steps set these values.
 func (x *filler) fillPlanned() {
 	if x.plan.Mode == plan.Destroy {
 		return
@@ -199,8 +200,8 @@ func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
 	return out
 }
 
-// StoredValue returns the value of a stored object without calling a provider. It is unknown if the entry does not fit
-// the schema.
+// StoredValue decodes the value of a stored object, without calling a provider. If the entry does not match the schema,
+// for example because its version is older, StoredValue returns an unknown value.
 func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) mark.Value {
 	sch := prog.Schema(d.ID)
 	v, err := sch.DecodeJSON(e.Attrs)
@@ -210,7 +211,7 @@ func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) 
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 }
 
-// Stored fills a frame's before face from a state. Objects that the state does not have are unknown.
+// Stored fills the before face of a frame from a state. Objects that the state does not have are unknown.
 func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	ExpandBefore(prog, root, s)
 	// Stored objects come first, because a repetition may refer to them.
@@ -230,8 +231,9 @@ func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	}
 }
 
-// look sets the keys and values of one resource from the state. If all is false it handles only resources with stored
-// objects; otherwise only the others, with the keys of their repetition.
+// look sets the keys and values of one resource in one module instance from the state. If all is false, look handles
+// only resources with stored objects. If all is true, it handles only the other resources, with the keys of their
+// repetition and unknown values.
 func look(prog *program.Program, f *frame.Frame, d *program.Declaration, s *state.Snapshot, all bool) {
 	stored := s.Resource(d.Resource.In(f.Addr()))
 	keys := frame.Keys{Repeat: d.Repeat(), List: stored.Keys()}

@@ -16,7 +16,7 @@ type called struct {
 	name string
 }
 
-// calledIn returns the keys of the module call instances that have objects in a state.
+// calledIn returns the instance keys of each module call below which the state has resources.
 func calledIn(s *state.Snapshot) map[called][]addr.Key {
 	out := map[called][]addr.Key{}
 	seen := map[addr.ModuleInstance]bool{}
@@ -31,8 +31,8 @@ func calledIn(s *state.Snapshot) map[called][]addr.Key {
 	return out
 }
 
-// ExpandBefore sets the keys of module calls on the before face: the keys in the state, to which the frame adds the
-// keys of the repetition when it is evaluated.
+// ExpandBefore sets the keys of module calls on the before face from the state. The frame later adds the keys of the
+// repetition, when it evaluates the repetition.
 func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	stored := calledIn(s)
 	for _, d := range prog.Decls() {
@@ -56,7 +56,7 @@ func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	}
 }
 
-// CollectKeys copies the decided keys from a frame to a plan.
+// CollectKeys copies the known instance keys of module calls and resources from a frame to a plan.
 func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	out.Keys, out.KeysBefore = map[string][]addr.Key{}, map[string][]addr.Key{}
 	add := func(to map[string][]addr.Key, at string, keys frame.Keys) {
@@ -82,7 +82,7 @@ func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	}
 }
 
-// placeOf returns the address of a repeated declaration in a module instance.
+// placeOf returns the address of a resource or module call in a module instance, as the key for plan.Plan.Keys.
 func placeOf(d *program.Declaration, f *frame.Frame) string {
 	if d.Kind == program.Call {
 		return f.Addr().Child(d.Name, addr.NoKey).String()

@@ -1,10 +1,10 @@
-// Package footprint determines the parts of a state that a plan works on: the changed objects and root outputs, and
-// their dependencies.
+// Package footprint determines the parts of a state that a plan reads or changes: the changed objects and root outputs,
+// and their dependencies.
 //
-// It follows the references of the program, seen from the module instance that has them. If references leave a module
-// instance and return to its module, they mean all instances there. It adds the recorded dependencies of changed
-// objects that these references do not include; an object without a declaration has only recorded dependencies. It
-// evaluates nothing.
+// It follows the references of the program from a declaration in one module instance. If references leave the module
+// and return to it, they mean all instances of that module below the common ancestor. The recorded dependencies of
+// changed objects are added, if the references do not include them: an object without a declaration has only recorded
+// dependencies. The package evaluates nothing.
 //
 // If the parts of two runs do not conflict (store.Parts), neither run changes a dependency of the other's changes. Such
 // runs have the same result in either order, and at the same time.
@@ -27,27 +27,27 @@ type Finder struct {
 	known   map[place][]need
 }
 
-// place is a declaration in a module instance. If at is an ancestor of the declaration's module, it means all instances
-// below at.
+// place is a declaration in a module instance. If at is an instance of an ancestor of the declaration's module, the
+// place is the declaration in all module instances below at.
 type place struct {
 	decl program.Decl
 	at   addr.ModuleInstance
 }
 
-// need is a resource in a module instance and all module instances below it.
+// need is a dependency on a resource in a module instance and in all module instances below it.
 type need struct {
 	at  addr.ModuleInstance
 	res addr.Resource
 }
 
-// New returns a finder for a program.
+// New returns a Finder for a program.
 func New(p *program.Program) *Finder { return &Finder{p, map[place][]need{}} }
 
-// most is the maximum number of parts. A larger footprint becomes the whole state.
+// most is the maximum number of parts. If a plan has more parts, its footprint is the whole state.
 const most = 100_000
 
-// Plan returns the parts that a plan works on. They are the whole state for plans that only refresh, and for plans with
-// deferred changes, because these parts are not known.
+// Plan returns the parts of the state that a plan reads or changes. For a refresh-only plan, and for a plan with
+// deferred changes, it returns the whole state, because the exact parts are not known.
 func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	p := store.Parts{}
 	if pl.Mode == plan.RefreshOnly || len(pl.Deferred) > 0 {
@@ -82,7 +82,8 @@ func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	return p
 }
 
-// Object returns the parts that a run worked on if it wrote or removed an entry.
+// Object returns the parts of the state that a change of object o uses. e is the state entry that a run wrote or
+// removed.
 func (f *Finder) Object(o addr.Object, e *state.Entry) store.Parts {
 	p := store.Parts{}
 	f.change(p, o.Instance, e.Recorded)
@@ -113,9 +114,9 @@ func (f *Finder) need(p store.Parts, needs []need) {
 	}
 }
 
-// needs returns the resources that a declaration depends on: managed resources, and data sources with their own
-// dependencies. It does not follow managed resources: their dependencies matter only if they change, and then they are
-// in the footprint themselves.
+// needs returns the resources on which a declaration depends: managed resources, and data sources with their
+// dependencies. needs does not follow the references of managed resources: a changed managed resource is in the
+// footprint itself, with its dependencies, and an unchanged one has the same value without them.
 func (f *Finder) needs(from place) []need {
 	if known, ok := f.known[from]; ok {
 		return known
@@ -126,7 +127,7 @@ func (f *Finder) needs(from place) []need {
 	seen := map[place]bool{from: true}
 	for queue := []place{from}; len(queue) > 0; queue = queue[1:] {
 		d, at := decls[queue[0].decl], queue[0].at
-		if d.Kind == program.Variable { // its value is an argument of the module call, which is in the parent module
+		if d.Kind == program.Variable { // the value is an argument of the module call, which is in the parent module
 			at = at.Around(d.Module.Parent())
 		}
 		for _, ref := range f.program.Refs(d.ID) {

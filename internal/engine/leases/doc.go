@@ -1,18 +1,18 @@
 // Package leases opens the ephemeral resources of a walk for their receivers, and closes them after their last users.
 //
-// The first receiver of a lease opens it. A job calls Receive for its declaration before it evaluates anything. The
-// first call opens the lease; later calls get the same lease, renewed if a renewal is due, or the same diagnostics. If
-// the lease is not open, the slot in the frame has a placeholder or no value. So a job need not know the result of
-// Receive.
+// The first receiver of a lease opens it. A job (the work of one node of the walk) calls Receive for its declaration
+// before it evaluates anything. The first call opens the lease. Later calls get the same lease, renewed if a renewal is
+// due, or the same diagnostics. If the lease is not open, its slot in the frame has a placeholder or is marked as
+// failed, so a job does not need a result of Receive.
 //
-// Package receivers determines which declarations receive which leases, and thereby when leases are closed. The plan
-// walk has closing nodes that wait for all receivers, with or without success, and Users for leases whose receivers all
-// name instances. The apply walk has a closing step for each hold. Both call Close. End closes all leases that are
-// still open.
+// Package receivers determines which declarations receive which leases, and thereby when leases are closed. In the plan
+// walk, a closing node waits until all receivers have ended, with or without success. If each receiver names the
+// instances that it uses, Users closes the leases one by one instead. The apply walk has a closing step for each hold
+// (package ordering). End closes the leases that are still open at the end of a walk.
 //
-// Options has two interfaces to the walk: an Opener, which has the providers and conditions of ephemeral resources, and
-// Ready, which reports whether an ephemeral resource may be opened now. Package lease keeps the ledger of open leases
-// and renews them.
+// Options connects the leases to the walk. Opener has the providers and conditions of ephemeral resources, and Ready
+// reports whether an ephemeral resource may be opened now. Package lease keeps the ledger of open leases and renews
+// them.
 package leases
 
 import (
@@ -37,7 +37,7 @@ type Options struct {
 	Receivers *receivers.Analysis
 	Ledger    *lease.Ledger
 	Journal   journal.Leases // records openings and closings; nil: not recorded
-	All       *diag.Bag      // of the whole walk: for diagnostics of providers after the opening
+	All       *diag.Bag      // receives diagnostics of providers after an opening; the bag of the whole walk
 
 	// Opener returns an Opener that reports to the bag.
 	Opener func(*diag.Bag) Opener
@@ -46,22 +46,25 @@ type Options struct {
 	// needs.
 	Ready func(e program.Decl, in addr.ModuleInstance) plan.Outcome
 	// Later is true if a later round decides about some declarations (ADR 52). An ephemeral resource whose
-	// configuration depends on them remains closed. Otherwise a walk without Ready knows all configurations.
+	// configuration depends on them is not opened. If Later is false and Ready is nil, an unknown configuration is an
+	// internal error.
 	Later bool
 	// Kept has the leases that stay open between rounds; nil: all leases are closed in this walk.
 	Kept *Kept
-	// Keep reports whether a later round needs an instance of an ephemeral resource. nil: the walk makes a plan, which
-	// keeps the kept leases.
+	// Keep reports whether a later round needs an instance of an ephemeral resource, so that its lease stays open. nil
+	// means that the walk makes a plan: it uses the leases in Kept and does not close them.
 	Keep func(e program.Decl, key addr.Key) bool
-	// InFlight is called before and after each opening. Between the two calls the result is not known.
+	// InFlight is called with true before each opening, and with false after it. Between the calls, it is unknown
+	// whether the lease is open.
 	InFlight func(o addr.Object, is bool)
 	Send     func(event.Event)
 }
 
 // Opener provides the tools and conditions to open instances of ephemeral resources.
 type Opener interface {
-	// Tools returns the configured provider of an instance on the face, and whether its settings are known. It returns
-	// false if there is no provider, after reporting the error.
+	// Tools returns the tools of an instance, with its configured provider on the face. known reports whether the
+	// settings of the provider are known. If the provider cannot be used, Tools reports the error and returns false for
+	// ok.
 	Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (t *object.Tools, known, ok bool)
 	// Pre checks the preconditions of an instance.
 	Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool

@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Kept are the leases that stay open between the rounds of a command (ADR 52). The walks that apply rounds share a
-// ledger, which renews them. The zero value has none. Its methods may be called concurrently.
+// Kept has the leases that stay open between the rounds of a command (ADR 52). The walks that apply rounds share a
+// ledger, which renews the leases. The zero value is empty. The methods may be called concurrently.
 type Kept struct {
 	mu   sync.Mutex
 	open map[addr.Instance]*keptLease // keys are hidden, see leaseKey
@@ -44,7 +44,7 @@ func (k *Kept) add(inst addr.Instance, x *keptLease) {
 	k.open[inst] = x
 }
 
-// remove removes a lease that is about to be closed.
+// remove removes an instance from the kept leases, if held is its kept lease. The caller then closes held.
 func (k *Kept) remove(inst addr.Instance, held *lease.Lease) {
 	if k == nil {
 		return
@@ -56,19 +56,20 @@ func (k *Kept) remove(inst addr.Instance, held *lease.Lease) {
 	}
 }
 
-// retain removes the leases for which needed returns false.
+// retain removes the leases for which needed returns false, and does not close them.
 func (k *Kept) retain(needed func(program.Decl, addr.Key) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.open, func(inst addr.Instance, x *keptLease) bool { return !needed(x.of, inst.Key) })
 }
 
-// Has reports whether a lease is kept.
+// Has reports whether the lease x is kept.
 func (k *Kept) Has(x *lease.Lease) bool {
 	return k.any(func(kept *keptLease) bool { return kept.lease == x })
 }
 
-// Through reports whether a process has opened a kept lease, and must close it.
+// Through reports whether the process p has opened a kept lease. Such a process must keep running, because only it can
+// close the lease.
 func (k *Kept) Through(p provider.Provider) bool {
 	return k.any(func(kept *keptLease) bool { return kept.lease.Provider() == p })
 }
@@ -76,7 +77,7 @@ func (k *Kept) Through(p provider.Provider) bool {
 // Any reports whether a lease is kept.
 func (k *Kept) Any() bool { return k.any(func(*keptLease) bool { return true }) }
 
-// Clear ends the keeping of all leases. It closes none.
+// Clear empties the list of kept leases. It does not close them.
 func (k *Kept) Clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -30,14 +30,14 @@ type Leases struct {
 	mu       sync.Mutex
 	openings map[leaseKey]*opening
 	of       map[program.Decl][]leaseKey // the keys of openings, by ephemeral resource
-	waiting  map[addr.Object]bool        // objects that were reported as pending
+	waiting  map[addr.Object]bool        // objects for which event.Pending was sent
 	failures []Failure
 }
 
 // Failure is an instance of an ephemeral resource without a value.
 type Failure struct {
 	Instance    addr.Instance
-	Diagnostics diag.Shared // the errors; empty if a dependency failed
+	Diagnostics diag.Shared // the errors of the opening; empty if a dependency failed
 }
 
 // New returns the leases of a walk. No lease is open yet.
@@ -50,7 +50,7 @@ func (l *Leases) Fill(f *frame.Frame) { l.frame = f }
 
 // leaseKey identifies a lease: the opening of an instance on a face.
 type leaseKey struct {
-	instance addr.Instance // its key is hidden, because not every receiver knows whether it is sensitive
+	instance addr.Instance // with a hidden key (Key.Hide), because not every receiver knows whether the key is sensitive
 	face     frame.Face
 }
 
@@ -62,28 +62,29 @@ func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 	return leaseKey{inst, face}
 }
 
-// opening is a lease that was requested.
+// opening is the opening of a lease that a receiver has requested.
 type opening struct {
 	*sync.Mutex // shared by both faces of an instance
 	done        bool
-	lease       atomic.Pointer[lease.Lease] // nil if it is not open: pending, failed or closed
-	kept        bool                        // an earlier round has opened it
+	lease       atomic.Pointer[lease.Lease] // nil if the lease is not open: pending, failed or closed
+	kept        bool                        // an earlier round has opened the lease
 
 	diagnostics diag.Shared // the diagnostics of the opening, for every receiver
 
-	// The configuration, the result and the process of the opening.
+	// The configuration, the result and the provider process of the opening. They are set if it succeeded.
 	config, value mark.Value
 	provider      guard.Provider
 }
 
-// Receive opens the ephemeral resources that an instance of a declaration receives, or determines that they cannot be
-// opened. After it, every value that the instance evaluates is set. It renews leases whose renewal is due.
+// Receive opens the ephemeral resources that an instance of the declaration d uses. If an ephemeral resource cannot be
+// opened, Receive sets its slot to a placeholder or to failed. So after Receive, every ephemeral value that the
+// instance refers to is set. Receive also renews leases whose renewal is due. at and own are the module instance and
+// the key of the receiver.
 func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
 }
 
-// ReceiveAll opens the given ephemeral resources in the module instances that the declaration refers to, as Receive
-// does.
+// ReceiveAll does the same as Receive, for the ephemeral resources in list.
 func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	for _, w := range list {
 		info, face := l.o.Program.Decls()[w.Of], l.o.Receivers.Face(w.Of, face)
@@ -93,8 +94,9 @@ func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers
 	}
 }
 
-// framesNear returns the instances of module m that a declaration in module instance at can refer to: the instance that
-// contains at, or else the instances below the nearest common ancestor.
+// framesNear returns the instances of module m to which a declaration in the module instance at can refer. If m
+// contains the declaration, this is the instance of m around at. Otherwise it is each instance below the nearest common
+// ancestor.
 func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Face) []*frame.Frame {
 	at = at.Around(m)
 	if at.Module() == m {
@@ -113,10 +115,10 @@ func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Fa
 	return out
 }
 
-// ReceiveFrom opens the instances in some of an ephemeral resource in one module instance, as Receive does; nil: all
-// instances.
+// ReceiveFrom opens instances of one ephemeral resource in one module instance, as Receive does. some has the keys of
+// the instances to open; nil means all.
 func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, face frame.Face, some []addr.Key) {
-	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // keys and values of a repetition are evaluated once
+	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // leases for count or for_each
 	keys := f.Keys(e.ID, face, bag)
 	if keys.Status == frame.Unknown {
 		l.pending(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -128,7 +130,7 @@ func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Decl
 	walk.Each(len(list), func(i int) { l.lease(ctx, bag, e, f, list[i], face) })
 }
 
-// pending reports, once for each object in a walk, that apply will open an ephemeral resource.
+// pending reports that apply will open an ephemeral resource. It reports each object only once in a walk.
 func (l *Leases) pending(o addr.Object) {
 	l.mu.Lock()
 	waiting := l.waiting[o]
@@ -139,8 +141,8 @@ func (l *Leases) pending(o addr.Object) {
 	}
 }
 
-// lease opens one instance, unless that was done before, and renews it if a renewal is due. In a check block failures
-// are warnings, but a lease that cannot be closed is an error there, too.
+// lease opens one instance, unless the walk has opened it before, and renews the lease if a renewal is due. Failures of
+// an ephemeral resource in a check block are warnings, but a failure to close its lease is an error.
 func (l *Leases) lease(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face) {
 	if e.Res.Check == "" {
 		l.leaseOne(ctx, bag, e, f, key, face)
@@ -183,15 +185,15 @@ func (l *Leases) failed(x Failure) {
 	l.failures = append(l.failures, x)
 }
 
-// Failures returns the instances without a value on the after face. Missing values on the before face are no failures:
-// the configuration may have been different then.
+// Failures returns the instances whose opening failed on the after face. It does not return those of the before face,
+// because that opening uses values of the previous run, which may be incomplete.
 func (l *Leases) Failures() []Failure {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.failures)
 }
 
-// ask returns the opening of an instance on a face. It creates one if necessary.
+// ask returns the opening of an instance on a face, and creates it if nobody has requested it before.
 func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,22 +209,22 @@ func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	return o
 }
 
-// asked returns an opening, or nil if nobody requested it.
+// asked returns an opening, or nil if nobody has requested it.
 func (l *Leases) asked(k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.openings[k]
 }
 
-// open opens an instance and sets its slot: to its value, to a placeholder if the opening is pending, or to failed. It
-// returns the lease, or nil if none is open.
+// open opens an instance. It sets the instance's slot to the value, to a placeholder if the opening is pending, or to
+// failed. It returns the lease, or nil if no lease is open. good is false if the slot was set to failed.
 func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (held *lease.Lease, good bool) {
 	defer func() {
 		if !good { // also after a panic
 			f.Fail(e.ID, key, face)
 		}
 	}()
-	l.Receive(ctx, bag, e.ID, f.Addr(), addr.NoKey, face) // the leases that it is obtained with
+	l.Receive(ctx, bag, e.ID, f.Addr(), addr.NoKey, face) // the leases that the configuration of e uses
 	opener := l.o.Opener(bag)
 	v, held, out := l.tryOpen(ctx, bag, opener, e, f, key, face, inst)
 	if !out.HasValue() {
@@ -233,7 +235,7 @@ func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration
 	return held, good
 }
 
-// tryOpen opens an instance, unless a dependency has failed or the opening is pending.
+// tryOpen opens an instance, unless a dependency or a precondition has failed, or the opening is pending.
 func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
 	ready := plan.Done(true)
 	if l.o.Ready != nil {
@@ -263,7 +265,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	if !known {
 		ready = plan.Await(plan.ReadConfigUnknown)
 	}
-	if !known || face == frame.After && ready.Kind == plan.Pending { // the objects of the before face have not changed yet
+	if !known || face == frame.After && ready.Kind == plan.Pending { // objects of the before face have not changed yet
 		l.pending(inst.Current())
 		return t.Closed(config, why), nil, ready
 	}
@@ -282,13 +284,14 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	return v, held, out
 }
 
-// serves reports whether an open lease was requested with the same configuration and from the same process. A plan walk
-// closes the leases of both faces together, so one lease can serve both.
+// serves reports whether the opening has an open lease with the given configuration from the given provider process. A
+// plan walk closes the leases of both faces together, so one lease can serve both faces.
 func (o *opening) serves(config mark.Value, p guard.Provider) bool {
 	return o.lease.Load() != nil && o.provider == p && o.config.Raw.RawEquals(config.Raw)
 }
 
-// hold opens the lease and adds it to the ledger. If its answer violates the protocol, hold closes the lease at once.
+// hold opens the lease and adds it to the ledger. If the answer of the provider violates the protocol, hold closes the
+// lease at once and returns nil.
 func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
 	closed, ok := l.opening(bag, inst, t)
 	if !ok {
@@ -317,8 +320,8 @@ func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, confi
 	return mark.Value{}, nil, out
 }
 
-// opening records that an instance is about to be opened. The function that it returns records that the instance is
-// closed.
+// opening records in the journal that an instance is about to be opened. The returned function records that the lease
+// is closed. If the journal fails, opening reports an error and returns false.
 func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (closed func(), ok bool) {
 	closed = func() {}
 	if l.o.Journal != nil {
@@ -334,7 +337,7 @@ func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (cl
 	return closed, true
 }
 
-// Parents returns the open leases that an ephemeral resource was obtained with, or that a provider was configured with.
+// Parents returns the open leases that the configuration of d uses. d is an ephemeral resource or a provider.
 func (l *Leases) Parents(d program.Decl) []*lease.Lease {
 	var out []*lease.Lease
 	for _, p := range l.o.Receivers.Ephemerals(d) {
@@ -361,8 +364,8 @@ func (l *Leases) CloseInstance(e *program.Declaration, inst addr.Instance, face 
 	l.close(e, keyOf(inst, l.o.Receivers.Face(e.ID, face)))
 }
 
-// Close closes the instances of an ephemeral resource in one module instance, or in all if in is nil. It clears their
-// slots.
+// Close closes the instances of an ephemeral resource on a face, and clears their slots. If in is not nil, Close closes
+// only the instances in this module instance.
 func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face frame.Face) {
 	face = l.o.Receivers.Face(e.ID, face)
 	l.mu.Lock()
@@ -379,7 +382,7 @@ func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face fra
 func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	o := l.asked(k)
 	if o == nil {
-		return // nobody requested it
+		return // no receiver requested it
 	}
 	o.Lock()
 	defer o.Unlock()
@@ -400,8 +403,8 @@ func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	}
 }
 
-// End closes all leases that are still open at the end of the walk, except the leases that later rounds need. It reports
-// the leases that could not be closed.
+// End closes, at the end of the walk, all leases that are still open, except the leases that later rounds need. It
+// reports the leases that cannot be closed.
 func (l *Leases) End() {
 	if l.o.Keep != nil && l.o.Kept != nil {
 		l.o.Kept.retain(l.o.Keep)
@@ -409,7 +412,8 @@ func (l *Leases) End() {
 	Close(l.o.Ledger, l.o.All, l.o.Send)
 }
 
-// Close closes the leases of a ledger that are not kept. It reports the leases that could not be closed, and the summary.
+// Close closes the leases of a ledger that are not kept. It reports an error for each lease that cannot be closed, and
+// sends the summary if leases were opened or closed.
 func Close(ledger *lease.Ledger, bag *diag.Bag, send func(event.Event)) {
 	for _, left := range ledger.CloseAll() {
 		bag.Add(diag.Errorf("Ephemeral resource left open", "%s could not be closed by %s: %s.", left.Object, left.Provider.ForDisplay(), left.Reason))

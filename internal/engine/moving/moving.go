@@ -11,14 +11,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Moves are the moves of the previous run's objects before planning: from moved blocks, and from added or removed count
-// or enabled.
+// Moves are the moves of stored objects before planning, because of moved blocks, or because count or enabled was added
+// or removed.
 type Moves struct {
 	State   *state.Snapshot                  // the state with all objects at their new addresses
 	Origins map[addr.Object]addr.Object      // new address → old address
-	Retyped map[addr.Object]addr.Instance    // new address → old address with another type or provider
+	Retyped map[addr.Object]addr.Instance    // objects whose type changed: new address → old address
 	Leaving map[program.Decl][]*program.Move // moved blocks that move instances away from the declaration
-	blocked []diag.Diagnostic                // about objects whose new addresses are in use
+	blocked []diag.Diagnostic                // warnings: objects stay, because their new addresses are in use
 	prog    *program.Program
 	groups  map[addr.Resource][]*state.Resource // resources of State, by declaration; nil: not computed yet
 }
@@ -31,7 +31,8 @@ func (m *Moves) Origin(o addr.Object) addr.Object {
 	return o
 }
 
-// ByDeclaration groups the resources of State by declaration. The first call must not be concurrent with others.
+// ByDeclaration returns the resources of State, grouped by declaration. The first call computes the groups and must not
+// be concurrent with other calls.
 func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 	if m.groups == nil {
 		m.groups = map[addr.Resource][]*state.Resource{}
@@ -43,7 +44,7 @@ func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 	return m.groups
 }
 
-// Make makes all moves of a program in a state, in their order.
+// Make computes all moves for a program and a state, in their order. The result has the state after the moves.
 func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[program.Decl][]*program.Move{}}
 	all := prog.Moves()
@@ -64,8 +65,8 @@ func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	return m
 }
 
-// CheckLeft reports an error for each moved block whose source is still declared: in one module instance, among the
-// instances with these keys.
+// CheckLeft reports an error for each moved block whose source is still declared. It checks the instances with the
+// given keys of a resource in one module instance.
 func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Key, bag *diag.Bag) {
 	for _, st := range m.Leaving[d.ID] {
 		switch abs := d.Resource.In(f.Addr()); {
@@ -78,8 +79,8 @@ func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Ke
 	}
 }
 
-// Faults reports the mistakes in moves that are known only after planning. It warns of blocked moves only if there are
-// no errors, because an error may be the cause.
+// Faults reports mistakes in moves that can be found only after planning. If bag has no errors, Faults also warns of
+// objects whose new addresses are in use. It omits these warnings after an error, because the error may be the cause.
 func (m *Moves) Faults(root *frame.Frame, destroys bool, bag *diag.Bag) {
 	if bag.HasErrors() {
 		return
@@ -112,7 +113,7 @@ func (m *Moves) checkModulesLeft(root *frame.Frame, bag *diag.Bag) {
 	}
 }
 
-// above returns the instance of module m that contains at.
+// above returns the instance of module m that contains the module instance at.
 func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
 	for d := at.Depth(); d > m.Depth(); d-- {
 		at = at.Parent()
@@ -126,7 +127,7 @@ type moveIndex struct {
 	objects map[addr.Resource][]addr.Object // current addresses, by declaration
 	below   map[addr.Module][]addr.Resource // declarations that have or had objects, in and below a module
 	origin  map[addr.Object]addr.Object     // of moved objects: current address → first address
-	removed map[addr.Object]bool            // addresses that their objects have left
+	removed map[addr.Object]bool            // first addresses that their objects have left
 }
 
 func newMoveIndex(s *state.Snapshot) *moveIndex {
@@ -152,7 +153,7 @@ func (w *moveIndex) add(o addr.Object) {
 	w.objects[res] = append(w.objects[res], o)
 }
 
-// occupied reports whether an object has the address.
+// occupied reports whether an object is now at the address.
 func (w *moveIndex) occupied(o addr.Object) bool {
 	_, arrived := w.origin[o]
 	return arrived || w.state.Get(o) != nil && !w.removed[o]
@@ -167,7 +168,8 @@ func (w *moveIndex) concerned(st *program.Move) []addr.Resource {
 	return []addr.Resource{{Module: m, Mode: st.From.Mode, Type: st.From.Type, Name: st.From.Name}}
 }
 
-// move changes the addresses of objects. The new addresses are free.
+// move changes the addresses of objects, from the keys of batch to its values. The caller checks that the new addresses
+// are free.
 func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 	touched := map[addr.Resource]bool{}
 	for from := range batch {
@@ -197,8 +199,9 @@ func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 	}
 }
 
-// applyMoves applies the moved blocks in sequence, and returns the new address of each object that moves. If the new
-// address of an object is in use, the object stays, with a warning.
+// applyMoves applies the moved blocks in sequence, and returns the new address of each moved object by its old address.
+// If the new address of an object is in use, applyMoves leaves the object at its address and adds a warning to
+// m.blocked.
 func (m *Moves) applyMoves(statements []*program.Move) map[addr.Object]addr.Object {
 	w := newMoveIndex(m.State)
 	for _, st := range statements {
@@ -241,7 +244,7 @@ func blocked(st *program.Move, o, to addr.Object) diag.Diagnostic {
 		"A moved block moves %s to %s, but there is already an object at that address. The object keeps its old address, and the plan destroys it.", o, to).At(st.Range)
 }
 
-// carry moves objects in the snapshot and records their origins.
+// carry moves objects in m.State, and records the move in Origins and Retyped.
 func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 	if len(batch) == 0 {
 		return
@@ -267,8 +270,8 @@ func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 	}
 }
 
-// impliedMoves moves objects after count or enabled was added or removed: the single instance and the instance with
-// index 0 are the same object.
+// impliedMoves moves objects if count or enabled was added or removed. An instance without a key becomes the instance
+// with index 0 if count was added, and the reverse if count was removed.
 func (m *Moves) impliedMoves() {
 	batch := map[addr.Object]addr.Object{}
 	for _, r := range m.State.Resources() {

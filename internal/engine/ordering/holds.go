@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// This file determines the holds of the objects in a plan: the provider sessions and leases that their ups and downs
-// work through.
+// This file determines the holds of the objects in a plan: the provider sessions and leases that the steps of an object
+// use to create, update (up) or destroy (down) it.
 
 func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.List))
@@ -26,7 +26,7 @@ func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]i
 	return out
 }
 
-// invocations returns the steps of the invocations for an event, as the holds that they work through.
+// invocations returns, for each invocation of an action at an event, the holds that the invocation uses.
 func (o *Ordering) invocations(of *plan.Change, e config.Event) (out [][]int32) {
 	for _, i := range filling.InvocationsFor(o.source.Plan, of.Object, e) {
 		d, ok := o.source.Program.Resource(i.Action.Resource())
@@ -42,8 +42,8 @@ func (o *Ordering) invocations(of *plan.Change, e config.Event) (out [][]int32) 
 	return out
 }
 
-// hold returns the hold of the provider instance that an object works through. It returns false if no provider is
-// known.
+// hold returns the hold of the provider instance that an object uses. It returns false if neither the change nor the
+// state entry names a provider.
 func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
 	inst := addr.ProviderInstance{}
 	if c != nil {
@@ -85,7 +85,7 @@ func (o *Ordering) addHold(h Hold) int32 {
 	return int32(len(o.Holds) - 1)
 }
 
-// alone returns the list of one hold. All objects that work through this hold only share the list.
+// alone returns a list that has only h. All objects that use only this hold share the list, to save memory.
 func (o *Ordering) alone(h int32) []int32 {
 	for int(h) >= len(o.single) {
 		o.single = append(o.single, []int32{int32(len(o.single))})
@@ -93,14 +93,15 @@ func (o *Ordering) alone(h int32) []int32 {
 	return o.single[h]
 }
 
-// leasesFor appends to list the holds of the ephemeral resources that an instance of a declaration in a module instance
-// receives.
+// leasesFor appends to list the holds of the ephemeral resources that an instance of a declaration receives. at and own
+// are the module instance and the key of that instance.
 func (o *Ordering) leasesFor(d program.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	return o.leasesOf(o.source.Receivers.Received(d), at, own, list)
 }
 
-// leasesOf appends to list the holds of ephemeral resources, seen from an instance in a module instance. If every
-// receiver of a resource names instances, these are holds of single instances.
+// leasesOf appends to list the holds of the ephemeral resources in wants, which the instance with the key own in the
+// module instance at receives. If every receiver of an ephemeral resource names instances, leasesOf appends one hold
+// for each named instance.
 func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	add := func(x Hold) {
 		if h := o.leaseFor(x); !slices.Contains(list, h) {
@@ -122,8 +123,8 @@ func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, 
 	return list
 }
 
-// leaseFor returns the hold of an ephemeral resource in a module instance, or of one instance of it. The hold works
-// through its provider and through the leases that it is obtained with.
+// leaseFor returns the hold of an ephemeral resource in a module instance, or of one of its instances. It adds the hold
+// if necessary. The hold requires the hold of its provider, and the leases that its configuration uses.
 func (o *Ordering) leaseFor(x Hold) int32 {
 	k := leasePlace{Place{x.Lease.ID, x.At}, x.One, x.Key}
 	if h, ok := o.leaseOf[k]; ok {
@@ -135,8 +136,9 @@ func (o *Ordering) leaseFor(x Hold) int32 {
 	return h
 }
 
-// providersOf returns the holds that a lease is opened through. For a repeated provider configuration, only the opening
-// determines the instance. The lease then works through all instances, and through the leases in their settings.
+// providersOf returns the holds of the providers that may open a lease. If the provider configuration is repeated, its
+// instance is known only when the lease is opened. The lease then requires all instances of the provider, and the
+// leases that their settings use.
 func (o *Ordering) providersOf(lease *program.Declaration, h int32) []int32 {
 	u := declared.UseOf(o.source.Program, lease, addr.NoKey)
 	if o.source.Program.Decls()[u.Decl].Repeat() == program.Once {
@@ -152,8 +154,8 @@ func (o *Ordering) providersOf(lease *program.Declaration, h int32) []int32 {
 	return holds
 }
 
-// ownHolds returns the holds of an ephemeral resource that opens itself: of all its instances, or of the exported
-// instances.
+// ownHolds returns the holds of an ephemeral resource that the walk opens although no receiver requires it. If only
+// single instances are to be opened, ownHolds returns a hold for each, otherwise one hold for all instances.
 func (o *Ordering) ownHolds(at Place) []int32 {
 	e := o.source.Program.Decls()[at.Decl]
 	keys := o.source.Receivers.OwnKeys(e)
@@ -167,7 +169,7 @@ func (o *Ordering) ownHolds(at Place) []int32 {
 	return out
 }
 
-// findInChecks finds the holds that only check blocks use in this walk.
+// findInChecks sets InChecks in each hold that only check blocks use in this walk.
 func (o *Ordering) findInChecks() {
 	others := o.acting(func(i int) bool { return !o.inCheck(i) })
 	for h := range o.Holds {
@@ -175,7 +177,7 @@ func (o *Ordering) findInChecks() {
 	}
 }
 
-// inCheck reports whether an object belongs to a check block or represents its conditions.
+// inCheck reports whether an object is the conditions of a check block, or a data source in a check block.
 func (o *Ordering) inCheck(i int) bool {
 	if t, ok := o.Tests[int32(i)]; ok {
 		d := o.source.Program.Decls()[t.Decl]
@@ -185,7 +187,7 @@ func (o *Ordering) inCheck(i int) bool {
 	return ok && d.Res.Check != ""
 }
 
-// acting returns the holds that the selected objects work through in this walk, with all holds under them.
+// acting returns the holds that the objects selected by which use in this walk, with all holds that these require.
 func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	out := map[int32]bool{}
 	var add func(list []int32)
@@ -217,15 +219,15 @@ func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	return out
 }
 
-// addOwns orders ephemeral resources that open themselves after their dependencies.
+// addOwns adds the dependencies of ephemeral resources that the walk opens without a receiver.
 func (o *Ordering) addOwns() {
 	for _, at := range inOrder(o.ownGroups) {
 		o.Input.Declared = append(o.Input.Declared, plan.Edge{From: o.ownGroups[at], To: o.vertex(o.source.Program.Decls()[at.Decl], at.At)})
 	}
 }
 
-// addSettings adds the references in the settings of a hold. For a lease through a repeated provider configuration they
-// include the references of that configuration, because the instance is not known.
+// addSettings adds the references in the settings of a hold. If a lease uses a repeated provider configuration, its
+// settings include those of the configuration, because the provider instance is not known.
 func (o *Ordering) addSettings(h int32) {
 	x := o.Holds[h]
 	switch {
@@ -250,8 +252,8 @@ func (o *Ordering) settingsOf(h int32, d program.Decl, at addr.ModuleInstance) {
 	})
 }
 
-// eachSource visits the references of settings. A data source has no down, but the objects that it refers to may go
-// down: eachSource visits these, too.
+// eachSource visits the references in the settings of a hold. A data source has no down step, but the objects to which
+// it refers may have one. So eachSource also visits the references of data sources.
 func (o *Ordering) eachSource(d program.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[Place{d, at}] = true
 	o.eachRef(d, at, true, visit)

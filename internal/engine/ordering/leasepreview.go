@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers, as far as the
-// configuration and the plan show. It opens nothing. It returns nil for a plan with errors or without work.
+// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers. It derives them from
+// the configuration and the plan and opens nothing. It returns nil for a plan with errors or without steps.
 func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
 	if p.Errored || !received.Any || !p.Visits() {
 		return nil
@@ -68,7 +68,7 @@ func (f *preview) leases() []plan.Lease {
 }
 
 // instancesOf returns the addresses of the instances of a hold. If the instance keys are unknown or hidden, it returns
-// one address for all of them.
+// one address for all instances.
 func (f *preview) instancesOf(h Hold) []string {
 	abs, face := h.Lease.Resource.In(h.At), frame.After
 	if f.ordering.Input.Destroy {
@@ -119,7 +119,8 @@ func (f *preview) object(i int32) {
 	}
 }
 
-// ownName returns the name of the receiver of an ephemeral resource that opens itself.
+// ownName returns a name for the reason why an ephemeral resource without a receiver is opened: its conditions, the
+// test of its provider, or the outputs that export it.
 func (f *preview) ownName(t Place) string {
 	e := f.ordering.source.Program.Decls()[t.Decl]
 	w, is := f.ordering.source.Receivers.Exported(t.Decl)

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// New translates the plan of a source.
+// New translates the plan of a source for plan.Order.
 func New(s Source) *Ordering {
 	o := &Ordering{
 		source:  s,
@@ -32,7 +32,7 @@ func New(s Source) *Ordering {
 	return o
 }
 
-// Name returns the address that a step works on.
+// Name returns the address of the object, conditions or hold of a step.
 func (o *Ordering) Name(s plan.Step) string {
 	return o.name(s.Kind == plan.HoldUp || s.Kind == plan.HoldDown, s.Index)
 }
@@ -52,7 +52,7 @@ func (o *Ordering) name(hold bool, i int32) string {
 	return o.Objects[i].String()
 }
 
-// testName returns the address of conditions without an object.
+// testName returns the name of conditions, or of an ephemeral resource that is opened without a receiver.
 func (o *Ordering) testName(t Place) string {
 	d := o.source.Program.Decls()[t.Decl]
 	if d.Kind == program.Resource {
@@ -61,8 +61,8 @@ func (o *Ordering) testName(t Place) string {
 	return declared.ConditionsAddr(d, t.At)
 }
 
-// addGroups adds a group for each declared resource in every instance of its module, and for each resource that only
-// the state has.
+// addGroups adds a group for each declared resource in every module instance, and for each resource that only the state
+// has. It also adds groups for conditions and for actions that the user invokes.
 func (o *Ordering) addGroups() {
 	planned := o.plannedTests()
 	for _, d := range o.source.Program.Decls() {
@@ -100,7 +100,7 @@ func (o *Ordering) addGroups() {
 	}
 }
 
-// addInvoked adds an object for each invocation by -invoke. Its work changes nothing.
+// addInvoked adds an object for each invocation that the user requested with -invoke. Its step changes no object.
 func addInvoked(o *Ordering) {
 	for _, i := range o.source.Plan.Invocations {
 		d, ok := o.source.Program.Resource(i.Action.Resource())
@@ -117,7 +117,8 @@ func addInvoked(o *Ordering) {
 	}
 }
 
-// plannedTests returns the addresses of the conditions that planning evaluated and apply will evaluate again.
+// plannedTests returns the addresses of the conditions that planning evaluated, because apply evaluates them again. It
+// returns nil unless the plan is a normal one.
 func (o *Ordering) plannedTests() map[string]bool {
 	if o.source.Plan.Mode != plan.Normal {
 		return nil
@@ -132,14 +133,15 @@ func (o *Ordering) plannedTests() map[string]bool {
 	return out
 }
 
-// opensUnreceived reports whether the apply walk opens an ephemeral resource that has no receiver. In a partial plan it
-// requires that planning evaluated the resource's conditions.
+// opensUnreceived reports whether the apply walk opens an ephemeral resource without a receiver. In a plan of a part of
+// the configuration, the walk does so only if planning evaluated the resource's conditions.
 func (o *Ordering) opensUnreceived(d *program.Declaration, planned map[string]bool) bool {
 	whole := !o.source.Plan.Partial()
 	return o.source.Plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.source.Receivers.OpensItself(d, whole)
 }
 
-// addTest gives the conditions of a declaration a group in each module instance, in the place of a gate.
+// addTest adds a group for the conditions of a declaration in each module instance where planning evaluated them. The
+// group takes the place of the declaration's gate.
 func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 	for _, f := range o.instances(d.Module) {
 		if planned[declared.ConditionsAddr(d, f.Addr())] {
@@ -148,7 +150,7 @@ func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 	}
 }
 
-// addTests adds objects for conditions. Their work changes nothing.
+// addTests adds objects for conditions and for ephemeral resources without a receiver. Their steps change no object.
 func (o *Ordering) addTests() {
 	o.addTestObjects(o.testGroups, func(at Place) []int32 { return o.leasesFor(at.Decl, at.At, addr.NoKey, nil) })
 	acting := o.acting(func(int) bool { return true })
@@ -157,7 +159,7 @@ func (o *Ordering) addTests() {
 	})
 }
 
-// addTestObjects adds an object for each Place, except for ephemeral resources that a receiver opens.
+// addTestObjects adds an object for each place, except for ephemeral resources that a receiver opens anyway.
 func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place) []int32) {
 	for _, at := range inOrder(tests) {
 		held := holds(at)
@@ -172,7 +174,7 @@ func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place)
 	}
 }
 
-// addObjects adds the objects of the refreshed state and of the changes.
+// addObjects adds the objects of the refreshed state and the objects that the plan creates or imports.
 func (o *Ordering) addObjects() {
 	changes := filling.ChangesByObject(o.source.Plan)
 	n := len(o.Objects) + max(len(changes), o.source.Plan.Refreshed.Len())
@@ -203,7 +205,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)
 		x.DownHolds = x.UpHolds
-		if e != nil && c != nil && e.Provider.Key != c.Provider.Key { // its down works through the provider instance that created it
+		if e != nil && c != nil && e.Provider.Key != c.Provider.Key { // the old provider instance destroys the object
 			if was, ok := o.hold(obj, e, nil); ok {
 				x.DownHolds = o.alone(was)
 			}
@@ -223,8 +225,9 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	return int32(len(o.Objects) - 1)
 }
 
-// provisioners returns the provisioners and the invocations of actions around an object's up and down, with the holds
-// that they work through. It returns nil for an object without them.
+// provisioners returns the provisioners and the invocations of actions around the creation, update or destruction of an
+// object, each as the list of its holds. It returns nil for an object without provisioners if the plan invokes no
+// action.
 func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, false), declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, true)
 	if o.source.Plan.SkipDeposed && declared.Deposes(c) || c.Deferral != nil {
@@ -241,7 +244,7 @@ func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 	return out
 }
 
-// addDeclared adds the references in the configuration, from every declaration in every module instance.
+// addDeclared adds the references in the configuration as edges, from every declaration in every module instance.
 func (o *Ordering) addDeclared() {
 	filled := make([]bool, len(o.Input.Groups))
 	for _, x := range o.Input.Objects {
@@ -269,8 +272,8 @@ func (o *Ordering) addDeclared() {
 }
 
 // eachProviderRef visits the references of a resource's provider, and of the providers of the ephemeral resources that
-// it receives. Create-first spreads to these through the holds of objects. A resource without objects has no holds, so
-// it needs the references.
+// the resource receives. Create-first spreads along these references. For a resource with objects it does so through
+// their holds, but a resource without objects has no holds.
 func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Vertex, plan.At)) {
 	of := func(d *program.Declaration) {
 		u := declared.UseOf(o.source.Program, d, addr.NoKey)
@@ -282,8 +285,9 @@ func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Verte
 	}
 }
 
-// addRecorded adds the references in the state. They name declarations. If a declaration has several module instances,
-// a reference means the instances nearest to the object.
+// addRecorded adds the dependencies that the state records. A recorded dependency names a resource without its module
+// instance. If the state has the resource in several module instances, the dependency means the instances nearest to
+// the object.
 func (o *Ordering) addRecorded() {
 	var seen []plan.Vertex // by target: the last group that referred to it, plus one; the objects of a group are consecutive
 	for obj, e := range o.source.Plan.Refreshed.Objects() {
@@ -304,8 +308,9 @@ func (o *Ordering) addRecorded() {
 	}
 }
 
-// near returns the vertex of a recorded dependency, seen from a module instance. It returns false if the state has no
-// such object.
+// near returns the vertex for a recorded dependency of an object in the module instance from. If several module
+// instances match, the vertex is a gate before all of them. near returns false if the state has no object of the
+// resource.
 func (o *Ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Vertex, bool) {
 	top := from.Around(dep.Module)
 	k := relative{dep, top}
@@ -333,7 +338,7 @@ func (o *Ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Verte
 	return v, v >= 0
 }
 
-// storedAs returns the addresses of a resource in all module instances that the state has.
+// storedAs returns the addresses of a resource in all module instances of the state.
 func (o *Ordering) storedAs(res addr.Resource) []addr.AbsResource {
 	if o.stored == nil {
 		o.stored = map[addr.Resource][]addr.AbsResource{}

@@ -12,25 +12,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Ordering is a plan in the form of plan.Order, with the meaning of its indexes.
+// Ordering is the input of plan.Order for a plan, with the meanings of its indexes.
 type Ordering struct {
 	Input   plan.Input
-	Objects []addr.Object              // by index of Input.Objects; zero for conditions
+	Objects []addr.Object              // by index of Input.Objects; the zero Object for conditions
 	Tests   map[int32]Place            // conditions, and ephemeral resources that open themselves, by index of Input.Objects
-	Invoked map[int32]*plan.Invocation // invocations by -invoke, by index of Input.Objects
+	Invoked map[int32]*plan.Invocation // invocations with -invoke, by index of Input.Objects
 	Groups  []addr.AbsResource         // by index of Input.Groups; zero for conditions
 	Holds   []Hold                     // by index of Input.Holds
 
 	source     Source
 	groupOf    map[addr.AbsResource]plan.Vertex
 	testGroups map[Place]plan.Vertex
-	ownGroups  map[Place]plan.Vertex // ephemeral resources that open themselves
+	ownGroups  map[Place]plan.Vertex // ephemeral resources opened without a receiver
 	gates      map[Place]plan.Vertex
 	nearby     map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
 	keys       map[addr.Key]int32
 	holdOf     map[addr.ProviderInstance]int32
 	leaseOf    map[leasePlace]int32
-	through    map[program.Decl][]int32 // leases that are opened through an unknown instance of a repeated provider configuration
+	through    map[program.Decl][]int32 // by provider configuration with several instances: the leases that one of these may open
 	frames     map[addr.Module][]*frame.Frame
 	below      map[placeModule][]*frame.Frame
 	stored     map[addr.Resource][]addr.AbsResource
@@ -56,25 +56,25 @@ type relative struct {
 // Source holds the inputs of an ordering.
 type Source struct {
 	Program   *program.Program
-	Frame     *frame.Frame // with instance keys: from the plan walk, or from the plan
+	Frame     *frame.Frame // with all instance keys; values are not used
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Plan      *plan.Plan
 }
 
-// Hold is a provider instance, or an ephemeral resource in one module instance. It is up only while steps work through
-// it.
+// Hold is a provider instance, or an ephemeral resource in one module instance. The walk brings it up (configures the
+// provider, opens the lease) before the first step that uses it, and down after the last.
 type Hold struct {
 	Use   declared.Use
 	Lease *program.Declaration // set for an ephemeral resource; Use is zero then
 	At    addr.ModuleInstance
-	One   bool     // only the instance with the key Key
+	One   bool     // the hold is only the instance with the key Key
 	Key   addr.Key // see One
 
-	InChecks bool // only check blocks use it: a failure to bring it up is a warning
+	InChecks bool // only check blocks use the hold, so a failure to bring it up is a warning
 }
 
-// Keys returns the instance keys of an ephemeral resource that belong to the hold; nil: all.
+// Keys returns the instance keys of an ephemeral resource that belong to the hold. nil means all.
 func (h Hold) Keys() []addr.Key {
 	if h.One {
 		return []addr.Key{h.Key}
@@ -89,7 +89,7 @@ type leasePlace struct {
 	key addr.Key
 }
 
-// inOrder returns the places in the order in which they were added.
+// inOrder returns the places in the order of their vertexes.
 func inOrder(tests map[Place]plan.Vertex) []Place {
 	return slices.SortedFunc(maps.Keys(tests), func(a, b Place) int { return int(tests[a]) - int(tests[b]) })
 }
@@ -109,7 +109,8 @@ func (o *Ordering) group(a addr.AbsResource) plan.Vertex {
 	return g
 }
 
-// instances returns the frames of a module path, on the before face for a destroy plan and on the after face otherwise.
+// instances returns the frames of all instances of module m. It uses the before face for a destroy plan, and the after
+// face otherwise.
 func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	fs, ok := o.frames[m]
 	if !ok {
@@ -123,7 +124,7 @@ func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	return fs
 }
 
-// under returns the frames of a module path below one module instance.
+// under returns the frames of the instances of module m that are below the module instance top.
 func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*frame.Frame {
 	if _, done := o.below[placeModule{m, addr.ModuleInstance{}}]; !done {
 		o.below[placeModule{m, addr.ModuleInstance{}}] = nil
@@ -140,7 +141,7 @@ func (o *Ordering) under(m addr.Module, top addr.ModuleInstance) []*frame.Frame 
 	return o.below[placeModule{m, top}]
 }
 
-// key returns the number of an instance key.
+// key returns a number for an instance key, always the same for the same key.
 func (o *Ordering) key(k addr.Key) int32 {
 	n, ok := o.keys[k]
 	if !ok {
@@ -151,8 +152,8 @@ func (o *Ordering) key(k addr.Key) int32 {
 }
 
 // eachRef visits the references of a declaration in one module instance. A reference to an output of a repeated module
-// means all instances, because create-first spreads to all of them; if narrow is true, it means only the instance with
-// the named key.
+// means all module instances, because create-first spreads to all of them. If narrow is true and the reference names a
+// constant key, it means only the module instance with this key.
 func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, visit func(plan.Vertex, plan.At)) {
 	for _, ref := range o.source.Program.Refs(d) {
 		to := o.source.Program.Decls()[ref.To]
@@ -169,9 +170,10 @@ func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, 
 	}
 }
 
-// meant visits the instances of module m that a declaration in module instance from can refer to. These are the
-// instance that contains from, or else the instances below the nearest common ancestor. For example, an argument of a
-// module call is a declaration of the called module, and may refer to an output of a sibling.
+// meant visits the instances of module m to which a declaration in the module instance from can refer. If an instance
+// of m contains from, this is that instance. Otherwise it is each instance below the nearest common ancestor. For
+// example, an argument of a module call is a declaration of the called module, and may refer to an output of another
+// module that the same parent calls.
 func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(addr.ModuleInstance)) {
 	from = from.Around(m)
 	if from.Module() == m {
@@ -183,8 +185,8 @@ func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(add
 	}
 }
 
-// hint returns the instances that a reference to a resource means. For other declarations it returns plan.All: the key
-// in such a reference is the key of a module instance.
+// hint returns the instances of a resource that a reference means. For other declarations it returns plan.All, because
+// a key in such a reference is the key of a module instance.
 func (o *Ordering) hint(ref program.Ref) plan.At {
 	switch {
 	case o.source.Program.Decls()[ref.To].Kind != program.Resource:
@@ -197,8 +199,8 @@ func (o *Ordering) hint(ref program.Ref) plan.At {
 	return plan.All
 }
 
-// vertex returns the group or gate of a declaration in a module instance. An ephemeral resource is a gate: its
-// dependents depend on its dependencies.
+// vertex returns the group or gate of a declaration in a module instance. An ephemeral resource is a gate: it has no
+// step there, and only connects its dependents with its dependencies.
 func (o *Ordering) vertex(d *program.Declaration, at addr.ModuleInstance) plan.Vertex {
 	if d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral {
 		return o.group(d.Resource.In(at))

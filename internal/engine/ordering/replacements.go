@@ -9,9 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// SettleReplacements sets CreateFirst and FirstFor in the changes of a plan, and turns replacements that are
-// create-first into CreateDelete. The state stores whether an object is create-first, so this affects changes of all
-// kinds.
+// SettleReplacements sets CreateFirst in the changes of a plan, and turns replacements that are create-first into
+// CreateDelete. FirstFor then names the resource that requires this. The state stores CreateFirst for each object, so
+// SettleReplacements sets it in changes of all kinds.
 func SettleReplacements(s Source) {
 	out := s.Plan
 	replaces := slices.ContainsFunc(out.Changes, func(c *plan.Change) bool { return c.Action.Replaces() })
@@ -42,7 +42,7 @@ func SettleReplacements(s Source) {
 	}
 }
 
-// declaresFirst reports whether any managed resource sets create_before_destroy.
+// declaresFirst reports whether a managed resource sets create_before_destroy.
 func declaresFirst(prog *program.Program) bool {
 	return slices.ContainsFunc(prog.Decls(), func(d *program.Declaration) bool {
 		return d.Kind == program.Resource && d.Resource.Mode == addr.Managed && d.Res.Lifecycle.CreateFirst

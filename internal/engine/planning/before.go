@@ -18,20 +18,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// The plan walk needs providers in their prior configuration if their planned settings are not known, and to destroy
-// objects. It evaluates the prior settings when a job needs them, and makes their sources ready on the before face only
-// then. All sources have been refreshed by that time, since a user of a provider runs after everything that the
-// provider's settings refer to. The plan carries the values that were read for the before face, because the apply walk
-// reads nothing there.
+// The plan walk needs the prior configuration of a provider in two cases: the planned settings of the provider are
+// unknown, or an object is to be destroyed. It evaluates the prior settings only when a job needs them, and sets the
+// values to which they refer on the before face at that time. These values have been refreshed by then, because a user
+// of a provider runs after everything to which the provider's settings refer. The plan carries the values that were
+// read for the before face, because the apply walk reads no data source there.
 
-// getReady makes a declaration ready for evaluation on the before face. It does so once for each declaration; other
-// calls wait.
+// getReady sets the values that the evaluation of a declaration on the before face needs. It does so only once for each
+// declaration. Concurrent calls for the same declaration wait.
 func (b *beforeFace) getReady(ctx context.Context, d program.Decl) {
 	once, _ := b.got.LoadOrStore(d, new(sync.Once))
 	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.Program.Decls()[d]) })
 }
 
-// needless are the uses of references that need no value.
+// needless are the uses of references that need no value on the before face.
 const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByAction | program.ByImport
 
 func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
@@ -40,7 +40,7 @@ func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 		b.beforeKeys(d)
 		return
 	case b.p.req.Mode != plan.Destroy && b.p.run.Receivers.Steady(d.ID):
-		return // its after face was decided, and both faces are equal
+		return // its after value is known, and both faces are equal
 	}
 	for _, ref := range b.p.run.Program.Refs(d.ID) {
 		if ref.Use&^needless != 0 {
@@ -51,7 +51,7 @@ func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 	for _, f := range frames {
 		switch {
 		case d.Kind == program.Call:
-			f.Keys(d.ID, frame.Before, &diag.Bag{}) // the keys of the repetition are added to the stored keys
+			f.Keys(d.ID, frame.Before, &diag.Bag{}) // adds the keys of the repetition to the stored keys
 		case d.Kind == program.Resource && d.Resource.Mode == addr.Data:
 			list := f.Keys(d.ID, frame.Before, &diag.Bag{}).List
 			walk.Each(len(list), func(i int) { b.readBefore(ctx, d, f, list[i]) })
@@ -60,8 +60,8 @@ func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 }
 
 // beforeKeys sets the instances of a managed resource on the before face: the stored instances. An instance that was
-// deleted outside of Lethe keeps its last stored value, because the configuration of a provider that others use may
-// refer to it. The refreshed snapshot lacks it, so the plan carries its entry to apply.
+// deleted outside of Lethe keeps its last stored value, because the configuration of a provider may refer to it. The
+// refreshed state lacks this instance, so beforeKeys adds its entry to the plan for the apply walk.
 func (b *beforeFace) beforeKeys(d *program.Declaration) {
 	frames, _ := b.p.run.Frame.Instances(d.Module, frame.Before)
 	for _, f := range frames {
@@ -82,8 +82,8 @@ func (b *beforeFace) beforeKeys(d *program.Declaration) {
 //   - the stored result, if useStored allows it;
 //   - a new result.
 //
-// Without a result the instance has no value. In a destroy plan it then reports the errors, as warnings if the state
-// has an entry for the instance.
+// Without a result, the instance has no value. In a destroy plan, readBefore then reports the errors. If the state has
+// an entry for the instance, it uses the stored result, and reports the errors as warnings.
 func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(key).Current()
 	stored := b.p.prior.Get(o)
@@ -126,7 +126,7 @@ func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *
 	b.handOn(o, entry)
 }
 
-// warnStored adds the errors in reported to the diagnostics of the walk, as warnings that the stored result is used.
+// warnStored reports the errors in reported as warnings, with the addition that the stored result is used.
 func (b *beforeFace) warnStored(o addr.Object, reported *diag.Bag) {
 	for _, d := range reported.List() {
 		if d.Severity == diag.Error {
@@ -152,7 +152,7 @@ func (b *beforeFace) readOrStored(ctx context.Context, d *program.Declaration, t
 	return v, entry, out.Kind == plan.Known
 }
 
-// wasRead records the result of a data source, if its two faces may differ.
+// wasRead records the result of a data source for readAlready, unless both faces are always equal.
 func (b *beforeFace) wasRead(d program.Decl, inst addr.Instance, config, v mark.Value) {
 	if b.p.run.Receivers.Steady(d) {
 		return
@@ -162,8 +162,8 @@ func (b *beforeFace) wasRead(d program.Decl, inst addr.Instance, config, v mark.
 	b.after[inst] = reading{config.Raw, v}
 }
 
-// readAlready returns the result of a data source on the after face, if the configurations of the data source and of
-// its provider are the same there.
+// readAlready returns the result of a data source on the after face. It returns false if the data source was not read
+// there, or if its configuration or the configuration of its provider differs between the faces.
 func (b *beforeFace) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
 	b.mu.Lock()
 	got, ok := b.after[inst]
@@ -176,8 +176,8 @@ func (b *beforeFace) readAlready(ctx context.Context, inst addr.Instance, config
 	return got.value, ok && okAfter && before.Same(after)
 }
 
-// prepareDestroy makes ready, on the before face, the values that the apply walk needs to destroy an object: the
-// settings of its provider, and the leases of its destroy-time provisioners.
+// prepareDestroy sets, on the before face, the values that the apply walk needs to destroy an object: the settings of
+// its provider, and the ephemeral values that its destroy-time provisioners use.
 func (b *beforeFace) prepareDestroy(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return

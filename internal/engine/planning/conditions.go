@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// testAll tests the conditions of a declaration in every instance of its module. It returns false if one fails. A
-// variable has no value in a module instance where its conditions fail.
+// testAll tests the conditions of a declaration in every instance of its module. It returns false if a condition fails.
+// If a condition of a variable fails in a module instance, the variable has no value there.
 func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	if status == frame.Known && d.Kind != program.Resource {
@@ -43,9 +43,9 @@ func (p *planner) expect(d *program.Declaration, instances iter.Seq[addr.Instanc
 	p.run.Conditions.Expect(d, objects...)
 }
 
-// tests reports whether the walk evaluates the conditions of a declaration. In a destroy plan it evaluates only
-// conditions of variables, because providers are configured with them, and only if no value comes from resources: these
-// have no value then.
+// tests reports whether the walk evaluates the conditions of a declaration. In a destroy plan it evaluates only the
+// conditions of variables, because provider configurations use variables. It skips a variable whose value refers to
+// resources, because resources have no after values in a destroy plan.
 func (p *planner) tests(d *program.Declaration) bool {
 	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
 		return declared.HasConditions(d)

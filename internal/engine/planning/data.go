@@ -16,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// readAll reads all instances of a data source, or leaves them for apply. In a destroy plan it drops the stored
-// results.
+// readAll reads all instances of a data source, or leaves the reading to apply. In a destroy plan it drops the stored
+// results instead.
 func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy {
 		p.dropData(d.Resource)
@@ -41,20 +41,20 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 			ok = x.read(ctx)
 		})
 		p.run.Conditions.Unevaluated(d, jobs[i].frame.Addr(), reported)
-		return ok || p.run.Bag.HasAsides() // a warning gives the reason
+		return ok || p.run.Bag.HasAsides() // a failing check prevents nothing, but only if a warning gives the reason
 	})
 	return whole
 }
 
-// placeholder returns the known part of a result that has not been read yet.
+// placeholder returns the known part of a data source's result before it is read.
 func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Sensitive().Marks}
 	after.Marks = mark.Union(after.Marks, mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)))
 	return after
 }
 
-// pending returns Pending with a reason if a data source cannot be read yet (ADR 14), and Known otherwise. unsure is
-// true if its preconditions are unknown.
+// pending returns plan.Pending with a reason if a data source can be read only during apply (ADR 14), and plan.Known
+// otherwise. unsure is true if the result of a precondition is unknown.
 func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Outcome {
 	switch {
 	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u):
@@ -65,7 +65,8 @@ func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.
 	return plan.Done(true)
 }
 
-// read reads one instance. If the reading is pending, the instance has a placeholder as its value.
+// read reads one instance, now or during apply. If apply reads it, the value is a placeholder. read returns false if
+// there is no value or a postcondition fails.
 func (x *instance) read(ctx context.Context) bool {
 	if ok, known := x.again(ctx); known && x.d.Res.Check == "" {
 		return ok
@@ -131,7 +132,7 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	switch {
 	case out.Kind == plan.Known && x.d.Res.Check == "":
 		x.p.back.wasRead(x.d.ID, x.inst, config, v)
-	case x.d.Res.Check != "": // apply reads it again to verify the check
+	case x.d.Res.Check != "": // apply reads the data source again for the check
 		after := v
 		if out.Kind != plan.Known {
 			after = placeholder(t, config)
@@ -141,8 +142,8 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	return v, out
 }
 
-// tryAgain plans the reading of a data source in a check block that failed before it could be read. Apply evaluates the
-// check again and needs the data for that.
+// tryAgain plans the reading of a data source in a check block whose reading failed in the plan. Apply evaluates the
+// check again and needs the result.
 func (x *instance) tryAgain() {
 	if x.d.Res.Check == "" || x.planned {
 		return
@@ -155,7 +156,7 @@ func (x *instance) tryAgain() {
 	x.readLater(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
 }
 
-// readLater plans the reading for apply, with the expected result. It returns that result.
+// readLater adds the reading to the plan, so that apply carries it out, and returns the expected result after.
 func (x *instance) readLater(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
 	x.planned = true
 	if x.run.Kind.DecidesNothing() {

@@ -16,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// decideAll decides about all instances of a managed resource: the declared instances, and the stored instances that
-// are no longer declared.
+// decideAll plans the changes of all instances of a managed resource: the declared instances, and the stored instances
+// that are no longer declared.
 func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.RefreshOnly {
 		p.keepAll(d)
@@ -38,8 +38,8 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declarati
 	return ok
 }
 
-// jobs lists the decisions of a resource's node. If keys are unknown or failed, stored instances are not orphans. It
-// returns false if not all keys are known.
+// jobs lists the decisions for a resource. If the keys of its instances are not all known, jobs returns false, and
+// stored instances without a declaration count as orphans only if all module instances are known.
 func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allStored(d), true
@@ -51,7 +51,8 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	return jobs, whole
 }
 
-// keepAll fills the after face with the refreshed objects. It decides nothing.
+// keepAll sets the refreshed objects as the values on the after face, for a refresh-only plan. It plans no changes, but
+// evaluates conditions.
 func (p *planner) keepAll(d *program.Declaration) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	whole := status == frame.Known
@@ -75,8 +76,9 @@ func (p *planner) keepAll(d *program.Declaration) {
 	}
 }
 
-// keep fills the after face of one module instance. If other instances exist, a declared instance without an object has
-// an unknown value. A resource without any objects has no instances, unless an action needs them.
+// keep sets the keys and values of a resource in one module instance on the after face. An instance in the state has
+// its refreshed value. A declared instance without an object has an unknown value if other instances exist or if the
+// plan is for an action. Otherwise the resource has no instances.
 func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares frame.Keys) {
 	resource := d.Resource.In(f.Addr())
 	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}
@@ -109,7 +111,8 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares frame.Ke
 	f.SetKeys(d.ID, frame.After, keys)
 }
 
-// review evaluates the conditions of declared instances. It skips an instance that could not be refreshed.
+// review evaluates the conditions of the declared instances with the keys wanted. It skips an instance that could not
+// be refreshed.
 func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)

@@ -20,8 +20,8 @@ func newDeferrals(p *planner) *deferrals {
 	return &deferrals{p: p, noted: map[within]bool{}, waits: map[within]program.Use{}}
 }
 
-// keys records that the keys of a declaration in a module instance are not known. It returns false if they failed: then
-// an error was reported.
+// keys records that the instance keys of a declaration in a module instance are unknown until a later round. It returns
+// false if the keys failed instead: then an error was reported.
 func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys) bool {
 	if keys.Waits == nil {
 		return false
@@ -39,7 +39,8 @@ func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys
 	return true
 }
 
-// modules records the module instances of a resource that are not known, and keeps the objects there.
+// modules records a deferral for each set of unknown module instances of a resource, and keeps the stored objects in
+// them.
 func (x *deferrals) modules(d *program.Declaration) {
 	for at, pattern := range x.unknownModules(d.Module) {
 		x.note(d.ID, at)
@@ -57,7 +58,7 @@ func (x *deferrals) modules(d *program.Declaration) {
 }
 
 // unknownModules returns the known module instances that call an instance of m, directly or indirectly, through a call
-// whose keys are not known. The values are the addresses of the instances, with [*] for such keys.
+// whose keys are unknown. The values are the addresses of the unknown instances of m, with [*] for unknown keys.
 func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string {
 	out := map[addr.ModuleInstance]string{}
 	path := m.Path()
@@ -93,8 +94,8 @@ func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string
 	return out
 }
 
-// inUnknownModule reports whether a module instance of the state may exist after this round, because the keys of a call
-// in its path are not known.
+// inUnknownModule reports whether it is unknown if a module instance of the state will still exist, because the keys of
+// a module call in its path are unknown.
 func (x *deferrals) inUnknownModule(at addr.ModuleInstance) bool {
 	if !x.any.Load() || at.IsRoot() {
 		return false
@@ -107,7 +108,8 @@ func (x *deferrals) inUnknownModule(at addr.ModuleInstance) bool {
 	return x.inUnknownModule(at.Parent())
 }
 
-// whole returns a change for all instances of a declaration.
+// whole returns a change that represents all instances of a resource in a module instance, for the list of deferred
+// changes.
 func (x *deferrals) whole(d *program.Declaration, at addr.ModuleInstance) *plan.Change {
 	o := d.Resource.In(at).Instance(addr.NoKey).Current()
 	c := &plan.Change{Object: o, Was: o, Action: plan.Create, Before: mark.Plain(x.p.run.Program.Schema(d.ID).Null()), After: x.p.placeholder(d)}
@@ -118,7 +120,8 @@ func (x *deferrals) whole(d *program.Declaration, at addr.ModuleInstance) *plan.
 	return c
 }
 
-// keep records that an object of the state is neither changed nor destroyed in this round. A data source is not read.
+// keep records that this round neither changes nor destroys an object of the state. If the object is a data source,
+// this round does not read it.
 func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
 	if d.Resource.Mode == addr.Data {
 		x.p.state.doubt(o)
@@ -129,7 +132,7 @@ func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
 		return
 	}
 	c.Deferral = &plan.Deferral{Reason: reason}
-	if c.Was != o { // the state has the object at its new address from now on
+	if c.Was != o { // this round stores the object at its new address
 		moved := *c
 		x.p.decisions.record(&moved)
 	}
@@ -137,8 +140,9 @@ func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
 	x.record(c)
 }
 
-// trigger notes in a deferred change of an object that a change of this round or an earlier one replaces it
-// (replace_triggered_by). Apply taints the object, because no other command sees that change.
+// trigger marks the deferred change of an object if replace_triggered_by requires its replacement, because of a change
+// in this round or in an earlier one. Apply taints the object, because no later command sees the change that triggers
+// it.
 func (x *deferrals) trigger(d *program.Declaration, c *plan.Change) {
 	f := x.p.run.Frame.At(c.Object.Module, frame.After)
 	if f == nil || c.Entry == nil || c.Entry.Tainted || len(d.Res.Lifecycle.Triggers) == 0 {
@@ -152,7 +156,8 @@ func (x *deferrals) trigger(d *program.Declaration, c *plan.Change) {
 	x.p.allowed(d, f, &plan.Change{Object: c.Object, Action: plan.DeleteCreate, Entry: c.Entry})
 }
 
-// kept returns an unchanged object of the state; nil if it does not exist any more.
+// kept returns a change that keeps an object of the state. It returns nil if the object no longer exists or is not
+// managed.
 func (x *deferrals) kept(d *program.Declaration, o addr.Object) *plan.Change {
 	cur, seen := x.p.state.get(o)
 	entry := cur.Entry
@@ -165,7 +170,7 @@ func (x *deferrals) kept(d *program.Declaration, o addr.Object) *plan.Change {
 	return keptChange(x.p, o, entry)
 }
 
-// keptChange returns the change of an object that keeps everything that the state has of it.
+// keptChange returns a change that leaves an object, and all that the state stores about it, unchanged.
 func keptChange(p *planner, o addr.Object, e *state.Entry) *plan.Change {
 	return &plan.Change{
 		Object: o, Was: p.moved.Origin(o), Entry: e, Unchanged: true, Provider: e.Provider, Recorded: e.Recorded,
@@ -179,14 +184,15 @@ func (x *deferrals) record(c *plan.Change) {
 	x.list = append(x.list, c)
 }
 
-// blame records an error that the plan reports if nothing can be decided.
+// blame records errors. The plan reports them only if this round can decide nothing.
 func (x *deferrals) blame(why ...diag.Diagnostic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.errors = append(x.errors, why...)
 }
 
-// note records that a declaration waits in a module instance and the module instances around it.
+// note records that the decision about a declaration in a module instance waits for a later round. It also records this
+// for the module instances around it. why has errors for blame.
 func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Diagnostic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -197,8 +203,8 @@ func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Dia
 	x.any.Store(true)
 }
 
-// is reports whether a declaration waits, seen from a module instance. It considers the instances of the declaration in
-// the innermost module instance that contains both.
+// is reports whether the decision about a declaration waits for a later round. It considers the instances of the
+// declaration below the innermost module instance that contains both from and the declaration.
 func (x *deferrals) is(d program.Decl, from addr.ModuleInstance) bool {
 	for at := x.p.run.Program.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -208,8 +214,8 @@ func (x *deferrals) is(d program.Decl, from addr.ModuleInstance) bool {
 	return x.noted[within{d, from}]
 }
 
-// behind returns the reasons of the references that lead from a declaration to declarations that wait. It is zero if the
-// declaration waits for nothing.
+// behind returns the uses of all references of a declaration that lead to declarations that wait for a later round. It
+// returns 0 if no reference does.
 func (x *deferrals) behind(d program.Decl, from addr.ModuleInstance) program.Use {
 	if !x.any.Load() {
 		return 0
@@ -232,7 +238,8 @@ func (x *deferrals) behind(d program.Decl, from addr.ModuleInstance) program.Use
 	return uses
 }
 
-// direct reports whether a declaration refers to a resource that waits, not only through values.
+// direct reports whether a declaration refers directly to a resource that waits for a later round, and not only through
+// values such as locals.
 func (x *deferrals) direct(d program.Decl, from addr.ModuleInstance) bool {
 	return slices.ContainsFunc(x.p.run.Program.Refs(d), func(ref program.Ref) bool {
 		to := x.p.run.Program.Decls()[ref.To]
@@ -240,8 +247,8 @@ func (x *deferrals) direct(d program.Decl, from addr.ModuleInstance) bool {
 	})
 }
 
-// leads reports whether a reference leads to a declaration that waits. A resource ends the search: its own decision has
-// taken its references into account.
+// leads reports whether a reference leads to a declaration that waits for a later round. leads does not follow the
+// references of a resource, because they are part of the decision about that resource.
 func (x *deferrals) leads(ref program.Ref, from addr.ModuleInstance) bool {
 	to := x.p.run.Program.Decls()[ref.To]
 	switch {
@@ -253,15 +260,15 @@ func (x *deferrals) leads(ref program.Ref, from addr.ModuleInstance) bool {
 	return x.behind(ref.To, from) != 0
 }
 
-// replaced reports whether a resource is replaced that the settings of a provider depend on.
+// replaced reports whether the plan replaces a resource on which the settings of a provider depend.
 func (x *deferrals) replaced(provider program.Decl) bool {
 	return slices.ContainsFunc(x.p.outcomes.resourcesBehind(provider), func(r program.Decl) bool {
 		return x.p.decisions.replaces(x.p.run.Program.Decls()[r].Resource)
 	})
 }
 
-// finish returns the deferred changes, sorted. It also defers the end of objects that deferred objects of the state
-// depend on.
+// finish returns the deferred changes, sorted. It also defers the destruction of objects on which deferred objects of
+// the state depend. It returns nil if nothing is deferred.
 func (x *deferrals) finish() []*plan.Change {
 	if !x.any.Load() {
 		return nil
@@ -281,9 +288,9 @@ func (x *deferrals) finish() []*plan.Change {
 	return x.list
 }
 
-// deferEnds moves the ends of objects from the decisions to the deferrals, if an object depends on them that stays in
-// this round: it must end, or lose the reference, first. An object that a later round creates again ends now (see
-// endFirst).
+// deferEnds defers the destruction of an object if another object that depends on it stays in this round. That other
+// object must be destroyed, or lose the reference, first. An object that a later round creates again is destroyed now
+// (see endFirst).
 func (x *deferrals) deferEnds() {
 	needed, returns := needs{}, map[addr.Object]bool{}
 	for _, c := range x.list {
@@ -305,8 +312,8 @@ func (x *deferrals) deferEnds() {
 	}
 }
 
-// leaveOld leaves the old objects of create-first replacements to a later round, if deferred objects depend on them. The
-// actions are final.
+// leaveOld defers the destruction of the old objects of create-first replacements if deferred objects depend on them.
+// It is called when the actions of all changes are final.
 func (x *deferrals) leaveOld(changes []*plan.Change) {
 	needed := needs{}
 	for _, c := range x.list {
@@ -319,7 +326,7 @@ func (x *deferrals) leaveOld(changes []*plan.Change) {
 	}
 }
 
-// needs are the resources that objects of the state depend on.
+// needs are the resources on which objects of the state depend.
 type needs map[addr.Resource]bool
 
 func (n needs) add(c *plan.Change) {
@@ -330,8 +337,8 @@ func (n needs) add(c *plan.Change) {
 	}
 }
 
-// awaited returns the addresses of the resources that the decision about a declaration waits for: the nearest resources
-// behind it that change in this round, or wait themselves.
+// awaited returns the addresses of the resources for which the decision about a declaration waits: the nearest
+// resources among its dependencies that change in this round, or wait themselves.
 func (x *deferrals) awaited(d program.Decl, reason string) []string {
 	prog := x.p.run.Program
 	found, seen := map[string]bool{}, map[program.Decl]bool{d: true}
@@ -366,7 +373,7 @@ func (x *deferrals) awaited(d program.Decl, reason string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// repeated returns the address of all instances of a declaration, with [*] for their keys.
+// repeated returns a local address for all instances of a declaration, with [*] if it has count or for_each.
 func repeated(name string, d *program.Declaration) string {
 	if d.Repeat() == program.Count || d.Repeat() == program.ForEach {
 		name += "[*]"
@@ -374,7 +381,7 @@ func repeated(name string, d *program.Declaration) string {
 	return name
 }
 
-// addressAt joins the address of a module instance and a local address.
+// addressAt joins the address of a module instance, "" for the root module, and a local address.
 func addressAt(module, local string) string {
 	if module == "" {
 		return local

@@ -1,4 +1,4 @@
-// Package planning computes plans. Its walk visits declarations, and resources that only the state has.
+// Package planning computes plans. Its walk visits declarations, and resources that are only in the state.
 //
 // Plan answers a Request with a Result. Before the walk it determines the moved objects (package moving) and the
 // selection by targets (package targeting). Then a planner builds the graph and runs it. These types do the work of the

@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Add adds a plan that was applied. It leaves out objects that the plan knew only from the state.
+// Add adds the decisions of a round whose plan was applied. Objects that the plan took from the state without a refresh
+// count as undecided.
 func (e *Earlier) Add(r *Result) {
 	p := r.Plan
 	if e.decided == nil {
@@ -35,14 +36,15 @@ func (e *Earlier) Add(r *Result) {
 	}
 }
 
-// has reports whether an earlier round decided about an object.
+// has reports whether an earlier round decided about an object. A nil Earlier is empty.
 func (e *Earlier) has(o addr.Object) bool { return e != nil && e.decided[o] }
 
-// triggers reports whether a change of an earlier round replaces an object that was deferred.
+// triggers reports whether a change of an earlier round requires the replacement of an object whose change was
+// deferred.
 func (e *Earlier) triggers(o addr.Object) bool { return e != nil && e.triggered[o] }
 
-// untainted returns a state without the taint of the objects in triggered. The taint is for other commands: the objects
-// are complete.
+// untainted returns a state in which the objects in e.triggered are not tainted. Their taint is only for other commands
+// that run if this one ends early. The objects themselves are complete.
 func (e *Earlier) untainted(s *state.Snapshot) *state.Snapshot {
 	if e == nil || len(e.triggered) == 0 {
 		return s

@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// expand determines the instances of a module call on the after face. In a destroy plan it does so only if their keys
-// come from no resource: resources have no after values then, but such values can still be evaluated.
+// expand determines the instances of a module call on the after face. In a destroy plan, expand does nothing if the
+// keys refer to resources, because resources have no after values there.
 func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
 		return true
@@ -46,13 +46,13 @@ func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 	return keys.Status == frame.Known
 }
 
-// stay returns the instances of a module call on the before face.
+// stay returns the keys that a module call has on the before face, as its keys on the after face.
 func (p *planner) stay(d *program.Declaration, f *frame.Frame) frame.Keys {
 	return frame.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, frame.Before).List)}
 }
 
-// leave fills the after face of a declaration that targeting leaves out with its stored values. In a destroy plan it does
-// nothing.
+// leave sets the stored values as the after values of a resource or module call that the targets of the plan exclude.
+// In a destroy plan it does nothing.
 func (p *planner) leave(d *program.Declaration) {
 	if p.req.Mode == plan.Destroy {
 		return
@@ -77,8 +77,8 @@ func (p *planner) leave(d *program.Declaration) {
 	}
 }
 
-// keysLeft returns the stored keys of a repeated resource that targeting leaves out. They are unknown if there are no
-// stored keys.
+// keysLeft returns the stored keys of a repeated resource that the targets exclude. If the state has no keys, the keys
+// are unknown.
 func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
 	keys := frame.Keys{Repeat: d.Repeat()}
 	if keys.List = stored.Keys(); len(keys.List) == 0 {
@@ -87,7 +87,8 @@ func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
 	return keys
 }
 
-// leaveBefore fills the before face with the stored values of objects that targeting leaves out, which are not refreshed.
+// leaveBefore sets, on the before face, the stored values of objects that the targets exclude: these objects are not
+// refreshed.
 func (p *planner) leaveBefore() {
 	if !p.sel.Active {
 		return

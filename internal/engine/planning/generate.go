@@ -17,14 +17,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// importFinisher handles the imports after all decisions.
+// importFinisher completes the imports after all decisions.
 type importFinisher struct {
 	p      *planner
-	blocks map[addr.Resource]string // the blocks that Generate writes; nil in a Plan
+	blocks map[addr.Resource]string // blocks that Generate writes; nil if blocks are not requested
 }
 
-// finish reports the imports that were not carried out because a resource has no such instance. If Generate asked for
-// blocks, it writes one for each import target that no resource block declares.
+// finish reports each import that was not carried out because its resource has no such instance. If Generate requested
+// blocks, finish writes a block for each import target that no resource block declares.
 func (x *importFinisher) finish(ctx context.Context) {
 	if x.p.req.Mode != plan.Normal || x.p.run.Budget.Interrupted() {
 		return
@@ -33,7 +33,7 @@ func (x *importFinisher) finish(ctx context.Context) {
 		d, declared := x.p.run.Program.Resource(im.To.Resource())
 		switch {
 		case !x.p.sel.Includes(im.To):
-		case !declared && x.blocks == nil: // already reported
+		case !declared && x.blocks == nil: // this error was reported before
 		case !declared:
 			if text, ok := x.generate(ctx, im); ok {
 				x.blocks[im.To.Resource()] = text
@@ -45,8 +45,8 @@ func (x *importFinisher) finish(ctx context.Context) {
 	}
 }
 
-// imports returns all imports. It reports the errors in import blocks that no instance has reported: a resource without
-// new instances evaluates no import blocks.
+// imports returns all imports. It also reports the errors in import blocks that no instance has reported, because a
+// resource without new instances evaluates no import blocks.
 func (x *importFinisher) imports() []frame.Import {
 	var all, selected diag.Bag
 	out, _ := x.p.run.Frame.AllImports(&all)
@@ -66,8 +66,9 @@ func (x *importFinisher) imports() []frame.Import {
 	return out
 }
 
-// decided reports whether the prior state or the plan has an instance, or a later round decides about it. A stored object
-// is not imported again, even if the configuration no longer declares it.
+// decided reports whether an import needs no error. This is true if the prior state or the plan has the instance, or if
+// a later round decides about it. A stored object is not imported again, even if the configuration no longer declares
+// it.
 func (x *importFinisher) decided(i addr.Instance) bool {
 	if d, ok := x.p.run.Program.Resource(i.Resource()); ok && x.p.deferred.is(d.ID, i.Module) {
 		return true
@@ -75,8 +76,8 @@ func (x *importFinisher) decided(i addr.Instance) bool {
 	return x.p.prior.Get(i.Current()) != nil || slices.ContainsFunc(x.p.decisions.list, func(c *plan.Change) bool { return c.Object == i.Current() })
 }
 
-// generate reads an object without keeping it, and returns configuration for it. It reports an error if that is
-// impossible.
+// generate reads an existing object and returns a resource block for it. The object is not kept in the state. If
+// generate cannot write the block, it reports an error and returns false.
 func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string, bool) {
 	refuse := func(why string) (string, bool) {
 		x.p.run.Bag.Add(diag.Errorf("Configuration cannot be generated", "There is no configuration for the import target %s, and Lethe cannot generate it: %s. Write the configuration.", im.To, why).At(im.Block.To.Range()))
@@ -112,8 +113,9 @@ func (x *importFinisher) generate(ctx context.Context, im frame.Import) (string,
 	return style.Generate(g), true
 }
 
-// through returns the provider to import through: the provider of the import block, or else the provider that the
-// resource type implies. It returns false if the configuration has no such provider configuration.
+// through returns the provider instance for an import: the provider of the import block, or else the provider that the
+// resource type implies. It returns false if the root module has no such provider configuration, or if the key is not a
+// constant.
 func (x *importFinisher) through(im frame.Import) (declared.Use, config.ProviderName, bool) {
 	var name config.ProviderName
 	if im.Provider != nil {

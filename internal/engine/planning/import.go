@@ -11,22 +11,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// current returns the refreshed object of an instance, or the object that the instance imports. Its entry is nil if the
-// instance has neither.
+// current returns the refreshed object of an instance. If the state has none, it imports an object, if an import was
+// requested. The entry is nil if no object exists. current returns false if refreshing or importing failed.
 func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing, bool) {
 	o := x.inst.Current()
 	cur, seen := x.p.state.get(o)
 	if seen && cur.Entry != nil {
 		return cur, nil, true
 	}
-	if x.p.prior.Get(o) != nil { // it no longer exists, or refreshing it failed: import blocks do not apply to it
+	if x.p.prior.Get(o) != nil { // a stored object that no longer exists, or whose refresh failed, is not imported again
 		return object.Current{}, nil, seen
 	}
 	return x.importFor(ctx)
 }
 
-// importFor imports an existing object for a declared instance that has none, if an import block or the command line
-// requests it.
+// importFor imports an existing object for a declared instance, if an import block or the command line requests this.
+// The caller checks that the state has no object for the instance. importFor returns false if the import fails or waits
+// for a later round.
 func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importing, bool) {
 	im, found, ok := x.p.imports.find(x.d, x.inst)
 	if !ok || !found {
@@ -86,14 +87,15 @@ func (x *instance) deposed(id string) bool {
 	return false
 }
 
-// imported returns the change of an instance in a plan of the import command: the instance keeps its object or imports
-// one. It does not evaluate the arguments, because the user may not have written them yet.
+// imported returns the planned change and the value of an instance in a plan of the import command: the instance keeps
+// its object, or imports an object. imported does not evaluate the arguments, because the user may not have written
+// them yet.
 func (x *instance) imported(ctx context.Context) (*plan.Change, func() mark.Value, bool) {
 	cur, importing, ok := x.current(ctx)
 	if !ok {
 		return nil, nil, false
 	}
-	if cur.Entry == nil { // an object that the import depends on and that does not exist yet
+	if cur.Entry == nil { // the import depends on this object, which does not exist yet
 		v := x.p.placeholder(x.d)
 		return &plan.Change{Object: x.inst.Current(), Was: x.inst.Current(), Action: plan.Create, Before: mark.Plain(cty.NullVal(v.Raw.Type())), After: v}, func() mark.Value { return v }, true
 	}
@@ -108,8 +110,9 @@ func (x *instance) imported(ctx context.Context) (*plan.Change, func() mark.Valu
 	return c, lazy(t, cur), true
 }
 
-// importsDeclared reports an error for each import block whose target resource is not declared. Only plans call it: the
-// validate command accepts such blocks, because configuration can be generated for them.
+// importsDeclared reports an error for each import block whose target resource is not declared, and returns false if it
+// finds any. Only plans call it: the validate command accepts such blocks, because a plan can generate their
+// configuration.
 func importsDeclared(prog *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for to, b := range prog.UndeclaredImports() {

@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Import asks for the import of an existing object.
+// Import requests the import of the existing object with the given ID.
 type Import struct {
 	To addr.Instance
 	ID string
@@ -26,8 +26,8 @@ type importRequests struct {
 	run       *run.Run
 }
 
-// find returns the import of an instance. found is false if it has none; ok is false if the import blocks cannot be
-// evaluated.
+// find returns the import of an instance, from the command line or from an import block. found is false if nothing
+// requests the import of the instance. ok is false if the import blocks cannot be evaluated.
 func (r importRequests) find(d *program.Declaration, inst addr.Instance) (im frame.Import, found, ok bool) {
 	for _, im := range r.commanded {
 		if im.To == inst {
@@ -46,8 +46,8 @@ func (r importRequests) find(d *program.Declaration, inst addr.Instance) (im fra
 	return frame.Import{}, false, true
 }
 
-// conform converts the identity of an import to the identity schema of the type. It reports an error if that is
-// impossible: a provider would receive an import without id and identity.
+// conform converts the identity of an import to the identity schema of the type. If the conversion fails, conform
+// reports an error and returns false, because the provider would otherwise receive neither an id nor an identity.
 func conform(t *object.Tools, im *frame.Import) bool {
 	if im.Identity == cty.NilVal {
 		return true
@@ -61,14 +61,14 @@ func conform(t *object.Tools, im *frame.Import) bool {
 	return true
 }
 
-// byCommand reports whether the import command imports an instance.
+// byCommand reports whether the import command requested the import of an instance.
 func (r importRequests) byCommand(inst addr.Instance) bool {
 	return slices.ContainsFunc(r.commanded, func(im Import) bool { return im.To == inst })
 }
 
-// keep reports an error for an import of an object that the plan destroys at its former address, because the object
-// would be lost. Two entries are the same object if both have the ID of the import, the same type and the same
-// provider. Other IDs may be shared by all objects of a type.
+// keep reports an error if the plan imports an object and also destroys it at its former address, because the imported
+// object would be lost. keep treats two state entries as the same object if both have the ID that the import names, the
+// same type and the same provider. It ignores other IDs, because all objects of a type may share them.
 func (r importRequests) keep(s *refreshedState, changes []*plan.Change) {
 	type known struct {
 		provider addr.Provider

@@ -18,7 +18,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// decide plans one declared instance and sets its after value.
+// decide plans one declared instance of a managed resource and sets its after value. It returns false if planning, a
+// postcondition or an invocation of an action fails.
 func (x *instance) decide(ctx context.Context) bool {
 	if ok, known := x.again(ctx); known {
 		return ok
@@ -44,7 +45,9 @@ func (x *instance) decide(ctx context.Context) bool {
 	return invoke(ctx, x.p, x.d, c, x.f, v)
 }
 
-// propose evaluates the configuration of an instance, and calls its provider to plan it.
+// propose evaluates the configuration of an instance, and calls its provider to plan it. It returns the change and a
+// function for the after value. It returns them as nil if the outcome is not Known, except for a deferred change that
+// the provider has already planned.
 func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value, plan.Outcome) {
 	if x.p.req.Operation.Policy().ImportsOnly {
 		c, v, ok := x.imported(ctx)
@@ -101,7 +104,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		c.Action = plan.ForgetCreate
 	}
 	if behind != 0 && (c.Action != plan.NoOp || importing != nil || !known) {
-		return c, nil, plan.Defer(plan.DeferredPrereq) // the objects that it waits for come first
+		return c, nil, plan.Defer(plan.DeferredPrereq) // the objects for which the instance waits come first
 	}
 	if c.Action.Replaces() {
 		x.p.lookBefore(ctx, c.Object, t.Type, declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key), cur)
@@ -116,8 +119,9 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	return c, valueOf(t, c, cur), out
 }
 
-// plan calls the provider to plan the instance. If its settings are not known and it fails, it may defer its answer in a
-// second attempt. If it fails again, a later round plans the instance, with the settings that are known then.
+// plan calls the provider to plan the instance. If the provider's settings are not all known and the call fails, plan
+// calls the provider again and allows it to defer the change. If that fails, too, a later round plans the instance,
+// because the settings are known then.
 func (x *instance) plan(ctx context.Context, t *object.Tools, u declared.Use, config mark.Value, cur object.Current, forced object.Forced) (*plan.Change, plan.Outcome) {
 	if !x.p.req.Options.Defers || !x.run.Sessions.Unknown(u) {
 		return t.Plan(ctx, config, cur, forced)
@@ -145,8 +149,8 @@ func (x *instance) plan(ctx context.Context, t *object.Tools, u declared.Use, co
 	return c, out
 }
 
-// search looks for the object that an interrupted run may have created at the address of a planned creation, and
-// reports the result.
+// search asks the provider for the object that an interrupted run may have created at the address of a planned
+// creation. It reports the result as a warning.
 func (x *instance) search(ctx context.Context, t *object.Tools, c *plan.Change) {
 	found, ok := t.Search(ctx, c, object.Stored{Provider: c.Provider})
 	switch {
@@ -162,7 +166,7 @@ func (x *instance) search(ctx context.Context, t *object.Tools, c *plan.Change) 
 	}
 }
 
-// valueOf returns the after value of an instance.
+// valueOf returns a function that returns the after value of an instance.
 func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Value {
 	if !c.Unchanged {
 		return func() mark.Value { return c.After }
@@ -170,8 +174,8 @@ func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Va
 	return lazy(t, cur)
 }
 
-// forced returns the settings besides configuration and provider that affect the decision: -replace, ignore_changes and
-// replace_triggered_by. It returns false if a trigger is invalid.
+// forced returns the settings that affect the decision in addition to the configuration, such as -replace,
+// ignore_changes and replace_triggered_by. It returns false if a reference in replace_triggered_by is invalid.
 func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	out := object.Forced{
 		Replace:   slices.Contains(x.p.req.Replace, x.inst),
@@ -197,9 +201,10 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	return out, true
 }
 
-// endFirst plans the end of an object that its provider cannot plan yet, if the source of the provider's settings is
-// replaced: the provider with the prior settings destroys the object before its server ends. A later round creates it
-// again. It returns false if the end must not be planned.
+// endFirst plans the destruction of an object in this round if its provider cannot plan the object yet, because the
+// plan replaces a resource to which the provider's settings refer. The provider, with its prior settings, must destroy
+// the object before its server is destroyed. A later round creates the object again. endFirst returns false if the
+// destruction cannot be planned.
 func (x *instance) endFirst(ctx context.Context) bool {
 	o := x.inst.Current()
 	u, ok := x.run.StoredUse(ctx, x.inst, x.storedProvider())
@@ -212,7 +217,8 @@ func (x *instance) endFirst(ctx context.Context) bool {
 	return (&endedObject{x.p, o, plan.NoReason, x.d}).decide(ctx)
 }
 
-// storedProvider returns the provider instance of the instance's object in the state.
+// storedProvider returns the provider instance that the state has for the object of the instance, or the zero value if
+// the state has no object.
 func (x *instance) storedProvider() (out addr.ProviderInstance) {
 	if e := x.p.prior.Get(x.inst.Current()); e != nil {
 		out = e.Provider
@@ -220,8 +226,8 @@ func (x *instance) storedProvider() (out addr.ProviderInstance) {
 	return out
 }
 
-// wait leaves the decision about the instance to a later round. c is the change that the provider planned; nil if it
-// planned none. The after value of the instance is not known in this round.
+// wait leaves the decision about the instance to a later round. c is the change that the provider has planned, or nil.
+// The after value of the instance is unknown in this round.
 func (x *instance) wait(c *plan.Change, reason plan.Reason) {
 	later := x.p.deferred
 	later.note(x.d.ID, x.inst.Module)
@@ -244,8 +250,9 @@ func (x *instance) wait(c *plan.Change, reason plan.Reason) {
 	later.record(c)
 }
 
-// again plans no change of an instance that an earlier round decided about. It checks conditions that may not have been
-// known then. It returns false if the state does not have the object.
+// again handles an instance that an earlier round has decided: it plans no change, but checks conditions, because some
+// may have been unknown in that round. known is false if no earlier round has decided, or if the state does not have
+// the object.
 func (x *instance) again(ctx context.Context) (ok, known bool) {
 	o := x.inst.Current()
 	e := x.p.prior.Get(o)

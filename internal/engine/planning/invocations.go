@@ -25,8 +25,8 @@ type triggering struct {
 	f *frame.Frame
 }
 
-// invoke plans the invocations that a change causes. after is the after value of the object. It returns false if one of
-// them cannot be planned.
+// invoke plans the invocations of actions that a change causes. after returns the after value of the object. invoke
+// returns false if an invocation cannot be planned.
 func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Change, f *frame.Frame, after func() mark.Value) bool {
 	if f == nil || len(d.Res.Lifecycle.ActionTriggers) == 0 {
 		return true
@@ -43,7 +43,8 @@ func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Cha
 	return ok
 }
 
-// event plans the invocations of one block for an event.
+// event plans the invocations that one action_trigger block causes for an event. It returns false if an invocation
+// cannot be planned.
 func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrigger, e config.Event, after func() mark.Value) bool {
 	face, key := frame.After, x.c.Object.Key
 	var caller mark.Value
@@ -79,7 +80,7 @@ func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrig
 	return ok
 }
 
-// invoking is one invocation to plan. Its leases are open.
+// invoking is an invocation that is to be planned. The leases that it uses are open.
 type invoking struct {
 	p    *planner
 	f    *frame.Frame
@@ -89,7 +90,8 @@ type invoking struct {
 	face frame.Face
 }
 
-// plan plans the invocation. caller is the object that invokes the action; nil if the action does not refer to it.
+// plan plans the invocation and returns false if that fails. caller is the value of the object that invokes the action;
+// nil if the user invokes it.
 func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 	r, d, i := x.p.run, x.p.run.Program.Decls()[x.i.Decl], x.i
 	inst := d.Resource.In(x.f.Addr()).Instance(i.Key)
@@ -121,8 +123,9 @@ func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 	return true
 }
 
-// final reports whether the configuration of an action for the end of an object will not change until apply. Otherwise it
-// reports an error.
+// final reports whether the plan can contain the configuration of an action that the destruction of an object invokes.
+// The configuration must be known, and must have no ephemeral values and no write-only arguments. Otherwise final
+// reports an error and returns false.
 func (x *invoking) final(inst addr.Instance, config mark.Value) bool {
 	of, s := x.t.Object, x.p.run.Program.Schema(x.i.Decl)
 	switch {
@@ -139,8 +142,8 @@ func (x *invoking) final(inst addr.Instance, config mark.Value) bool {
 	return true
 }
 
-// exists reports whether all objects exist that the configuration of a requested action needs. Otherwise it reports an
-// error.
+// exists reports whether the configuration of an action that the user invokes is known. If it is not known, exists
+// reports an error that names the missing objects.
 func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 	d := x.p.run.Program.Decls()[x.i.Decl]
 	if x.p.run.Program.Schema(d.ID).NullWriteOnly(config.Raw).IsWhollyKnown() {
@@ -161,7 +164,8 @@ func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 	return false
 }
 
-// session returns the session of the provider that the action is invoked through.
+// session returns the session of the provider that runs the action. An action at the destruction of an object uses the
+// session for destroying.
 func (x *invoking) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.t.Event.Ends() {
 		return x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

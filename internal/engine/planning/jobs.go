@@ -17,17 +17,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// job is an instance or an object to decide about.
+// job is a declared instance to decide about, or a stored object to destroy or forget.
 type job struct {
 	frame *frame.Frame
 	key   addr.Key
-	ended addr.Object // an object that is no longer declared; set instead of frame and key
+	ended addr.Object // a stored object that is not declared; set instead of frame and key
 	why   plan.Reason
 }
 
-// declaredJobs lists the declared instances of a resource that targeting selects. The others keep their stored values.
-// kept contains all declared instances; if the keys in a module instance are not known, it contains the stored
-// instances there. whole is false if some keys failed. Unknown keys are deferred.
+// declaredJobs lists the declared instances of a resource that the targets select. The other declared instances keep
+// their stored values. kept has all declared instances. If the keys in a module instance are unknown, it has the stored
+// instances there. whole is false if the evaluation of keys failed. It stays true if the decision about unknown keys is
+// left to a later round.
 func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	kept, whole = map[addr.Instance]bool{}, status == frame.Known
@@ -67,8 +68,8 @@ func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[add
 	return jobs, kept, whole
 }
 
-// keepPrior sets the after value of an instance that targeting leaves out to its stored value, or to an unknown value
-// if it has none.
+// keepPrior sets the after value of an instance that the targets exclude: to the stored value, or to an unknown value
+// if the state has no object.
 func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(k).Current()
 	entry := p.prior.Get(o)
@@ -88,8 +89,8 @@ type instance struct {
 	key  addr.Key
 	inst addr.Instance
 
-	planned     bool         // the plan has a change for reading it
-	importLater plan.Outcome // Deferred if the id of its import is not known yet
+	planned     bool         // the plan has a change that reads the data source
+	importLater plan.Outcome // Deferred if the id of its import is unknown
 }
 
 // instance returns the instance with the key of a declaration in a frame.
@@ -97,8 +98,8 @@ func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key)
 	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
 }
 
-// tools returns the tools for planning the instance. If its provider cannot be configured, because settings are not
-// known, a later round plans the instance.
+// tools returns the tools to plan the instance. If the provider cannot be configured because settings are unknown, the
+// outcome is Deferred: a later round plans the instance.
 func (x *instance) tools(ctx context.Context) (*object.Tools, declared.Use, plan.Outcome) {
 	if !x.p.req.Options.Defers {
 		t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)

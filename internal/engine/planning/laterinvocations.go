@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// laterInvocations returns the invocations that the deferred changes of a plan may cause in later rounds. Their
-// configurations are not known.
+// laterInvocations returns the invocations of actions that the deferred changes of a plan may cause in later rounds.
+// Their configurations are unknown now.
 func laterInvocations(p *planner, deferred []*plan.Change) (out []*plan.Invocation) {
 	for _, c := range deferred {
 		d, ok := p.run.Program.Resource(c.Object.Resource())
@@ -31,7 +31,8 @@ func laterInvocations(p *planner, deferred []*plan.Change) (out []*plan.Invocati
 	return out
 }
 
-// leaveInvocations removes the invocations at the ends of objects that a plan leaves to a later round.
+// leaveInvocations removes the invocations at the destruction of objects from a plan, if the plan leaves the
+// destruction to a later round.
 func leaveInvocations(p *plan.Plan) {
 	left := map[addr.Object]bool{}
 	for _, c := range p.Deferred {
@@ -43,8 +44,8 @@ func leaveInvocations(p *plan.Plan) {
 	p.Invocations = slices.DeleteFunc(p.Invocations, func(i *plan.Invocation) bool { return i.Trigger.Event.Ends() && left[i.Trigger.Object] })
 }
 
-// laterOf returns the invocations of one trigger for one event of a deferred change. It leaves out a trigger whose
-// condition is known to be false.
+// laterOf returns the invocations of one trigger for one event of a deferred change. It returns nil if the condition of
+// the trigger is known to be false.
 func laterOf(p *planner, d *program.Declaration, c *plan.Change, t *program.ActionTrigger, by plan.Trigger) (out []*plan.Invocation) {
 	f := p.run.Frame.At(c.Object.Module, frame.After)
 	if c.Deferral.Pattern != "" {

@@ -14,8 +14,9 @@ import (
 )
 
 // addLeaseNodes adds the nodes that close leases in the plan walk. A lease is closed when all receivers of its value
-// have ended, with or without success. Providers that are configured with the lease, and leases that were obtained with
-// it, end first. A lease that opens itself, and that no receiver has opened, is opened after all receivers.
+// have ended, with or without success. Providers that were configured with the lease, and leases whose configuration
+// uses it, end first. An ephemeral resource that is opened for its own conditions or exports, and that no receiver has
+// opened, is opened after all receivers.
 func (p *planner) addLeaseNodes() {
 	if p.run.Receivers.Any {
 		n := leaseNodes{p: p, closers: map[program.Decl]walk.Node{}, own: map[program.Decl]walk.Node{}, stops: map[program.Decl]walk.Node{}}
@@ -23,11 +24,12 @@ func (p *planner) addLeaseNodes() {
 	}
 }
 
-// leaseNodes are the nodes that end leases and provider sessions in the plan walk, by declaration.
+// leaseNodes are the nodes that end leases and provider sessions in the plan walk. The keys are ephemeral resources or
+// provider configurations.
 type leaseNodes struct {
 	p       *planner
 	closers map[program.Decl]walk.Node // of ephemeral resources
-	own     map[program.Decl]walk.Node // the nodes that open leases that open themselves
+	own     map[program.Decl]walk.Node // the nodes that open ephemeral resources without a receiver
 	stops   map[program.Decl]walk.Node // of provider configurations
 }
 
@@ -68,8 +70,8 @@ func (l *leaseNodes) add() {
 	l.keepProviders()
 }
 
-// receivedBy returns the ephemeral resources that a declaration receives in the plan walk: in contrast to provisioners,
-// actions are planned.
+// receivedBy returns the ephemeral resources that a declaration receives in the plan walk. These include the ephemeral
+// resources that its actions use, because the walk plans actions, but not those of its provisioners.
 func receivedBy(p *planner, d *program.Declaration) []program.Decl {
 	held := p.run.Receivers.Ephemerals(d.ID)
 	for _, a := range p.run.Program.Triggered(d.ID) {
@@ -82,12 +84,14 @@ func receivedBy(p *planner, d *program.Declaration) []program.Decl {
 	return held
 }
 
-// opensItself reports whether the walk opens an ephemeral resource without a receiver that acts on its value.
+// opensItself reports whether the walk opens an ephemeral resource although no receiver uses its value, for example for
+// its conditions.
 func (p *planner) opensItself(e *program.Declaration) bool {
 	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.run.Receivers.OpensItself(e, !p.sel.Active)
 }
 
-// opens adds the node that opens a lease that opens itself, if no receiver has opened it.
+// opens adds the node that opens an ephemeral resource without a receiver. If a receiver has opened it, the node only
+// tests its conditions.
 func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
 	n := l.p.nodes.add(e.String(), func(ctx context.Context, _ *walk.Fan) bool {
 		return l.p.testAll(ctx, e)
@@ -120,7 +124,7 @@ func (l *leaseNodes) stop(d *program.Declaration) walk.Node {
 	return n
 }
 
-// keepProviders makes a provider that the walk stops outlive the leases that it opened.
+// keepProviders makes each provider that the walk stops run until the leases that it opened are closed.
 func (l *leaseNodes) keepProviders() {
 	for e, closer := range l.closers {
 		if stop, ok := l.stops[l.p.run.Program.ProviderOf(e)]; ok {
@@ -129,8 +133,7 @@ func (l *leaseNodes) keepProviders() {
 	}
 }
 
-// countUser counts a receiver as a user of the leases whose instances it names, until the node that ends its work has
-// run.
+// countUser counts a declaration as a user of the leases whose instances it names, until the node last has run.
 func (l *leaseNodes) countUser(d *program.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return

@@ -11,12 +11,12 @@ import (
 type nodeWork func(ctx context.Context, f *walk.Fan) bool
 
 // nodes is the graph of a plan walk, with the work of each node. It is built by one goroutine, and read during the
-// walk.
+// the work of each node; nil for a gate
 type nodes struct {
 	graph  walk.Graph
 	visits []nodeWork
-	names  []string                     // addresses, for messages; empty for gates and closers
-	decide []walk.Node                  // by declaration: its deciding node
+	names  []string                     // addresses of the nodes, for messages; empty for gates and closers
+	decide []walk.Node                  // by declaration: the node that decides about it
 	users  map[program.Decl][]walk.Node // by provider configuration: the nodes that use it, without the deciding nodes of its resources
 }
 
@@ -24,7 +24,7 @@ func newNodes(decls int) *nodes {
 	return &nodes{decide: make([]walk.Node, decls), users: map[program.Decl][]walk.Node{}}
 }
 
-// add adds a node with work, or a gate if v is nil. name is the address that the node works on.
+// add adds a node with work, or a gate if v is nil. name is the address on which the node works.
 func (n *nodes) add(name string, v nodeWork) walk.Node {
 	n.visits, n.names = append(n.visits, v), append(n.names, name)
 	if v == nil {
@@ -33,7 +33,7 @@ func (n *nodes) add(name string, v nodeWork) walk.Node {
 	return n.graph.Add(walk.Options{})
 }
 
-// closer adds a node that ends something. It runs even if the nodes that it waits for failed.
+// closer adds a node that calls end, to close a lease or a session. It runs even if the nodes for which it waits fail.
 func (n *nodes) closer(end func()) walk.Node {
 	n.visits, n.names = append(n.visits, func(context.Context, *walk.Fan) bool {
 		end()
@@ -52,7 +52,7 @@ func (n *nodes) work(ctx context.Context, of walk.Node, f *walk.Fan) bool {
 	return n.visits[of](ctx, f)
 }
 
-// name returns the address that a node works on.
+// name returns the address on which a node works.
 func (n *nodes) name(of walk.Node) string { return n.names[of] }
 
 // failed returns the addresses of the nodes that failed.

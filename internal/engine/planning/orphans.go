@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// orphans returns jobs for the stored objects of a declared resource that no declared instance has: deposed objects,
-// and instances whose key or module instance is not declared.
+// orphans returns jobs for the stored objects of a declared resource that do not belong to a declared instance: deposed
+// objects, and instances whose key or module instance is not declared. kept has the declared instances.
 func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept map[addr.Instance]bool) []job {
 	at := map[addr.ModuleInstance]*frame.Frame{}
 	for _, f := range frames {
@@ -35,8 +35,8 @@ func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept ma
 	return jobs
 }
 
-// orphanReason returns the reason why a stored instance of a declared resource is deleted. f is the frame of its module
-// instance, or nil if the module instance is not declared.
+// orphanReason returns the reason why a plan destroys a stored instance of a declared resource. f is the frame of the
+// object's module instance; nil if the module instance is not declared.
 func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Reason {
 	if f == nil {
 		return plan.DeleteNoModule
@@ -54,7 +54,7 @@ func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Re
 	return plan.DeleteWrongRepetition
 }
 
-// allStored returns jobs for all objects of a resource, for a destroy plan.
+// allStored returns jobs to destroy all objects of a resource, for a destroy plan.
 func (p *planner) allStored(d *program.Declaration) []job {
 	var jobs []job
 	for _, o := range p.stored(d.Resource) {
@@ -63,8 +63,8 @@ func (p *planner) allStored(d *program.Declaration) []job {
 	return jobs
 }
 
-// addGhosts adds nodes for managed resources that only the state has. It drops the results of data sources that only
-// the state has.
+// addGhosts adds a node for each managed resource that is only in the state. It removes the results of data sources
+// that are only in the state.
 func (p *planner) addGhosts() {
 	for res := range p.moved.ByDeclaration() {
 		if _, declared := p.run.Program.Resource(res); declared {
@@ -93,7 +93,7 @@ func (p *planner) addGhost(res addr.Resource) {
 	use := func(i addr.ProviderInstance) {
 		if c, ok := p.run.Program.ProviderFor(i.Module, i.Provider, i.Alias); ok && !slices.Contains(through, c) {
 			through = append(through, c)
-			p.nodes.use(c, decide) // the same provider destroys the object
+			p.nodes.use(c, decide) // the same provider configuration destroys the object
 		}
 	}
 	for _, o := range objects {
@@ -124,11 +124,12 @@ type endedObject struct {
 	d   *program.Declaration // nil: only the state has its resource
 }
 
-// decide plans to destroy or to forget the object.
+// decide plans to destroy or to forget the object. It returns false if that fails. If the object no longer exists,
+// decide plans nothing and returns true.
 func (x *endedObject) decide(ctx context.Context) bool {
 	cur, seen := x.p.state.get(x.o)
 	if !seen || cur.Entry == nil {
-		return seen // it no longer exists, or refreshing it failed
+		return seen // the object no longer exists, or refreshing it failed
 	}
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, cur.Entry.Provider)
 	if !ok {
@@ -163,14 +164,14 @@ func (x *endedObject) decide(ctx context.Context) bool {
 	}
 	x.p.outcomes.noteChange(x.d.ID, c)
 	f := x.p.run.Frame.At(x.o.Module, frame.Before)
-	if f == nil { // without a module instance, only the state protects the object
+	if f == nil { // the module instance is not declared, so only the state can protect the object
 		return remembered(x.p, c, cur.Entry)
 	}
 	return x.p.allowed(x.d, f, c) && invoke(ctx, x.p, x.d, c, f, nil)
 }
 
-// session returns the session that destroys the object. If its provider cannot be configured and a later round knows the
-// settings, why has the errors.
+// session returns the session that destroys the object. If a later round can destroy the object because the provider's
+// settings are unknown now, ok is false and why has the errors.
 func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Session, ok bool, why []diag.Diagnostic) {
 	if !x.p.req.Options.Defers {
 		s, ok = x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)
@@ -184,7 +185,7 @@ func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Sessi
 	return s, ok, nil
 }
 
-// wait leaves the end of the object to a later round, because its provider cannot be configured yet.
+// wait leaves the destruction of the object to a later round, because its provider cannot be configured yet.
 func (x *endedObject) wait(t *object.Tools, cur object.Current) bool {
 	before, ok := t.Value(cur.Entry, cur.Known)
 	x.p.deferred.any.Store(true)
@@ -195,7 +196,7 @@ func (x *endedObject) wait(t *object.Tools, cur object.Current) bool {
 	return ok
 }
 
-// plan returns a change that destroys the object, or forgets it if the configuration or the object requires that.
+// plan returns a change that destroys the object, or forgets it (see forgets).
 func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
 	forgets, stated, ok := x.forgets(cur.Entry)
 	if !ok {
@@ -211,11 +212,11 @@ func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Curr
 	return c, ok
 }
 
-// forgets reports whether the object is forgotten instead of destroyed (yes), and whether destroy = false in the
-// configuration or in the state is the reason (stated). A declared object is forgotten if its lifecycle block has
-// destroy = false now, or had it in the last apply. A removed block without the destroy argument forgets the object,
-// except in a destroy plan. If the operation destroys protected objects, too, no object is forgotten. ok is false if
-// the lifecycle block cannot be evaluated.
+// forgets reports whether the plan forgets the object instead of destroying it (yes), and whether the reason is destroy
+// = false in the configuration or in the state (stated). A declared object is forgotten if its lifecycle block has
+// destroy = false now, or had it in the last apply. A removed block without the argument destroy forgets the object,
+// except in a destroy plan. If the operation also destroys protected objects, forgets returns false. ok is false if the
+// lifecycle block cannot be evaluated.
 func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
 	switch {
 	case x.p.req.Operation.Policy().DestroysProtected:
@@ -234,7 +235,7 @@ func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
 	return yes, yes, out == frame.OK
 }
 
-// removed returns the first two results of forgets for an object that is not declared.
+// removed returns yes and stated (see forgets) for an object that is not declared.
 func (x *endedObject) removed(e *state.Entry) (yes, stated bool) {
 	switch x.p.run.Removals.Fate(x.o.Instance) {
 	case declared.RemovedForget:
@@ -247,7 +248,7 @@ func (x *endedObject) removed(e *state.Entry) (yes, stated bool) {
 	return e.SkipDestroy, e.SkipDestroy
 }
 
-// dropData removes the results of a data source from the state.
+// dropData removes the stored results of a data source.
 func (p *planner) dropData(res addr.Resource) { p.dropDataExcept(res, nil) }
 
 func (p *planner) dropDataExcept(res addr.Resource, kept map[addr.Instance]bool) {

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// outcomes are the results for declarations in a plan walk: which declarations change, and which have an instance
-// without a value. The declarations that depend on them use the results.
+// outcomes records the results for declarations in a plan walk: which declarations change, and which have an instance
+// without a value. The declarations that depend on them are decided with these results.
 type outcomes struct {
 	prog   *program.Program
 	failed []atomic.Bool // by declaration
@@ -30,10 +30,10 @@ type changeKind uint8
 const (
 	unchanged changeKind = iota
 	updated
-	remade // created or replaced
+	remade // created or replaced, or read after such a change
 )
 
-// within is a declared resource in a module instance and the module instances below it.
+// within is a declared resource in a module instance, including all module instances below it.
 type within struct {
 	decl program.Decl
 	in   addr.ModuleInstance
@@ -50,8 +50,8 @@ func (o *outcomes) noteChange(d program.Decl, c *plan.Change) {
 	}
 }
 
-// notePending records that the reading of a data source is pending, because its dependencies change or its
-// configuration is unknown.
+// notePending records that apply reads an instance of a data source. The instance counts as updated if it waits only
+// for updates, and otherwise as remade.
 func (o *outcomes) notePending(d program.Decl, inst addr.Instance, why plan.Reason) {
 	kind := remade
 	if why == plan.ReadDependencyPending && !o.dependencyChanges(d, inst.Module, remade) {
@@ -60,8 +60,8 @@ func (o *outcomes) notePending(d program.Decl, inst addr.Instance, why plan.Reas
 	o.note(d, inst.Module, kind)
 }
 
-// note records a change for the module instance of the object and all its ancestors. Each of them keeps the largest
-// change.
+// note records a change of a resource for the module instance at and for all module instances around it. Each keeps the
+// largest change.
 func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,8 +70,8 @@ func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind)
 	}
 }
 
-// changed returns how much a resource changes, seen from a module instance. It considers the instances of the resource
-// in the innermost module instance that contains both; Terraform and OpenTofu do the same.
+// changed returns how much a resource changes. It considers the instances of the resource below the innermost module
+// instance that contains both from and the resource. Terraform and OpenTofu do the same.
 func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind {
 	for at := o.prog.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -81,11 +81,12 @@ func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind 
 	return o.changes[within{d, from}]
 }
 
-// dependencyChanges reports whether a dependency of an instance of d changes by at least a given kind. Dependencies are:
+// dependencyChanges reports whether a dependency of an instance of d changes at least as much as least. Dependencies
+// are:
 //
-//   - the names in depends_on, of d or of a module call around it. A pending data source counts with the change that it
-//     waits for;
-//   - the managed resources that d refers to directly.
+//   - the names in depends_on, of d or of a module call around d. A data source that apply will read counts with the
+//     change for which it waits;
+//   - the managed resources to which d refers directly.
 func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[program.Decl]bool{}
 	for _, ref := range o.prog.Refs(d) {
@@ -100,12 +101,12 @@ func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, l
 	return false
 }
 
-// changesBehind reports whether a managed resource changes that an instance of d depends on, directly or indirectly.
+// changesBehind reports whether a managed resource changes on which d depends, directly or indirectly.
 func (o *outcomes) changesBehind(d program.Decl, from addr.ModuleInstance) bool {
 	return slices.ContainsFunc(o.resourcesBehind(d), func(r program.Decl) bool { return o.changed(r, from) > unchanged })
 }
 
-// resourcesBehind returns the managed resources that a declaration depends on, directly or indirectly.
+// resourcesBehind returns the managed resources on which a declaration depends, directly or indirectly.
 func (o *outcomes) resourcesBehind(d program.Decl) []program.Decl {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -130,8 +131,9 @@ func (o *outcomes) resourcesBehind(d program.Decl) []program.Decl {
 	return out
 }
 
-// changesUnder reports whether a reference in depends_on leads to a resource that changes, through modules and values.
-// For a module call it follows the depends_on of the call, not its repetition.
+// changesUnder reports whether a reference in depends_on leads to a resource that changes at least as much as least. It
+// follows references of modules and values. For a module call, it follows only the depends_on of the call, not its
+// count or for_each.
 func (o *outcomes) changesUnder(ref program.Ref, from addr.ModuleInstance, least changeKind, seen map[program.Decl]bool) bool {
 	d := ref.To
 	info := o.prog.Decls()[d]
@@ -156,8 +158,8 @@ func (o *outcomes) changesUnder(ref program.Ref, from addr.ModuleInstance, least
 	return false
 }
 
-// dependencyFailed reports whether a dependency in depends_on, of the declaration or of a module call around it, has no
-// value. Other failures reach the declaration through values.
+// dependencyFailed reports whether a dependency that depends_on names has no value. depends_on may be in the
+// declaration or in a module call around it. Other failures stop the declaration when it evaluates the missing value.
 func (o *outcomes) dependencyFailed(d program.Decl) bool {
 	for _, ref := range o.prog.Refs(d) {
 		if ref.Use&(program.ByDepends|program.ByModule) != 0 && o.anyFailed(ref.To, map[program.Decl]bool{}) {

@@ -30,7 +30,7 @@ func (x *rootOutputs) changes() []*plan.OutputChange {
 	}
 	for name, old := range x.previous() {
 		switch {
-		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan of the changed resources covers removed outputs
+		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan of the changed resources also removes outputs
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -48,8 +48,8 @@ func (x *rootOutputs) previous() map[string]state.Output {
 	return x.p.prior.Outputs
 }
 
-// change compares one declared output with its stored value. It returns nil if the output keeps that value: if
-// targeting leaves out one of its sources, and if only a part of the objects is destroyed.
+// change compares one declared output with its stored value. It returns nil if the output keeps its stored value: if
+// the targets exclude a resource to which it refers, or if a destroy plan has targets.
 func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	old, had := x.previous()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))
@@ -67,7 +67,7 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	x.p.evaluate(func(bag *diag.Bag) { v, outcome = x.p.run.Frame.Named(program.Output, name, frame.After, bag) })
 	switch {
 	case x.p.req.Mode == plan.RefreshOnly && (outcome != frame.OK || !v.Raw.IsWhollyKnown()):
-		return nil // nothing will make it known
+		return nil // no apply follows that makes the value known
 	case outcome != frame.OK:
 		x.p.failed = append(x.p.failed, d.String())
 		return nil

@@ -27,7 +27,7 @@ import (
 
 // Request holds the inputs of a plan.
 type Request struct {
-	Operation operation.Operation // operation of the command; determines its policy
+	Operation operation.Operation // the operation of the command, which determines the policy
 	Program   *program.Program
 	Options   frame.Options   // variables, workspace, directories
 	State     *state.Snapshot // the state after the previous run
@@ -35,31 +35,34 @@ type Request struct {
 	Refresh   bool // refresh the stored objects first
 	Targets   []addr.Target
 	Excludes  []addr.Target
-	Origin    targeting.Origin // of the targets
+	Origin    targeting.Origin // the reason for the targets
 	Replace   []addr.Instance
-	// AllowDestroy are addresses whose protection by prevent_destroy this plan overrides.
+	// AllowDestroy has the addresses of objects that the plan may destroy although prevent_destroy protects them.
 	AllowDestroy []addr.Target
 	Imports      []Import // imports of the command line; the configuration may have others
-	// Unanswered are the addresses of creations that no provider answered. If the plan creates an object at one of
-	// them, the provider is asked whether the first object exists.
+	// Unanswered has the addresses of creations in an interrupted run whose calls the provider did not answer. If the
+	// plan creates an object at such an address, it asks the provider whether the earlier call has created an object.
 	Unanswered []addr.Instance
-	// Rewrite are objects that an earlier run has written with a value of an ephemeral resource, and did not finish. The
-	// values are the addresses of the resources. Their updates have the present value.
+	// Rewrite has the objects that an interrupted run of the command has written with the value of an ephemeral
+	// resource. The plan updates them, so that they have the present value. The values of the map are the addresses of
+	// the ephemeral resources.
 	Rewrite map[addr.Object]string
-	// DeferEphemerals keeps a lease closed during planning if only write-only arguments receive its value. Providers
-	// plan with unknown values in these arguments.
+	// DeferEphemerals keeps an ephemeral resource closed during planning if only write-only arguments receive its
+	// value. Providers then plan with unknown values for these arguments.
 	DeferEphemerals bool
-	// Rounds lets a later round decide about instances whose keys depend on objects of this plan.
+	// Rounds allows the plan to leave decisions to a later round, for example about instances whose keys depend on
+	// objects of this plan.
 	Rounds       bool
 	Earlier      *Earlier // the decisions of the earlier rounds of the command; nil in the first round
 	Provisioners plan.ProvisionerSettings
 	Backend      string // for the plan file
 
-	// Part lists the resources in the state, if it is a part of the state of the workspace. See plan.Plan.
+	// Part has the addresses of the resources in State, if State is only a part of the workspace's state. See
+	// plan.Plan.
 	Part []string
 }
 
-// Result is a finished plan, with its frame for an apply that follows immediately.
+// Result is a finished plan. Its frame can be used by an apply that follows in the same process.
 type Result struct {
 	Plan  *plan.Plan
 	Frame *frame.Frame
@@ -70,13 +73,14 @@ type Result struct {
 	Interrupted bool
 }
 
-// Earlier holds the decisions of the earlier rounds of a command (ADR 52). Each instance is decided once: a later round
-// takes its object from the state, and asks no provider about it. A nil Earlier has no decisions.
+// Earlier holds the decisions of the earlier rounds of a command (ADR 52). An instance is decided only once: a later
+// round takes its object from the state, without a call to its provider. A nil Earlier has no decisions.
 type Earlier struct {
 	planTime time.Time
 	decided  map[addr.Object]bool
 	read     map[addr.Object]bool // refreshed, but not decided
-	// triggered are deferred objects that a change of an earlier round replaces (replace_triggered_by). They are tainted.
+	// triggered has the deferred objects that replace_triggered_by replaces because of a change in an earlier round.
+	// The state has them as tainted.
 	triggered map[addr.Object]bool
 }
 
@@ -84,12 +88,12 @@ type Earlier struct {
 type Generated struct {
 	// Blocks are resource blocks for the import targets that no resource block declares.
 	Blocks map[addr.Resource]string
-	// Rest is the plan of the configuration without these resources. It is for reports about a Generate that failed;
-	// nil if nothing was planned.
+	// Rest is the plan of the configuration without these resources, for reports if Generate fails. It is nil if
+	// nothing was planned.
 	Rest *Result
 }
 
-// planner is a plan walk. It visits declarations, and resources that only the state has.
+// planner is a plan walk. It visits declarations, and resources that are only in the state.
 type planner struct {
 	env   run.Env
 	run   *run.Run
@@ -111,32 +115,33 @@ type planner struct {
 	decisions   decisions
 	invocations invocations
 	leaseUsers  *leases.Users
-	spared      map[program.Decl]bool // ephemeral resources that remain closed during planning
-	again       sync.Once             // reports that data sources are read because their results are not stored
+	spared      map[program.Decl]bool // ephemeral resources that stay closed during planning (see Request.DeferEphemerals)
+	again       sync.Once             // sends the note that data sources are read because the state lacks their results
 }
 
-// deferrals are the decisions that a plan leaves to a later round (ADR 52). Its methods may be called concurrently.
+// deferrals are the decisions that a plan leaves to a later round (ADR 52). The methods may be called concurrently.
 //
-// A declaration waits if its keys are not known, or if it refers to a declaration that waits, directly or through
-// values. All references of a declaration were decided before it, so the answer of behind does not change later.
+// A declaration waits if its keys are unknown, or if it refers to a declaration that waits, directly or through values.
+// The walk decides about all references of a declaration before the declaration itself, so the result of behind does
+// not change after the first call.
 type deferrals struct {
 	p   *planner
-	any atomic.Bool // something is deferred; most plans never look further
+	any atomic.Bool // whether any decision is deferred; in most plans, none is
 
 	mu     sync.Mutex
 	list   []*plan.Change
 	noted  map[within]bool
 	waits  map[within]program.Use // results of behind
-	errors []diag.Diagnostic      // of unknown keys, as a plan without rounds reports them
+	errors []diag.Diagnostic      // the errors that a plan without rounds reports, such as unknown keys
 }
 
-// beforeFace makes values ready on the before face of a plan walk.
+// beforeFace sets the values on the before face of a plan walk when they are needed.
 type beforeFace struct {
 	p   *planner
 	got sync.Map // by declaration: a *sync.Once
 
 	mu       sync.Mutex
-	after    map[addr.Instance]reading // results of data sources whose faces may differ
+	after    map[addr.Instance]reading // results on the after face, of data sources whose faces may differ
 	readings []plan.Reading
 }
 
@@ -164,7 +169,7 @@ func (x *invocations) sorted() []*plan.Invocation {
 	return x.list
 }
 
-// stored lists the selected objects of a resource in the prior state, in all module instances.
+// stored lists the objects of a resource in the prior state that the targets select, in all module instances.
 func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
 	for _, r := range p.moved.ByDeclaration()[res] {
@@ -177,7 +182,8 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 	return out
 }
 
-// stores reports whether the prior state has the object that a trigger names, whether or not targets select it.
+// stores reports whether the prior state has the object that a reference in replace_triggered_by names. Targets do not
+// matter.
 func stores(prior *moving.Moves, t frame.Trigger) bool {
 	for _, r := range prior.ByDeclaration()[t.Resource.Resource()] {
 		for o := range r.Objects() {
@@ -189,7 +195,7 @@ func stores(prior *moving.Moves, t frame.Trigger) bool {
 	return false
 }
 
-// recordedDependencies are the dependencies of each resource that the state stores. They are computed once.
+// recordedDependencies are the dependencies that the state stores for each resource. They are computed once for each.
 type recordedDependencies struct {
 	throughData bool // see receivers.Analysis.Recorded
 
@@ -197,7 +203,7 @@ type recordedDependencies struct {
 	by map[program.Decl][]addr.Resource
 }
 
-// of returns the dependencies of a declaration.
+// of returns the dependencies that the state stores for a declaration.
 func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,14 +218,14 @@ func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.
 	return deps
 }
 
-// recordedOf returns the dependencies of a resource that the state will store.
+// recordedOf returns the dependencies that the state will store for a resource.
 func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 	return p.recorded.of(p.run.Receivers, d)
 }
 
-// useStored returns the stored result of a data source if it need not be read again: with -refresh=false and an
-// unchanged configuration. A later round reads all data sources that it decides about: the changes that they waited for
-// were made in an earlier one.
+// useStored returns the stored result of a data source. It returns false if the data source must be read: unless
+// -refresh=false is set and the configuration is unchanged. In rounds after the first, it always returns false, because
+// the changes for which the data source waited were made in an earlier round.
 func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || p.req.Earlier != nil || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false
@@ -233,8 +239,8 @@ func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark
 	return t.StoredData(config, entry)
 }
 
-// evaluate calls f and reports its diagnostics. In a refresh-only plan it reports only failures of providers, because
-// declared objects need not exist yet.
+// evaluate calls f and reports the diagnostics of f. In a refresh-only plan, it reports only failures of providers:
+// other errors may occur because declared objects need not exist.
 func (p *planner) evaluate(f func(*diag.Bag)) {
 	if p.req.Mode != plan.RefreshOnly {
 		f(p.run.Bag)
@@ -250,8 +256,8 @@ func (p *planner) evaluate(f func(*diag.Bag)) {
 	}
 }
 
-// faceOf returns the face for the evaluation of settings about the end of objects: the before face, or the after face
-// if the module instance does not exist on the before face.
+// faceOf returns the face on which to evaluate the settings for the destruction of an object. This is the before face,
+// or the after face if the module instance does not exist on the before face.
 func (p *planner) faceOf(f *frame.Frame) frame.Face {
 	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
 		return frame.After
@@ -259,7 +265,7 @@ func (p *planner) faceOf(f *frame.Frame) frame.Face {
 	return frame.Before
 }
 
-// placeholder returns the unknown value of a resource's type.
+// placeholder returns an unknown value of a resource's type.
 func (p *planner) placeholder(d *program.Declaration) mark.Value {
 	return mark.Plain(p.run.Program.Schema(d.ID).Unknown())
 }

@@ -25,14 +25,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Plan computes a plan. It returns false if the plan has errors.
+// Plan computes a plan. It returns false if the plan has errors, and a nil Result if planning could not start.
 func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
 	return planWith(ctx, env, req, nil, bag)
 }
 
-// Generate plans, and writes resource blocks for the import targets that no resource block declares. Its plan lacks
-// these resources: the caller adds the blocks to the configuration and plans again. It returns false if the plan has
-// errors.
+// Generate computes a plan, and writes resource blocks for the import targets that no resource block declares. The plan
+// lacks these resources: the caller adds the blocks to the configuration and plans again. Generate returns false if the
+// plan has errors.
 func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Generated, bool) {
 	out := &Generated{Blocks: map[addr.Resource]string{}}
 	var ok bool
@@ -40,8 +40,8 @@ func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Ge
 	return out, ok
 }
 
-// planWith computes a plan. It adds the blocks that Generate writes to blocks. If blocks is nil, import targets without
-// a resource block are errors.
+// planWith computes a plan. If blocks is not nil, planWith adds generated resource blocks to it. If blocks is nil, an
+// import target without a resource block is an error.
 func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Resource]string, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.Defers = true, req.Rounds && req.Mode == plan.Normal && !req.Operation.Policy().ImportsOnly
 	if req.Earlier != nil && !req.Earlier.planTime.IsZero() {
@@ -96,8 +96,9 @@ func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Res
 	return &Result{Plan: out, Frame: r.Frame, doubts: p.state.doubts, Interrupted: r.Budget.Interrupted()}, !out.Errored
 }
 
-// ready returns Known if an ephemeral resource may be opened. It returns Pending if an object that it depends on is
-// created or replaced, and Failed if a dependency failed.
+// ready reports whether an ephemeral resource may be opened (plan.Known). The result is Pending if apply must open it,
+// because an object on which it depends is created or replaced, or waits for a later round. The result is Failed if a
+// dependency failed.
 func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	switch {
 	case p.outcomes.dependencyFailed(e):
@@ -108,7 +109,8 @@ func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	return plan.Done(true)
 }
 
-// prepare determines moves and targets, before the walk calls any provider.
+// prepare computes the moves and the selection by targets, before the walk calls a provider. It returns false if there
+// are errors.
 func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
 	p.prior = p.req.Earlier.untainted(p.moved.State)
@@ -125,7 +127,8 @@ func (p *planner) prepare() bool {
 	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
 }
 
-// warnAbsent warns of named instances that do not exist. If the plan creates nothing, only stored instances exist.
+// warnAbsent warns of instances that command-line options name and that do not exist. Unless the plan is a normal one,
+// only stored instances exist.
 func (p *planner) warnAbsent() {
 	root := p.run.Frame
 	if p.req.Mode != plan.Normal {
@@ -135,8 +138,8 @@ func (p *planner) warnAbsent() {
 }
 
 // build builds the graph: a node or gate for every declaration, refresh nodes for stored objects, and nodes for
-// resources that only the state has. References become Waits. Failures travel with values, so that a mistake stops only
-// the receivers of the missing value.
+// resources that are only in the state. A reference becomes an edge that waits for the end of the other node, with or
+// without success. A failure stops a dependent only when it evaluates the missing value.
 func (p *planner) build() {
 	decls := p.run.Program.Decls()
 	for _, d := range decls {
@@ -162,7 +165,8 @@ func (p *planner) build() {
 	p.addLeaseNodes()
 }
 
-// add adds the deciding node of a declaration. The frame then knows that the declaration will have no further values.
+// add adds the node that decides about a declaration. When the node ends, it tells the frame that the declaration gets
+// no further values.
 func (p *planner) add(d *program.Declaration) walk.Node {
 	work := p.work(d)
 	if work == nil {
@@ -203,7 +207,7 @@ func (p *planner) walk(ctx context.Context) {
 	}))
 }
 
-// result returns the plan with all decisions.
+// result returns the plan with all decisions of the walk.
 func (p *planner) result() *plan.Plan {
 	out := &plan.Plan{
 		Mode: p.req.Mode, Deferred: p.deferred.finish(), Drift: p.state.drift,
@@ -227,7 +231,7 @@ func (p *planner) result() *plan.Plan {
 	leaveInvocations(out)
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
-	if p.req.Earlier == nil && len(out.Deferred) == 0 { // no other round destroys the object at the address
+	if p.req.Earlier == nil && len(out.Deferred) == 0 { // no later round destroys objects
 		checkAllowed(p.req.AllowDestroy, out.Changes, p.run.Bag)
 	}
 	p.imports.keep(p.state, out.Changes)
@@ -239,7 +243,7 @@ func (p *planner) result() *plan.Plan {
 	out.Checks = p.run.Conditions.All(!p.sel.Active)
 	out.Functions = p.run.Results.Digests() // includes the calls in outputs
 	if len(out.Deferred) > 0 && !out.Decides() {
-		p.run.Bag.Add(p.deferred.errors...) // a later round would decide nothing more
+		p.run.Bag.Add(p.deferred.errors...) // a later round could decide nothing more
 	}
 	p.run.Account(p.failed...)
 	out.Errored = p.run.Bag.HasErrors() || p.run.Budget.Interrupted()
@@ -262,9 +266,9 @@ func variables(r *run.Run) map[string]plan.Variable {
 	return out
 }
 
-// maxJobs returns the maximum number of concurrent jobs. It exceeds the number of workers by the number of tokens, so
-// that a call is ready when a token becomes free. With ephemeral resources it does not, because a waiting call may keep
-// a lease open.
+// maxJobs returns the maximum number of concurrent jobs. It is the number of workers plus the number of tokens, so that
+// another call is ready when a token becomes free. If the configuration has ephemeral resources, it is the number of
+// workers, because a job that waits for a token may keep a lease open.
 func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	if r.Any {
 		return s.Workers()
@@ -272,8 +276,8 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	return s.Workers() + s.Tokens()
 }
 
-// checkMoved reports an error if targeting leaves out objects that have moved. A plan of the other objects would either
-// keep them at an address that the configuration does not declare, or move them without showing it.
+// checkMoved reports an error if the targets exclude objects that have moved. A plan of the other objects would either
+// keep the moved objects at an address that is not declared, or move them without showing this.
 func (p *planner) checkMoved() bool {
 	left := map[string]bool{}
 	for to := range p.moved.Origins {
@@ -312,7 +316,7 @@ func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
 	return ok
 }
 
-// warnForgotten warns of objects that the plan forgets without destroying them.
+// warnForgotten warns of the objects that the plan removes from the state without destroying them.
 func warnForgotten(r *run.Run, changes []*plan.Change) {
 	list, unsaid, removed := "", map[*config.Removed]bool{}, false
 	for _, c := range changes {
@@ -343,7 +347,7 @@ func warnForgotten(r *run.Run, changes []*plan.Change) {
 }
 
 // warnRetired warns of destroy-time provisioners that run after the replacement of their object was created. A script
-// that finds the object by a name that both objects have acts on the new object.
+// that finds its object by a name would act on the new object, if both objects have the name.
 func warnRetired(r *run.Run, out *plan.Plan) {
 	if out.SkipDeposed {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// allowed records in a change whether lifecycle.prevent_destroy protects the object from now on, and reports whether it
-// permits the change. It reports an error if not.
+// allowed reports whether lifecycle.prevent_destroy permits a change. If it does not, allowed reports an error. allowed
+// also sets c.Protected to the value of prevent_destroy, which the state stores.
 func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
 	if d.Res.Lifecycle.PreventDestroy == nil && !d.Res.Lifecycle.Protected {
 		return true
@@ -21,7 +21,7 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 	ends := endsProtected(p, c)
 	bag := p.run.Bag
 	if !ends {
-		bag = &diag.Bag{} // a mistake matters if the object ends
+		bag = &diag.Bag{} // an invalid expression matters only if the change destroys the object
 	}
 	prevent, out := f.PreventDestroy(d.ID, c.Object.Key, p.faceOf(f), bag)
 	if out != frame.OK {
@@ -30,7 +30,7 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 	}
 	prevent = prevent || d.Res.Lifecycle.Protected
 	if ends && !prevent && !f.Fits(d.ID, c.Object.Key) {
-		return remembered(p, c, c.Entry) // the expression may depend on keys of another kind
+		return remembered(p, c, c.Entry) // the expression may depend on keys of another kind, so the state decides
 	}
 	if c.Protected = prevent; !prevent || !ends || overridden(p.req.AllowDestroy, c.Object.Instance) {
 		return true
@@ -43,13 +43,14 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 
 const protectedTitle = "Instance cannot be destroyed"
 
-// endsProtected reports whether a change destroys an object that may be protected.
+// endsProtected reports whether a change destroys an object and the operation respects prevent_destroy.
 func endsProtected(p *planner, c *plan.Change) bool {
 	return !p.req.Operation.Policy().DestroysProtected && c.EndsCurrent()
 }
 
-// remembered reports whether the end of an object without a declaration is permitted. The state remembers that the
-// object had prevent_destroy in the last apply. It reports an error if not.
+// remembered reports whether a change may destroy an object whose declaration was removed. The state stores whether the
+// object had prevent_destroy in the last apply. If it had, and neither a removed block nor -allow-destroy overrides
+// this, remembered reports an error and returns false.
 func remembered(p *planner, c *plan.Change, e *state.Entry) bool {
 	if !e.Protected || !endsProtected(p, c) || p.run.Removals.Fate(c.Object.Instance) == declared.RemovedDestroy {
 		return true
@@ -68,7 +69,7 @@ func overridden(allowed []addr.Target, i addr.Instance) bool {
 	return slices.ContainsFunc(allowed, func(t addr.Target) bool { return t.Contains(i) })
 }
 
-// checkAllowed warns about addresses of -allow-destroy that override nothing.
+// checkAllowed warns of addresses of -allow-destroy that name no protected object that the plan destroys.
 func checkAllowed(allowed []addr.Target, changes []*plan.Change, bag *diag.Bag) {
 	for _, t := range allowed {
 		if !slices.ContainsFunc(changes, func(c *plan.Change) bool { return c.Overrides() && t.Contains(c.Object.Instance) }) {

@@ -19,8 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh adds a node that refreshes stored objects of a resource. It runs before decide, and after the provider
-// configurations in through were decided.
+// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node decide, and
+// after the nodes of the provider configurations in through.
 func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) {
 	if len(objects) == 0 {
 		return
@@ -45,7 +45,7 @@ type storedObject struct {
 	entry *state.Entry // as stored, at its address after moves
 }
 
-// look refreshes the object and sets its before value.
+// look refreshes the object and sets its before value. It returns false if the object cannot be refreshed.
 func (x *storedObject) look(ctx context.Context) bool {
 	if x.p.req.Earlier.has(x.o) {
 		x.again()
@@ -96,8 +96,9 @@ func (x *storedObject) look(ctx context.Context) bool {
 	return true
 }
 
-// tools returns the tools to refresh the object, its provider configuration and the session. The session is nil if its
-// settings are not known: the object keeps its stored value, and the session's first such object causes a warning.
+// tools returns the tools to refresh the object, its provider instance and the session. The session is nil if the
+// settings of the provider are unknown. The object then keeps its stored value, and the first such object of a session
+// causes a warning.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	stored := x.entry.Provider
 	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {
@@ -126,8 +127,8 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 	return t, u, s, true
 }
 
-// impliedProvider returns the provider of an object that moves to another type at an address that is not declared: the
-// name of the type implies it. ok is false for other objects.
+// impliedProvider returns the provider that the name of an object's type implies. ok is true only for an object that a
+// moved block moves to another type, at an address that is not declared.
 func (x *storedObject) impliedProvider() (implied addr.ProviderInstance, ok bool) {
 	if x.p.moved.Retyped[x.o] == (addr.Instance{}) {
 		return addr.ProviderInstance{}, false
@@ -148,9 +149,10 @@ func (x *storedObject) supports(ctx context.Context, p addr.Provider) bool {
 	return s != nil && err == nil
 }
 
-// session returns the session to refresh the object through. All references of its settings have been decided. If the
-// planned settings are known, the session has these; otherwise it has the prior settings, if known. If neither is known
-// and the provider cannot be configured, a later round refreshes the object. A destroy plan uses the prior settings.
+// session returns the session that refreshes the object. All references in the settings of its provider have been
+// decided. The session has the planned settings if they are known, and otherwise the prior settings if they are known.
+// If neither are known and the provider cannot be configured, a later round refreshes the object. A destroy plan uses
+// the prior settings.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
 		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)
@@ -164,9 +166,10 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Sessio
 	return x.p.run.Sessions.GetAnyway(ctx, x.p.run.Bag, u, frame.After)
 }
 
-// lookBefore looks for an object through the provider with its prior settings, after the provider with its planned
-// settings found it and the settings differ. If the object is not there, all objects will be ended through the planned
-// settings. That happens if the source of the settings changed outside of Lethe and this plan reverts it.
+// lookBefore handles a provider whose prior and planned settings differ. The provider with the planned settings has
+// found an object. lookBefore reads the object with the prior settings. If they do not find it, lookBefore marks the
+// prior session as astray, and the provider with the planned settings destroys all objects. This happens if the
+// resource to which the settings refer was changed outside of Lethe, and this plan reverts the change.
 func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Type, u declared.Use, cur object.Current) {
 	if p.req.Mode == plan.Destroy || !p.req.Refresh || !u.Declared || len(p.run.Receivers.Ephemerals(u.Decl)) > 0 {
 		return
@@ -189,7 +192,7 @@ func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Typ
 	before.Astray.Store(true)
 }
 
-// warnUnchecked warns, once for each session, that objects are not refreshed through it.
+// warnUnchecked warns, once for each session, that objects are not refreshed because the settings are unknown.
 func (x *storedObject) warnUnchecked(s *run.Session, u declared.Use) {
 	if !s.FirstWarning() {
 		return
@@ -197,7 +200,8 @@ func (x *storedObject) warnUnchecked(s *run.Session, u declared.Use) {
 	x.p.run.Bag.Add(diag.Warningf("Objects not refreshed", "The configuration of %s depends on values that are not known yet%s, and its previous configuration is not known. Its objects were not refreshed: the plan uses the values in the state.", u.Instance, x.throughLeases(u)))
 }
 
-// throughLeases names the leases in a provider's configuration that are not open.
+// throughLeases names the ephemeral resources in a provider's configuration that are not open, as a phrase for a
+// message. It returns "" if all are open.
 func (x *storedObject) throughLeases(u declared.Use) string {
 	if !u.Declared {
 		return ""
@@ -214,8 +218,8 @@ func (x *storedObject) throughLeases(u declared.Use) string {
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
-// keep records the refreshed object. On the before face it sets the object's current value, or its last value if it no
-// longer exists.
+// keep records the refreshed object. It sets the before value of the object: the current value, or the last value if
+// the object no longer exists.
 func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 	x.p.state.refresh(x.o, cur, x.entry)
 	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
@@ -225,8 +229,8 @@ func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 	}
 }
 
-// drifted records a change outside of Lethe for the plan. In a refresh-only plan it also records moves and changes of
-// deposed objects; other plans destroy deposed objects anyway.
+// drifted records a change that was made outside of Lethe, for the report of the plan. Only in a refresh-only plan it
+// also records moves, and changes of deposed objects, because other plans destroy deposed objects anyway.
 func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 	from := x.p.moved.Origin(x.o)
 	moved := from != x.o && x.p.req.Mode == plan.RefreshOnly
@@ -251,7 +255,7 @@ func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 	x.p.state.drifted(c)
 }
 
-// fail marks the value of the instance as failed. Its receivers are skipped without a message.
+// fail marks the before value of the object as failed. Declarations that need this value are skipped without a message.
 func (x *storedObject) fail() {
 	d, ok := x.p.run.Program.Resource(x.o.Resource())
 	if !ok {
@@ -263,7 +267,7 @@ func (x *storedObject) fail() {
 	}
 }
 
-// lazy returns a function that decodes a refreshed object.
+// lazy returns a function that decodes a refreshed object. If decoding fails, the function returns an unknown value.
 func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	return func() mark.Value {
 		v, ok := t.Value(cur.Entry, cur.Known)
@@ -274,7 +278,7 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// again sets the values of an object that an earlier round decided about.
+// again sets the before value of an object that an earlier round has decided about, without a refresh.
 func (x *storedObject) again() {
 	x.p.state.refresh(x.o, object.Current{Entry: x.entry}, x.entry)
 	d, ok := x.p.run.Program.Resource(x.o.Resource())

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// refreshedState is the prior state with the results of refreshing, importing and reading in a plan walk. Its methods
-// may be called concurrently.
+// refreshedState is the prior state with the results of a plan walk: refreshed and imported objects, and results of
+// data sources. The methods may be called concurrently.
 type refreshedState struct {
 	prior *state.Snapshot
 	hosts run.Hosts
@@ -27,8 +27,8 @@ func newRefreshedState(prior *state.Snapshot, hosts run.Hosts) *refreshedState {
 	return &refreshedState{prior: prior, hosts: hosts, found: map[addr.Object]object.Current{}, edit: prior.Edit()}
 }
 
-// get returns the current object. seen is false if the walk did not refresh or import the object, or failed to. An
-// object that no longer exists was seen, and has no entry.
+// get returns the current object. seen is false if the walk has not refreshed or imported the object, or has failed to
+// do so. An object that was refreshed and no longer exists is seen, and has a nil entry.
 func (s *refreshedState) get(o addr.Object) (cur object.Current, seen bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *refreshedState) get(o addr.Object) (cur object.Current, seen bool) {
 	return cur, seen
 }
 
-// unseen reports whether an object of the prior state was not refreshed.
+// unseen reports whether the prior state has an object that the walk has not refreshed.
 func (s *refreshedState) unseen(o addr.Object) bool {
 	_, seen := s.get(o)
 	return !seen && s.prior.Get(o) != nil
@@ -52,7 +52,8 @@ func (s *refreshedState) refresh(o addr.Object, cur object.Current, stored *stat
 	}
 }
 
-// adopt records an object that the plan imports. The refreshed state does not have it.
+// adopt records an object that the plan imports. It does not add the object to the refreshed state, because apply does
+// that.
 func (s *refreshedState) adopt(o addr.Object, cur object.Current) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,8 +68,8 @@ func (s *refreshedState) put(o addr.Object, e *state.Entry) {
 	s.edit.Put(o, e)
 }
 
-// doubt records that the walk knows an object or the result of a data source only from the state, or refreshed or planned
-// it with settings that a later round does not have: the later round decides again.
+// doubt records that a later round must decide about an object or a data source again. Either this walk knows it only
+// from the state, or the walk used provider settings that a later round replaces.
 func (s *refreshedState) doubt(o addr.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +79,7 @@ func (s *refreshedState) doubt(o addr.Object) {
 	s.doubts[o] = true
 }
 
-// drifted records a change outside of Lethe.
+// drifted adds a change that was made outside of Lethe.
 func (s *refreshedState) drifted(c *plan.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,9 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// relevant lists the attributes that changes depend on, as far as the text of the configuration shows. These are the
-// attributes that changed objects and outputs refer to, directly or through values. They determine which drift is
-// shown.
+// relevant lists the attributes to which changed objects and outputs refer, directly or through values. It uses only
+// the text of the configuration. The list determines which changes outside of Lethe the plan shows.
 func relevant(r *run.Run, out *plan.Plan) []plan.Relevant {
 	x := relevance{run: r, seen: map[program.Decl]bool{}, have: map[relevantKey]bool{}}
 	for _, c := range out.Changes {
@@ -70,7 +69,7 @@ func (r *relevance) follow(d program.Decl) {
 	}
 }
 
-// add records the attributes of a resource that d refers to, in every instance of the resource's module.
+// add records the attributes of a resource to which d refers, for every instance of the resource's module.
 func (r *relevance) add(d program.Decl, ref program.Ref, to *program.Declaration) {
 	key := addr.NoKey
 	if ref.Key == program.Fixed {

@@ -12,16 +12,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// This file plans the invocations that the user requests with -invoke (ADR 55). Such a plan decides nothing about
-// objects: they have their stored values, refreshed as in a refresh-only plan.
+// This file plans the invocations of actions that the user requests with -invoke (ADR 55). Such a plan changes no
+// objects. The objects have their stored values, refreshed as in a refresh-only plan.
 
-// requests are the requested invocations of an action block.
+// requests plans the requested invocations of one action block.
 type requests struct {
 	p *planner
 	d *program.Declaration // the action
 }
 
-// plan plans the invocations of all instances, or of the instance that -invoke names.
+// plan plans the invocations of all instances of the action, or of the instance that -invoke names. It returns false if
+// that fails.
 func (r *requests) plan(ctx context.Context) bool {
 	if r.p.sel.Skips(r.d.ID) {
 		return true
@@ -40,7 +41,8 @@ func (r *requests) plan(ctx context.Context) bool {
 	return ok
 }
 
-// instance plans the invocations of one instance: one, or one for each value of caller.
+// instance plans the invocations of one instance of the action. If the configuration refers to "caller", it plans one
+// invocation for each calling object, otherwise one invocation.
 func (r *requests) instance(ctx context.Context, f *frame.Frame, k addr.Key) bool {
 	p, d := r.p, r.d
 	p.run.Receive(ctx, d.ID, f.Addr(), k)
@@ -60,8 +62,8 @@ func (r *requests) instance(ctx context.Context, f *frame.Frame, k addr.Key) boo
 	return ok
 }
 
-// callers yields the objects of a resource in one module instance whose triggers name the instance of an action, with
-// their values. -target narrows them.
+// callers yields the objects of a resource in one module instance that may be the caller: their triggers name the
+// instance of the action, and the options -target, if any, select them.
 func (r *requests) callers(f *frame.Frame, by *program.Declaration, action frame.ActionInstance) func(func(addr.Object, mark.Value) bool) {
 	p, targets := r.p, r.p.req.Targets[1:]
 	return func(yield func(addr.Object, mark.Value) bool) {
@@ -76,7 +78,7 @@ func (r *requests) callers(f *frame.Frame, by *program.Declaration, action frame
 	}
 }
 
-// names reports whether a trigger of an instance names the instance of an action.
+// names reports whether a trigger of the instance k of a resource names the instance of an action.
 func names(f *frame.Frame, by program.Decl, k addr.Key, action frame.ActionInstance) bool {
 	for _, t := range frame.Actions(f).Triggers(by) {
 		for _, ref := range t.Invokes {
@@ -88,7 +90,8 @@ func names(f *frame.Frame, by program.Decl, k addr.Key, action frame.ActionInsta
 	return false
 }
 
-// checkRequested reports an error if -invoke selects no invocation, or -target no caller. The walk has ended.
+// checkRequested reports an error if -invoke selects no invocation, or if -target selects no caller. It is called after
+// the walk.
 func checkRequested(p *planner) {
 	if p.req.Origin != targeting.Action || p.run.Bag.HasErrors() || p.run.Budget.Interrupted() {
 		return

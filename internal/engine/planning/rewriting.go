@@ -13,9 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// rewrite warns of the objects of the request that have the earlier value of an ephemeral resource. A provider writes a
-// write-only argument again if the version argument beside it changes, so their refreshed state gets no versions (see
-// unversioned). Objects without version arguments are updated, too (see object.Forced).
+// rewrite warns of the objects in Request.Rewrite, and removes the objects from it that this plan cannot rewrite. A
+// provider writes a write-only argument again only if the version argument beside it changes. So the refreshed state of
+// these objects gets no versions (see unversioned). Objects without version arguments are updated, too (see
+// object.Forced).
 func rewrite(p *planner) {
 	if p.req.Mode != plan.Normal {
 		p.req.Rewrite = nil
@@ -35,7 +36,8 @@ func rewrite(p *planner) {
 	p.run.Bag.Add(diag.Warningf("Earlier value of an ephemeral resource", "An earlier run wrote these objects with values of ephemeral resources, and ended before it had written all objects that need the same values:\n  %s\n\nThe values are lost, because Lethe does not store them. So these objects are written again with the present values.", strings.Join(named, "\n  ")))
 }
 
-// receives reports whether an object receives an ephemeral resource. lease is its address, which may have a key.
+// receives reports whether an object receives an ephemeral resource. lease is the address of the ephemeral resource,
+// with or without a key.
 func receives(p *planner, o addr.Object, lease string) bool {
 	d, ok := p.run.Program.Resource(o.Resource())
 	if !ok {
@@ -49,12 +51,13 @@ func receives(p *planner, o addr.Object, lease string) bool {
 	return false
 }
 
-// unversioned returns a refreshed object of the request without the versions of its write-only arguments.
+// unversioned returns a refreshed object without the versions of its write-only arguments, so that the provider sees
+// them change.
 func unversioned(p *planner, t *object.Tools, cur object.Current) (object.Current, bool) {
 	d, _ := p.run.Program.Resource(t.Object.Resource())
 	entry, err := withoutVersions(cur.Entry, p.run.Program.Schema(d.ID).Attrs)
 	if err != nil {
-		return cur, true // the provider decides without the change
+		return cur, true // without the change, the provider decides
 	}
 	known, ok := t.Stored(entry)
 	return object.Current{Entry: entry, Known: known}, ok

@@ -31,7 +31,7 @@ func (x *decisions) record(c *plan.Change) {
 	}
 }
 
-// ends reports whether an object is destroyed or forgotten, and not created again.
+// ends reports whether the plan destroys or forgets an object without creating it again.
 func (x *decisions) ends(o addr.Object) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -40,14 +40,14 @@ func (x *decisions) ends(o addr.Object) bool {
 	})
 }
 
-// replaces reports whether an object of a resource is replaced, in any module instance.
+// replaces reports whether the plan replaces an object of a resource, in any module instance.
 func (x *decisions) replaces(r addr.Resource) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.ContainsFunc(x.list, func(c *plan.Change) bool { return c.Action.Replaces() && c.Object.Resource() == r })
 }
 
-// triggered reports whether a change affects the objects that replace_triggered_by names.
+// triggered reports whether a change affects the value that a reference in replace_triggered_by names.
 func (x *decisions) triggered(t frame.Trigger) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -68,8 +68,8 @@ func (x *decisions) triggered(t frame.Trigger) bool {
 //   - the key is in one of the two maps: a change;
 //   - the map will be known after apply: a change.
 //
-// A replacement without a path touches the whole object. An object that is created or destroyed has no former or no later
-// value, so it triggers nothing.
+// If path is empty, an update or replacement of the object counts. An object that is only created or destroyed has no
+// earlier or no later value to compare, so it triggers nothing.
 func changesAt(c *plan.Change, path cty.Path) bool {
 	if c.Action != plan.Update && !c.Action.Replaces() || len(path) == 0 {
 		return c.Action == plan.Update || c.Action.Replaces()
@@ -82,7 +82,8 @@ func changesAt(c *plan.Change, path cty.Path) bool {
 	return !before.RawEquals(after) || !slices.Equal(sensitiveAt(c.Before, path), sensitiveAt(c.After, path))
 }
 
-// sensitiveAt returns the sensitive paths in the value at path, sorted. It returns [""] if the whole value is sensitive.
+// sensitiveAt returns the sensitive paths in the value at path, sorted. If the whole value is sensitive, it returns
+// only "".
 func sensitiveAt(v mark.Value, path cty.Path) []string {
 	var out []string
 	for _, p := range v.PathsOf(mark.Sensitive) {

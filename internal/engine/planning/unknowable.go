@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// explainUnknown adds the reason to errors of providers in a destroy plan, if the settings of a provider depend on
-// objects that the state no longer has. No later round could know these settings.
+// explainUnknown adds an explanation to the errors of providers in a destroy plan, if the settings of a provider refer
+// to objects that the state no longer has. No later round can make these settings known.
 func explainUnknown(p *planner) {
 	if p.req.Mode != plan.Destroy || !p.run.Bag.HasErrors() {
 		return
@@ -32,8 +32,8 @@ func explainUnknown(p *planner) {
 	}
 }
 
-// unknowable returns a sentence about the objects that the settings of a provider depend on and that the state does not
-// have; "" without such objects.
+// unknowable returns a sentence about objects that the state lacks although the settings of a provider refer to them.
+// It returns "" if the state has all of them.
 func unknowable(p *planner, i addr.ProviderInstance) string {
 	d, ok := p.run.Program.ProviderConfig(i.ProviderConfig)
 	if !ok {

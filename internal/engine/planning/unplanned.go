@@ -13,8 +13,8 @@ import (
 // unplanned checks the declarations that a plan does not evaluate.
 type unplanned struct{ p *planner }
 
-// ephemerals warns of ephemeral resources without a receiver and validates them. They are not opened, so nothing else
-// would report their mistakes.
+// ephemerals warns of ephemeral resources that no receiver uses, and validates them. Because they are not opened, no
+// other code reports their errors.
 func (u *unplanned) ephemerals(ctx context.Context) {
 	if !u.p.run.Receivers.Any || u.p.req.Mode != plan.Normal {
 		return
@@ -32,8 +32,8 @@ func (u *unplanned) ephemerals(ctx context.Context) {
 	}
 }
 
-// provisioners validates provisioners and connections. Planning does not run them, so nothing else would report their
-// mistakes before an object is created.
+// provisioners validates provisioners and connections. Because planning does not run them, their errors would otherwise
+// be reported only after an object is created.
 func (u *unplanned) provisioners(ctx context.Context) {
 	var with []*program.Declaration
 	for _, d := range u.p.run.Program.Decls() {
@@ -46,8 +46,8 @@ func (u *unplanned) provisioners(ctx context.Context) {
 	}
 }
 
-// warn warns of an ephemeral resource that nothing refers to and that is not opened. It skips targets, which were
-// reported before.
+// warn warns of an ephemeral resource that is not opened and to which no declaration refers. It does not warn of a
+// resource that a target names, because that was reported before.
 func (u *unplanned) warn(d *program.Declaration) {
 	if u.p.req.Mode == plan.Normal && !u.p.req.Operation.Policy().ImportsOnly && !u.p.sel.Named[d.Resource] && !u.p.run.Receivers.Referred(d.ID) {
 		u.p.run.Bag.Add(diag.Warningf("Ephemeral resource not opened", "%s is not opened, because it has no conditions and no user of its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another open ephemeral resource.", d.Resource).At(d.Range))

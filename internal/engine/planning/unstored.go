@@ -8,9 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// omitResults sets the refreshed state of the plan. It moves the results of data sources that are not stored from the
-// refreshed state and the readings to plan.Unstored, and reports those that the stored state still has. The plan does
-// not use results that targeting leaves out.
+// omitResults sets out.Refreshed. It moves the results of data sources that the state must not store (forget_data) from
+// the refreshed state and the readings to out.Unstored. It reports how many of these the stored state still has. It
+// drops results that the targets exclude, because the plan does not use them.
 func omitResults(p *planner, out *plan.Plan) {
 	s, prog := p.run.Settings, p.run.Program
 	out.Refreshed, out.Unstored.Results = s.Split(prog, p.state.edit.Objects())
@@ -30,8 +30,8 @@ func omitResults(p *planner, out *plan.Plan) {
 	}
 }
 
-// removedResults returns the number of results in the stored state that are not stored any more: as they are, or because
-// an argument is sensitive now.
+// removedResults returns the number of results in the stored state that this plan removes, because forget_data now
+// covers them, or because an argument has become sensitive.
 func removedResults(p *planner, out *plan.Plan) int {
 	_, stored := p.run.Settings.Split(p.run.Program, p.prior)
 	n := len(stored)

@@ -13,18 +13,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Management is the relation of a result to the states of the request.
+// Management is the result of the comparison of a found object with the states in the request.
 type Management uint8
 
-// The relations. The zero value means that the query does not compare.
+// The values. NotCompared means that the request has no states to compare with.
 const (
 	NotCompared Management = iota
 	Unmanaged              // no state has the object
-	Unsure                 // an object in a state has neither an identity nor an id to compare
+	Unsure                 // an object of the type in a state has neither an identity nor an id to compare
 	IsManaged              // a state has the object
 )
 
-// String returns the word of the JSON output.
+// String returns the word for the JSON output.
 func (m Management) String() string { return [...]string{"", "unmanaged", "unknown", "managed"}[m] }
 
 // managed compares results with the objects of states.
@@ -36,7 +36,7 @@ type managed struct {
 	by map[typeName]*stored
 }
 
-// typeName is a type of one provider.
+// typeName is a resource type of one provider.
 type typeName struct {
 	provider addr.Provider
 	name     string
@@ -46,10 +46,10 @@ type typeName struct {
 type stored struct {
 	once       sync.Once
 	identities map[string]bool // whole identities, as JSON
-	whole      []cty.Value     // the same
+	whole      []cty.Value     // the identities in the map identities, as values
 	partial    []cty.Value     // identities with null attributes
 	ids        map[string]bool // of objects without an identity
-	blind      bool            // an object has neither
+	blind      bool            // an object has neither an identity nor an id
 
 	mu      sync.Mutex
 	reduced map[string]map[string]bool // whole identities without some attributes, as JSON, by the names of these attributes
@@ -69,7 +69,8 @@ func (m *managed) stored(p addr.Provider, name string) *stored {
 	return m.by[k]
 }
 
-// read reads the identities of the stored objects of a search's type. It returns false after an interrupt.
+// read reads the identities of the stored objects of a search's type, once for each type. It returns false after an
+// interrupt.
 func (m *managed) read(ctx context.Context, p addr.Provider, t *object.Tools) bool {
 	x := m.stored(p, t.Type.Name)
 	x.once.Do(func() {
@@ -89,8 +90,9 @@ func (m *managed) read(ctx context.Context, p addr.Provider, t *object.Tools) bo
 	return m.run.Budget.Stop().Err() == nil
 }
 
-// identified returns an entry with the identity in its current form. If the entry has none, the object is refreshed.
-// The search's provider configuration may not find the object: then it returns the entry unchanged.
+// identified returns a state entry that has an identity in the current form of the schema. If the entry has none,
+// identified refreshes the object. It returns the entry unchanged if that fails: the provider configuration of the
+// search may not find the object.
 func (m *managed) identified(ctx context.Context, t *object.Tools, o addr.Object, e *state.Entry) *state.Entry {
 	if e.Identity != nil && t.Type.Identity != nil && e.IdentitySchema == t.Type.Identity.Version {
 		return e
@@ -133,7 +135,7 @@ func hasNull(identity cty.Value) bool {
 	return false
 }
 
-// of compares a result with the stored objects of its type.
+// of compares a found object with the stored objects of its type.
 func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Management {
 	x := m.stored(u.Instance.Provider, t.Name)
 	id := idOf(found)
@@ -148,8 +150,9 @@ func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Manage
 	return Unmanaged
 }
 
-// matchesWhole reports whether a whole stored identity has no attribute that differs. Null attributes match anything.
-// The first result with other null attributes than before makes an index, so that each result needs one look-up.
+// matchesWhole reports whether a stored identity without null attributes matches identity. A null attribute of identity
+// matches any value. For each set of null attributes, matchesWhole makes an index, so that each further comparison is
+// one look-up.
 func (x *stored) matchesWhole(identity cty.Value) bool {
 	key := plainJSON(identity)
 	if !hasNull(identity) {
@@ -173,7 +176,7 @@ func (x *stored) matchesWhole(identity cty.Value) bool {
 	return x.reduced[missing][string(key)]
 }
 
-// reduced returns an identity with null for the attributes that are null in another.
+// reduced returns identity with null for each attribute that is null in other.
 func reduced(identity, other cty.Value) cty.Value {
 	attrs := identity.AsValueMap()
 	for name, v := range other.AsValueMap() {
@@ -184,7 +187,8 @@ func reduced(identity, other cty.Value) cty.Value {
 	return cty.ObjectVal(attrs)
 }
 
-// matchesPartial reports whether a stored identity has no attribute that differs. Null attributes match anything.
+// matchesPartial reports whether a stored identity with null attributes matches identity. A null attribute of either
+// matches any value.
 func (x *stored) matchesPartial(identity cty.Value) bool {
 	for _, was := range x.partial {
 		same := true
@@ -199,7 +203,8 @@ func (x *stored) matchesPartial(identity cty.Value) bool {
 	return false
 }
 
-// idOf returns the attribute id of the identity or of the object of a result, "" if both lack it.
+// idOf returns the attribute id of a result's identity, or else of its object. It returns "" if both lack the
+// attribute.
 func idOf(found object.Listed) string {
 	for _, v := range []cty.Value{found.Identity, found.Object} {
 		if v.IsNull() || !v.Type().IsObjectType() || !v.Type().HasAttribute("id") {

@@ -11,14 +11,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// names gives names to generated resources: the name of the list block, the key of its instance, and a number.
+// names makes the names of generated resources. A name has the name of the list block, the key of the block's instance,
+// and a number.
 type names struct {
 	prog  *program.Program
 	state *state.Snapshot        // may be nil
 	other map[addr.Resource]bool // in moved, removed and import blocks
 
 	mu    sync.Mutex
-	taken map[[2]string]bool // beginnings of names, by type
+	taken map[[2]string]bool // beginnings of names in use, by type
 	seed  maphash.Seed
 	seen  map[uint64]struct{} // hashes of the types and identities of generated blocks
 }
@@ -38,7 +39,7 @@ func (n *names) init(p *program.Program, s *state.Snapshot) {
 	}
 }
 
-// generated records an object, and reports whether it was recorded before.
+// generated records the type and identity of an object, and reports whether they were recorded before.
 func (n *names) generated(typ string, identity []byte) bool {
 	h := maphash.String(n.seed, typ) ^ maphash.Bytes(n.seed, identity)
 	n.mu.Lock()
@@ -48,7 +49,7 @@ func (n *names) generated(typ string, identity []byte) bool {
 	return again
 }
 
-// label returns the beginning of the names for a search. No other search of the type has it.
+// label returns the beginning of the names for a search. No other search of the same type gets the same beginning.
 func (n *names) label(i addr.Instance) string {
 	label := i.Name
 	if i.Key != addr.NoKey {
@@ -68,8 +69,8 @@ func (n *names) label(i addr.Instance) string {
 	return label
 }
 
-// free returns a name that the configuration does not have, and no object in the state: a block with its name would change
-// that object.
+// free returns a name that neither the configuration nor the state has for the type. A block with a name in the state
+// would change the object there.
 func (n *names) free(typ, label string, i int) string {
 	for name := label + "_" + strconv.Itoa(i); ; name += "_" {
 		r := addr.Resource{Mode: addr.Managed, Type: typ, Name: name}

@@ -25,24 +25,25 @@ import (
 type Request struct {
 	Program *program.Program
 	Options frame.Options
-	State   *state.Snapshot // of the objects that blocks refer to, and of names in use; nil: their values are unknown
+	State   *state.Snapshot // the objects to which blocks refer, and names in use; nil: their values are unknown
 
-	Objects  func(typ string) bool // whole objects of the type are needed, whatever the block asks for; may be nil
-	Ignore   func(*Result) bool    // the result is not reported; may be nil
-	Managed  []*state.Snapshot     // report only results that are not in these states; nil: report all
+	Objects  func(typ string) bool // reports whether whole objects of the type are needed; may be nil
+	Ignore   func(*Result) bool    // reports whether to omit a result; may be nil
+	Managed  []*state.Snapshot     // report only objects that are not in these states; nil: report all
 	Generate bool                  // generate configuration
-	// Take receives each result before it is reported. A result is not used after an error. Calls are not concurrent.
+	// Take receives each result before it is reported. If Take returns an error, the search ends. Calls are not
+	// concurrent.
 	Take func(*Result) error
 }
 
-// Result is a result that is reported.
+// Result is a found object that the query reports.
 type Result struct {
 	object.Listed
 	List     addr.Instance
 	Type     *object.Type
 	Managed  Management
 	Block    *style.Generation // generated configuration; nil without Request.Generate, and if another result has it
-	Resource string            // its text
+	Resource string            // the text of Block
 	Import   string            // the text of the import block
 }
 
@@ -84,7 +85,7 @@ func Query(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (Counts
 	return q.counts, !bag.HasErrors() && ctx.Err() == nil && !result.Interrupted && !q.run.Budget.Interrupted()
 }
 
-// fill sets the values of stored objects. All other objects have unknown values.
+// fill sets the values of the objects in the state. All other objects have unknown values.
 func fill(r *run.Run, s *state.Snapshot) {
 	if s == nil {
 		return
@@ -108,8 +109,8 @@ func fill(r *run.Run, s *state.Snapshot) {
 	}
 }
 
-// graph returns a graph with a node for each declaration, with the number of the declaration. Failures travel with
-// values, as in a plan.
+// graph returns a graph with a node for each declaration. The node has the number of the declaration. A failure stops a
+// dependent only when it evaluates the missing value, as in a plan.
 func (q *querier) graph() *walk.Graph {
 	g, decls := &walk.Graph{}, q.req.Program.Decls()
 	for range decls {
@@ -130,7 +131,8 @@ func isList(d *program.Declaration) bool {
 	return d.Kind == program.Resource && d.Resource.Mode == addr.List
 }
 
-// visit begins the searches of a list block.
+// visit starts the searches of a list block, one for each instance. It returns false if the instance keys are unknown
+// or failed.
 func (q *querier) visit(_ context.Context, d *program.Declaration, f *walk.Fan) bool {
 	if !isList(d) {
 		return true
@@ -148,10 +150,10 @@ func (q *querier) visit(_ context.Context, d *program.Declaration, f *walk.Fan) 
 	return keys.Status == frame.Known
 }
 
-// defaultLimit is the maximum number of results of a list block without limit, as in Terraform.
+// defaultLimit is the maximum number of results of a list block without the argument limit, as in Terraform.
 const defaultLimit = 100
 
-// mostFailures is the number of objects that cannot be read before a search gives up.
+// mostFailures is the number of objects that cannot be read after which a search ends.
 const mostFailures = 5
 
 // search is one instance of a list block.
@@ -164,14 +166,14 @@ type search struct {
 
 	use      declared.Use
 	label    string // begins the names of generated resources
-	n        int    // of results with a name
+	n        int    // number of results with a generated name
 	failures int    // objects that could not be read
 	kept     *values
 	done     event.ListDone
 	err      error // of Request.Take
 }
 
-// run evaluates the block, searches, and reports the results.
+// run evaluates the block, searches, and reports the results. It returns false if any of this fails.
 func (s *search) run(ctx context.Context) bool {
 	r := s.q.run
 	r.Receive(ctx, s.d.ID, s.f.Addr(), s.key)
@@ -202,7 +204,7 @@ func (s *search) run(ctx context.Context) bool {
 	return ok && s.find(ctx, finds, object.Search{Config: config, Objects: objects, Limit: limit}, jsonOf(args.Config))
 }
 
-// known reports an error if the configuration of the search or of its provider is unknown.
+// known reports whether the configurations of the search and of its provider are known. If not, it reports an error.
 func (s *search) known(args object.ListArguments) bool {
 	const end = "A query does not plan: only objects in the state have values. Use variables or literal values, or apply the objects first."
 	switch {
@@ -216,7 +218,8 @@ func (s *search) known(args object.ListArguments) bool {
 	return false
 }
 
-// settings returns whether whole objects are needed, and the maximum number of results.
+// settings returns whether the provider must send whole objects, and the maximum number of results. If the limit is
+// invalid, it reports an error and returns false.
 func (s *search) settings(args object.ListArguments) (objects bool, limit int64, ok bool) {
 	objects = !args.Objects.IsNull() && args.Objects.True() || s.q.req.Generate || s.q.req.Objects != nil && s.q.req.Objects(s.d.Res.Type)
 	if args.Limit.IsNull() {
@@ -230,7 +233,8 @@ func (s *search) settings(args object.ListArguments) (objects bool, limit int64,
 	return objects, limit, true
 }
 
-// finds returns the tools for the objects of the search. asks are the tools for its configuration.
+// finds returns the tools for the found objects, which have the managed resource type. asks are the tools for the
+// configuration of the search. finds reports an error and returns false if the provider lacks the resource type.
 func (s *search) finds(ctx context.Context, asks *object.Tools) (*object.Tools, bool) {
 	r, p := s.q.run, s.use.Instance.Provider
 	schemas, _ := r.Settings.Pool.Schemas(ctx, p)
@@ -247,7 +251,8 @@ func (s *search) finds(ctx context.Context, asks *object.Tools) (*object.Tools, 
 	return &out, true
 }
 
-// find searches. It reports the end only if all results were read.
+// find calls the provider and handles all results. It sends event.ListDone, and returns true, only if all results were
+// read.
 func (s *search) find(ctx context.Context, t *object.Tools, what object.Search, config []byte) bool {
 	q := s.q
 	if q.was != nil && !q.was.read(ctx, s.use.Instance.Provider, t) {
@@ -288,7 +293,8 @@ func (s *search) find(ctx context.Context, t *object.Tools, what object.Search, 
 	return true
 }
 
-// take handles one result. It returns false if the search must end.
+// take handles one result. It returns false if the search must end: an error of Request.Take, or too many objects that
+// cannot be read.
 func (s *search) take(ctx context.Context, t *object.Tools, found object.Listed) bool {
 	q := s.q
 	if s.kept != nil {
@@ -330,8 +336,8 @@ func (s *search) error(title, format string, a ...any) {
 	s.q.run.Bag.Add(diag.Errorf(title, format, a...).At(s.d.Range).About(s.inst))
 }
 
-// generate writes the blocks of a result. If the provider did not send the object, it is imported and read. It returns
-// false if that failed. An object that two searches find gets no second block.
+// generate writes the configuration of a result. If the provider did not send the object, generate imports and reads
+// it, and returns false if that fails. If two searches find the same object, only the first gets a block.
 func (s *search) generate(ctx context.Context, t *object.Tools, r *Result) bool {
 	if s.q.names.generated(r.Type.Name, plainJSON(r.Identity)) {
 		return true
@@ -339,7 +345,7 @@ func (s *search) generate(ctx context.Context, t *object.Tools, r *Result) bool 
 	name := s.q.names.free(r.Type.Name, s.label, s.n)
 	s.n++
 	res := addr.Resource{Mode: addr.Managed, Type: r.Type.Name, Name: name}
-	quiet := *t // the search holds the token
+	quiet := *t // without a token, because the search holds it
 	quiet.Object, quiet.Walk, quiet.Where = res.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), &object.Walk{Guard: t.Walk.Guard}, nil
 	v := r.Object
 	if v.IsNull() {

@@ -28,7 +28,7 @@ func (v *values) value() mark.Value {
 	return mark.Value{Raw: cty.ObjectVal(map[string]cty.Value{program.ListData: cty.TupleVal(v.list)}), Marks: v.marks}
 }
 
-// plainJSON returns a known value as JSON.
+// plainJSON returns a known value as JSON, or nil if that fails.
 func plainJSON(v cty.Value) []byte {
 	out, err := ctyjson.Marshal(v, v.Type())
 	if err != nil {
@@ -37,7 +37,7 @@ func plainJSON(v cty.Value) []byte {
 	return out
 }
 
-// objectJSON returns an object as JSON. Its sensitive values are null. It returns nil for a null object.
+// objectJSON returns an object as JSON, with null for its sensitive values. It returns nil for a null object.
 func objectJSON(t *object.Type, v cty.Value) []byte {
 	if v.IsNull() {
 		return nil
@@ -45,7 +45,7 @@ func objectJSON(t *object.Type, v cty.Value) []byte {
 	return plainJSON(without(v, t.SensitivePaths(v)))
 }
 
-// jsonOf returns the arguments of a configuration that are set, as JSON. Marked values are null. It returns nil if no
+// jsonOf returns the arguments that a configuration sets, as JSON, with null for marked values. It returns nil if no
 // argument is set.
 func jsonOf(v mark.Value) []byte {
 	var hidden []cty.Path
@@ -64,7 +64,7 @@ func jsonOf(v mark.Value) []byte {
 	return plainJSON(cty.ObjectVal(set))
 }
 
-// without returns a value with null at some paths.
+// without returns a value with null at the given paths.
 func without(v cty.Value, paths []cty.Path) cty.Value {
 	if len(paths) == 0 {
 		return v

@@ -1,9 +1,9 @@
 // Package receivers determines which declarations of a program receive which ephemeral resources, and analyses other
 // references.
 //
-// The configuration alone determines which leases are opened and for whom. References lead from a receiver, through
-// values (variables, locals, outputs, module calls), to ephemeral resources. So the package uses only a
-// program.Program: no frame, no state, no walk. The plan walk, the apply walk and the preview of leases use the same
+// The configuration alone determines which leases are opened and for which receivers. References lead from a receiver,
+// through values (variables, locals, outputs, module calls), to ephemeral resources. So the package needs only a
+// program.Program, and no frame, state or walk. The plan walk, the apply walk and the preview of leases use the same
 // analysis.
 //
 // Analyse returns an Analysis. It has these methods for a declaration:

@@ -7,11 +7,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Reach has the instances of ephemeral resources that some declarations need: to evaluate them and their provisioners, to
-// configure their providers, or to obtain such leases.
+// Reach has the instances of ephemeral resources that some declarations need: for their values and provisioners, for
+// their providers, and for the ephemeral resources among these.
 type Reach map[program.Decl][]Received
 
-// Reach returns the ephemeral resources that declarations need.
+// Reach returns the ephemeral resources that the declarations in from need.
 func (r *Analysis) Reach(from []program.Decl) Reach {
 	out := Reach{}
 	if !r.Any {
@@ -38,7 +38,7 @@ func (r *Analysis) Reach(from []program.Decl) Reach {
 	return out
 }
 
-// Has reports whether an instance is needed. A key is hidden or not.
+// Has reports whether an instance of the ephemeral resource e is needed. key may be hidden (addr.Key.Hide) or not.
 func (x Reach) Has(e program.Decl, key addr.Key) bool {
 	return slices.ContainsFunc(x[e], func(w Received) bool {
 		return w.Instances == nil || slices.ContainsFunc(w.Instances, func(i Instance) bool { return i.Same || i.Key.Hide() == key.Hide() })

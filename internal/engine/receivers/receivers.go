@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Face returns the face that has the value of a declaration: the after face if it is steady, and face otherwise.
+// Face returns the face on which a declaration's value is to be read: the after face if the value is equal on both
+// faces, and face otherwise.
 func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	if r.Steady(d) {
 		return frame.After
@@ -18,7 +19,8 @@ func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 }
 
 // Ephemerals returns the ephemeral resources whose values a declaration receives, directly or through values. It does
-// not follow other resources and providers. It excludes the resources that only provisioners receive.
+// not follow the references of resources and providers, and excludes ephemeral resources that only provisioners
+// receive.
 func (r *Analysis) Ephemerals(d program.Decl) []program.Decl { return decls(r.Received(d)) }
 
 func decls(list []Received) []program.Decl {
@@ -29,7 +31,7 @@ func decls(list []Received) []program.Decl {
 	return out
 }
 
-// Received returns the ephemeral resources that a declaration receives, and their instances.
+// Received returns the ephemeral resources that a declaration receives, with the instances that it names.
 func (r *Analysis) Received(d program.Decl) []Received {
 	if !r.Any {
 		return nil
@@ -49,8 +51,8 @@ func (r *Analysis) receivedBy(d program.Decl) []Received {
 	return found
 }
 
-// ByInstance reports whether the leases of an ephemeral resource are held separately, because all its receivers name
-// instances.
+// ByInstance reports whether each instance of an ephemeral resource is opened and closed separately. This is so if each
+// receiver names the instances that it uses.
 func (r *Analysis) ByInstance(e program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +80,8 @@ func (r *Analysis) ByInstance(e program.Decl) bool {
 	return !r.whole[e]
 }
 
-// Exported returns the instances of an ephemeral resource that module outputs return, and false if no output does. An
-// output counts as a use, although it does not act on the value.
+// Exported returns the instances of an ephemeral resource that module outputs return. It returns false if no output
+// does. An output keeps a lease open, although the output does nothing with the value.
 func (r *Analysis) Exported(e program.Decl) (Received, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +115,7 @@ func (r *Analysis) exported() map[program.Decl]Received {
 	return r.exports
 }
 
-// Referred reports whether another declaration refers to the declaration.
+// Referred reports whether another declaration refers to d.
 func (r *Analysis) Referred(d program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +130,7 @@ func (r *Analysis) Referred(d program.Decl) bool {
 	return r.named[d]
 }
 
-// Repeating returns the ephemeral resources whose values determine the instances of a declaration.
+// Repeating returns the ephemeral resources to which the count or for_each of a declaration refers.
 func (r *Analysis) Repeating(d program.Decl) []Received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,8 +142,8 @@ func (r *Analysis) Repeating(d program.Decl) []Received {
 	return found
 }
 
-// ReceivedByParts returns the ephemeral resources that the given provisioners, connections and actions of a resource
-// receive. An action is a part by its config.Resource.
+// ReceivedByParts returns the ephemeral resources that some parts of a resource receive. A part is a provisioner, a
+// connection, or the config.Resource of an action.
 func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	if !r.Any {
 		return nil
@@ -153,8 +155,8 @@ func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	return r.behind(refs, receivesBy(program.Provider), r.prog.Decls()[d])
 }
 
-// behind returns the ephemeral resources behind those references for which own returns true, and their instances. of is
-// the declaration that has the references; nil if instances do not matter.
+// behind returns the ephemeral resources to which refs lead, with the named instances. It follows only the references
+// for which own returns true. of is the declaration that has the references; nil if instances do not matter.
 func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *program.Declaration) []Received {
 	t := tracer{Analysis: r, seen: map[visited]bool{}, keyed: of != nil && keyed(of)}
 	for _, ref := range refs {
@@ -165,27 +167,28 @@ func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *pr
 	return t.found
 }
 
-// keyed reports whether the instances of a declaration receive separately.
+// keyed reports whether each instance of a declaration receives ephemeral values separately. This is not so for
+// ephemeral resources, values and module calls.
 func keyed(d *program.Declaration) bool {
 	return d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 }
 
-// tracer follows values to the ephemeral resources that they come from.
+// tracer follows references to the ephemeral resources from which values come.
 type tracer struct {
 	*Analysis
 	seen  map[visited]bool
-	keyed bool // the receiver's own instances have keys
+	keyed bool // each instance of the receiver receives separately, so [each.key] names one instance
 	found []Received
 }
 
-// visited is a declaration that a search has visited. A module call around the receiver has other relevant references
-// than a module call that the receiver refers to.
+// visited is a declaration that a search has visited. For a module call around the receiver, the search follows other
+// references than for a module call to which the receiver refers.
 type visited struct {
 	decl   program.Decl
 	around bool
 }
 
-// follow follows the references for which along returns true. around is true if they are references of a module call
+// follow visits the references for which along returns true. around is true if refs are the references of a module call
 // around the receiver.
 func (t *tracer) follow(refs []program.Ref, along func(program.Ref) bool, around bool) {
 	for _, ref := range refs {
@@ -195,7 +198,7 @@ func (t *tracer) follow(refs []program.Ref, along func(program.Ref) bool, around
 	}
 }
 
-// visit follows a reference to a declaration. direct is true if the receiver has the reference itself.
+// visit follows a reference to a declaration. direct is true if the receiver itself has the reference.
 func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	d := t.prog.Decls()[ref.To]
 	if d.Kind == program.Resource {
@@ -225,7 +228,7 @@ func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	}
 }
 
-// add adds an ephemeral resource, or instances of it, to the result.
+// add adds an ephemeral resource to the result. If the reference names an instance, add adds only this instance.
 func (t *tracer) add(ref program.Ref, direct bool) {
 	i := slices.IndexFunc(t.found, func(w Received) bool { return w.Of == ref.To })
 	known := ref.Use&program.ByDepends == 0 && (ref.Key == program.Fixed || ref.Key == program.Same && direct && t.keyed)
@@ -242,33 +245,33 @@ func (t *tracer) add(ref program.Ref, direct bool) {
 	}
 }
 
-// inside reports whether a reference from the contents of a module is to a resource or to a module in it.
+// inside reports whether a reference from the contents of a module leads to a resource or to an inner module.
 func (t *tracer) inside(ref program.Ref) bool {
 	k := t.prog.Decls()[ref.To].Kind
 	return k == program.Resource || k == program.ModuleContents
 }
 
-// fromAround reports whether the contents of a module receive a reference of its module call.
+// fromAround reports whether the declarations in a module depend on a reference of the module call.
 func fromAround(ref program.Ref) bool {
 	return ref.Use&(program.ByRepeat|program.ByDepends|program.ByModule) != 0
 }
 
-// repeats reports whether a reference determines a repetition. The repetition of a module call passes its value on,
-// because arguments may contain each.value.
+// repeats reports whether a reference is in count or for_each. These references of a module call also count for its
+// arguments, because arguments may contain each.value.
 func repeats(ref program.Ref) bool { return ref.Use&program.ByRepeat != 0 }
 
-// Receives reports whether a declaration is a receiver as defined in the glossary. Other declarations only pass values
-// on.
+// Receives reports whether a declaration is a receiver: it acts on values. Other declarations, such as locals, only
+// pass values on.
 func Receives(d *program.Declaration) bool {
 	return d.Kind == program.Resource || d.Kind == program.Provider || declared.HasConditions(d)
 }
 
-// ReceivesItself reports whether an ephemeral resource has conditions, which receive it.
+// ReceivesItself reports whether an ephemeral resource has conditions. The conditions then receive its value.
 func ReceivesItself(d *program.Declaration) bool {
 	return d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && declared.HasResourceConditions(d)
 }
 
-// OpensItself reports whether a walk opens an ephemeral resource that has no receiver. Possible reasons are:
+// OpensItself reports whether a walk opens an ephemeral resource although it has no receiver. The reasons are:
 //
 //   - it has conditions;
 //   - a module output returns its value, and whole is true;
@@ -285,7 +288,7 @@ func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	return !r.Referred(e.ID) && r.echoes != nil && r.echoes(r.prog.Decls()[r.prog.ProviderOf(e.ID)].Provider.Provider)
 }
 
-// OwnKeys returns the keys of the instances that open themselves; nil: all.
+// OwnKeys returns the keys of the instances that a walk opens without a receiver. nil means all.
 func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	w, is := r.Exported(e.ID)
 	if ReceivesItself(e) || !is {
@@ -294,8 +297,9 @@ func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	return w.Keys(addr.NoKey)
 }
 
-// Needed returns the ephemeral resources that the declarations in among receive directly, for their own conditions, or
-// to obtain another lease that is received.
+// Needed returns the ephemeral resources that must be opened for the declarations for which among returns true. These
+// are the ephemeral resources that such a declaration receives, those with conditions, and those that another needed
+// ephemeral resource receives.
 func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
 	out := map[program.Decl]bool{}
 	var todo []program.Decl
@@ -320,7 +324,8 @@ func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
 }
 
 // OnlyWritten returns the ephemeral resources whose values only write-only arguments receive, directly or through other
-// such ephemeral resources. Other arguments of managed resources cannot contain ephemeral values.
+// such ephemeral resources. The result has false for all others. Only write-only arguments of managed resources can
+// contain ephemeral values.
 func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	out := map[program.Decl]bool{}
 	obtained := map[program.Decl][]program.Decl{} // by ephemeral resource: the ephemeral resources in its arguments
@@ -358,14 +363,14 @@ func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	return out
 }
 
-// otherThanByArguments reports whether a resource uses a reference in a condition, in depends_on, or elsewhere outside
-// its arguments.
+// otherThanByArguments reports whether a reference is outside of the arguments of a resource, for example in a
+// condition or in depends_on.
 func otherThanByArguments(ref program.Ref) bool {
 	return ref.Use&^(program.ByProvision|program.ByAction|program.ByNull|program.ByValue) != 0
 }
 
 // receivesBy returns a function that reports whether a declaration of kind k receives the target of a reference.
-// Provisioners receive separately, ephemeralasnull needs no value, and an output receives only the references in its
+// Provisioners and actions receive separately, and ephemeralasnull needs no value. An output receives only for its
 // conditions.
 func receivesBy(k program.Kind) func(program.Ref) bool {
 	not := program.ByNull
@@ -384,10 +389,11 @@ func byProvision(ref program.Ref) bool { return ref.Use&(program.ByProvision|pro
 
 func byValue(ref program.Ref) bool { return ref.Use&program.ByValue != 0 }
 
-// passes reports whether a value passes a reference on. A reference in its conditions is not passed on.
+// passes reports whether a value, such as a local, contains the target of a reference. A value does not contain the
+// targets that only its conditions use.
 func passes(ref program.Ref) bool { return ref.Use&^(program.ByCondition|program.ByNull) != 0 }
 
-// Among returns the keys of some that are in the sorted list. If some is nil, it returns the list.
+// Among returns the keys in some that are also in list, which must be sorted. If some is nil, Among returns list.
 func Among(list, some []addr.Key) []addr.Key {
 	if some == nil {
 		return list

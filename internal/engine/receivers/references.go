@@ -8,32 +8,32 @@ import (
 )
 
 // Analysis answers questions about the direct and indirect references of a program's declarations. References have no
-// cycles, so each question is one search that visits each declaration once. Its time is linear in declarations plus
-// references. The methods may be called concurrently.
+// cycles. Each question is one search that visits each declaration once, so its time is linear in the number of
+// declarations and references. The methods may be called concurrently.
 type Analysis struct {
 	Any bool // the program declares ephemeral resources
 
 	prog    *program.Program
-	echoes  func(addr.Provider) bool // nil: no provider echoes its settings
-	moving  []answer                 // by declaration: whether it is a managed resource or depends on one
+	echoes  func(addr.Provider) bool // reports whether a provider echoes its settings; nil: none does
+	moving  []answer                 // by declaration: whether it is or depends on a managed resource
 	answers []answer                 // by declaration: whether it depends on an ephemeral resource through values; nil: not computed yet
 
 	mu         sync.Mutex
 	receivedOf map[program.Decl][]Received // ephemeral resources that a declaration receives, computed so far
-	repeats    map[program.Decl][]Received // ephemeral resources that determine its repetition, computed so far
+	repeats    map[program.Decl][]Received // ephemeral resources to which count or for_each refers, computed so far
 	whole      map[program.Decl]bool       // ephemeral resources of which a declaration receives all instances; nil: not computed yet
 	exports    map[program.Decl]Received   // ephemeral resources that module outputs return; nil: not computed yet
-	named      map[program.Decl]bool       // declarations that another one refers to; nil: not computed yet
+	named      map[program.Decl]bool       // declarations to which another declaration refers; nil: not computed yet
 }
 
 // Received is an ephemeral resource that a declaration receives.
 type Received struct {
 	Of        program.Decl
 	Instances []Instance     // the received instances, if each reference names one; nil: all
-	Through   []program.Decl // outputs that return it
+	Through   []program.Decl // module outputs that return the value; set by Exported
 }
 
-// Keys returns the keys of the instances that the receiving instance with the key own receives; nil: all.
+// Keys returns the keys of the instances that a receiver uses. own is the key of the receiving instance. nil means all.
 func (w Received) Keys(own addr.Key) []addr.Key {
 	if w.Instances == nil {
 		return nil
@@ -51,7 +51,7 @@ type Instance struct {
 	Key  addr.Key // the instance with this key, if Same is false
 }
 
-// For returns the key that the receiving instance with the key own means.
+// For returns the key of the instance that a receiver names. own is the key of the receiving instance.
 func (i Instance) For(own addr.Key) addr.Key {
 	if i.Same {
 		return own
@@ -67,8 +67,8 @@ const (
 	yes
 )
 
-// Analyse returns the analysis of a compiled program. echoes reports whether a provider echoes its settings; nil means
-// that none does.
+// Analyse returns the analysis of a compiled program. echoes reports whether a provider returns its settings in its
+// answers; nil means that no provider does.
 func Analyse(p *program.Program, echoes func(addr.Provider) bool) *Analysis {
 	r := &Analysis{prog: p, echoes: echoes, moving: computeMoving(p), receivedOf: map[program.Decl][]Received{}, repeats: map[program.Decl][]Received{}}
 	for _, d := range p.Decls() {
@@ -77,8 +77,8 @@ func Analyse(p *program.Program, echoes func(addr.Provider) bool) *Analysis {
 	return r
 }
 
-// Leased reports whether a value depends on an ephemeral resource, not counting dependencies through managed and data
-// resources.
+// Leased reports whether a value depends on an ephemeral resource. Dependencies through managed resources, data sources
+// and providers do not count.
 func (r *Analysis) Leased(d program.Decl) bool {
 	if !r.Any {
 		return false
@@ -91,7 +91,7 @@ func (r *Analysis) Leased(d program.Decl) bool {
 	return r.answers[d] == yes
 }
 
-// computeLeased returns the declarations that depend on an ephemeral resource through values.
+// computeLeased returns, for each declaration, whether it depends on an ephemeral resource through values.
 func computeLeased(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		switch {
@@ -104,7 +104,7 @@ func computeLeased(p *program.Program) []answer {
 	})
 }
 
-// computeMoving returns the declarations whose values may differ between the two faces.
+// computeMoving returns, for each declaration, whether its value may differ between the two faces.
 func computeMoving(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
@@ -114,8 +114,8 @@ func computeMoving(p *program.Program) []answer {
 	})
 }
 
-// propagate answers a question for each declaration. If own returns notAsked, the answer is yes if it is yes for a
-// declaration that it refers to, and no otherwise.
+// propagate answers a question for each declaration. If own returns notAsked for a declaration, the answer is yes if
+// the answer is yes for any declaration to which it refers, and no otherwise.
 func propagate(p *program.Program, own func(*program.Declaration) answer) []answer {
 	memo := make([]answer, len(p.Decls()))
 	var ask func(program.Decl) bool
@@ -151,8 +151,8 @@ func (r *Analysis) FromResources(d program.Decl) bool {
 	return found
 }
 
-// Resources visits the references to resources of d and of the values (variables, locals, outputs, module calls) that
-// it depends on. It does not follow references of resources and providers.
+// Resources visits the references to resources that a declaration has, directly or through values (variables, locals,
+// outputs, module calls). It does not follow the references of resources and providers.
 func (r *Analysis) Resources(d program.Decl, visit func(program.Ref)) {
 	r.references(d, func(ref program.Ref) {
 		if r.prog.Decls()[ref.To].Kind == program.Resource {
@@ -161,7 +161,7 @@ func (r *Analysis) Resources(d program.Decl, visit func(program.Ref)) {
 	})
 }
 
-// references visits the same references as Resources, and references to provider configurations.
+// references visits the same references as Resources, and also the references to provider configurations.
 func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 	seen := map[program.Decl]bool{}
 	var walk func([]program.Ref)
@@ -181,9 +181,10 @@ func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 	walk(r.prog.Refs(d))
 }
 
-// Recorded returns the dependencies of a resource that the state stores: the managed and data resources that it refers
-// to, directly, through values, through ephemeral resources and through provider settings. If throughData is true, they
-// include the dependencies of data sources: a data source that the state lacks leads to none.
+// Recorded returns the dependencies that the state stores for a resource: the managed and data resources to which it
+// refers, directly, through values, through ephemeral resources and through provider settings. If throughData is true,
+// Recorded also follows the references of data sources, because the state may lack the data source and its
+// dependencies.
 func (r *Analysis) Recorded(d program.Decl, throughData bool) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource

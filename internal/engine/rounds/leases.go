@@ -12,7 +12,7 @@ import (
 )
 
 // Needed returns a function that reports whether the deferred changes of a plan need an instance of an ephemeral
-// resource: its lease stays open after the round.
+// resource. Such a lease stays open after the round.
 func Needed(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan) func(program.Decl, addr.Key) bool {
 	if len(p.Deferred) == 0 {
 		return func(program.Decl, addr.Key) bool { return false }
@@ -20,7 +20,7 @@ func Needed(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan
 	return receivers.Analyse(prog, echoes).Reach(waiting(prog, p)).Has
 }
 
-// waiting returns the declarations of deferred changes, and of their providers.
+// waiting returns the declarations of the deferred changes, and the provider configurations of these.
 func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 	for _, c := range p.Deferred {
 		if d, ok := prog.Resource(c.Object.Resource()); ok {
@@ -33,9 +33,9 @@ func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 	return out
 }
 
-// Earlier returns the objects that a plan writes with values which later rounds need too, or which earlier rounds have
-// written. earlier is the result for the plan of the previous round. If the command does not finish, these objects
-// have values that no later command can know.
+// Earlier returns the objects that a plan writes with values of ephemeral resources, if later rounds need the same
+// values, or if an earlier round has written them. earlier is the result for the plan of the previous round. If the
+// command does not finish, these objects keep values that no later command can obtain.
 func Earlier(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	if len(p.Deferred)+len(earlier) == 0 {
 		return nil
@@ -75,7 +75,8 @@ type instance struct {
 	all  bool
 }
 
-// instances returns the instances that an object with a key receives.
+// instances returns the instances of an ephemeral resource that a receiver uses. own is the key of the receiving
+// object.
 func instances(e *program.Declaration, w receivers.Received, own addr.Key) []instance {
 	if w.Instances == nil {
 		return []instance{{name: e.Resource.String(), all: true}}

@@ -1,5 +1,5 @@
-// Package rounds decides which changes of the later rounds of an apply the first approval covers, and which leases and
-// values of leases later rounds need (ADR 52). It is pure over programs and plans.
+// Package rounds decides which changes in later rounds of an apply the first approval covers, and which leases later
+// rounds need (ADR 52). It depends only on programs and plans.
 package rounds
 
 import (
@@ -8,8 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Approval is the part of later rounds that a user has approved: reads, a number of creations of the resources that the
-// approved plans listed, with the listed invocations of actions around them, and the ends of replaced objects.
+// Approval is the part of the later rounds that a user has approved. It covers reads, and the destruction of old
+// objects after a create-first replacement. It covers a number of creations of the resources that the approved plans
+// listed, with the listed invocations of actions.
 type Approval struct {
 	listed   map[addr.Resource]bool
 	invoked  map[invoked]bool
@@ -17,7 +18,8 @@ type Approval struct {
 	left     int                    // number of creations
 }
 
-// invoked is an action that an event of a resource invokes. An approval covers it with the objects of the resource.
+// invoked is an action that an event of a resource invokes. An approval covers the invocation for all objects of the
+// resource.
 type invoked struct {
 	action, by addr.Resource
 	event      config.Event
@@ -27,14 +29,14 @@ func invokedBy(i *plan.Invocation) invoked {
 	return invoked{i.Action.Resource(), i.Trigger.Object.Resource(), i.Trigger.Event}
 }
 
-// Approve returns the approval of a plan. most is the number of creations that it covers in later rounds.
+// Approve returns the approval of a plan. most is the number of creations in later rounds that the approval covers.
 func Approve(p *plan.Plan, most int) *Approval {
 	a := &Approval{listed: map[addr.Resource]bool{}, invoked: map[invoked]bool{}, replaced: map[addr.Instance]bool{}, left: most}
 	a.Extend(p)
 	return a
 }
 
-// Extend adds the resources, without keys, the invocations and the replacements of another approved plan.
+// Extend adds another approved plan: its resources, without keys, its invocations and its replacements.
 func (a *Approval) Extend(p *plan.Plan) {
 	for _, c := range p.Deferred {
 		a.listed[c.Object.Resource()] = true
@@ -49,8 +51,8 @@ func (a *Approval) Extend(p *plan.Plan) {
 	}
 }
 
-// Uncovered returns the changes of a later plan that need an approval of their own. Without such
-// changes, the creations of the plan count toward the approved number.
+// Uncovered returns the changes of a later plan that need a separate approval. If it returns none, the creations in the
+// plan count toward the approved number.
 func (a *Approval) Uncovered(p *plan.Plan) []*plan.Change {
 	var out, created []*plan.Change
 	more := map[addr.Object]bool{} // objects with invocations that were not listed

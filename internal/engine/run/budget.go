@@ -8,12 +8,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Budget limits the calls of a walk: to a number of concurrent calls, and to none after the interrupt. Its methods may
+// Budget limits the calls of a walk: to a number of concurrent calls, and to none after the interrupt. The methods may
 // be called concurrently.
 //
 // A Budget keeps the context that the interrupt ends. Jobs and calls run in another context, which the interrupt does
-// not end: the walk waits for a call that has started.
-// end: a call that has started is waited for.
+// not end, so that a call that has started can finish.
 type Budget struct {
 	tokens      *walk.Tokens
 	stop        context.Context
@@ -25,15 +24,16 @@ func newBudget(tokens int, stop context.Context) *Budget {
 	return &Budget{tokens: walk.NewTokens(tokens), stop: stop}
 }
 
-// Stop returns the context that the interrupt ends. Calls that can be asked to stop, such as provisioners, run in it.
+// Stop returns the context that the interrupt ends. Calls that can be stopped, such as provisioners, run in this
+// context.
 func (b *Budget) Stop() context.Context { return b.stop }
 
 // Interrupted reports whether an interrupt prevented a call or a job from starting, or may be the reason why a job
 // failed.
 func (b *Budget) Interrupted() bool { return b.interrupted.Load() }
 
-// Call makes a call when one of the tokens is free. If the interrupt comes first, it returns false without making the
-// call. It ignores the context of the caller, which the interrupt does not end.
+// Call makes a call as soon as a token is free. If the interrupt comes first, Call returns false without making the
+// call. Call ignores the caller's context, because the interrupt does not end it.
 func (b *Budget) Call(_ context.Context, call func()) bool {
 	if b.tokens.Do(b.stop, call) == nil {
 		return true
@@ -42,7 +42,7 @@ func (b *Budget) Call(_ context.Context, call func()) bool {
 	return false
 }
 
-// Pause waits. It returns false if the interrupt or the end of ctx comes first.
+// Pause waits for d. It returns false if the interrupt or the end of ctx comes first.
 func (b *Budget) Pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -56,8 +56,8 @@ func (b *Budget) Pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// Walk runs a graph until ctx ends. A job that fails after the interrupt counts as interrupted, because it was asked to
-// stop.
+// Walk runs a graph until ctx ends. If a job fails after the interrupt, Interrupted returns true, because the interrupt
+// may be the cause.
 func (b *Budget) Walk(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
 	visit := o.Run
 	o.Run = func(ctx context.Context, n walk.Node, f *walk.Fan) bool {

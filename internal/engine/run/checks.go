@@ -15,9 +15,9 @@ import (
 // Checks collects the results of conditions, for the state and the plan.
 type Checks struct {
 	mu sync.Mutex
-	by map[string]*checked // by configuration address
+	by map[string]*checked // by the address of the declaration
 
-	secrets *secret.Set // masked in the messages, which are stored
+	secrets *secret.Set // the secrets to mask in messages, because the state stores these
 }
 
 func newChecks(secrets *secret.Set) *Checks {
@@ -28,11 +28,11 @@ func newChecks(secrets *secret.Set) *Checks {
 type checked struct {
 	state.Check
 	index map[string]int // into Objects and due, by address
-	due   []int          // number of conditions that the walk has yet to evaluate; 0 or less: none
+	due   []int          // by object: number of conditions that the walk has not evaluated yet; 0 or less: none
 }
 
-// declare lists a declaration with conditions, even if it has no instance. It reports whether the declaration was
-// listed before.
+// declare adds a declaration with conditions to the results, even if it has no instance. was reports whether it was
+// added before.
 func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
 	address := d.String()
 	if k, was = c.by[address]; !was {
@@ -42,7 +42,7 @@ func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
 	return k, was
 }
 
-// expect lists objects of a declaration. Each has due conditions to be evaluated.
+// expect adds objects of a declaration to the results. For each, the walk will evaluate due conditions.
 func (c *Checks) expect(d *program.Declaration, due int, objects []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +52,7 @@ func (c *Checks) expect(d *program.Declaration, due int, objects []string) {
 	}
 }
 
-// object returns the index of an object of a declaration. It lists a new object with due conditions to be evaluated.
+// object returns the index of an object in k.Objects. It adds the object if necessary, with due conditions to evaluate.
 func (k *checked) object(o state.CheckedObject, due int) int {
 	i, listed := k.index[o.Addr]
 	if !listed {
@@ -62,8 +62,8 @@ func (k *checked) object(o state.CheckedObject, due int) int {
 	return i
 }
 
-// report records results for one object. The worst of several reports counts. Results without an object ("") count only
-// for the declaration.
+// report records the results of conditions for one object. If several reports exist, the worst result counts. Results
+// without an object ("") count only for the declaration.
 func (c *Checks) report(d *program.Declaration, object string, results []frame.Result) {
 	if len(results) == 0 {
 		return
@@ -88,7 +88,7 @@ func (c *Checks) report(d *program.Declaration, object string, results []frame.R
 	}
 }
 
-// worse returns the worse of two statuses.
+// worse returns the worse of two statuses. From best to worst, these are pass, unknown, fail and error.
 func worse(a, b state.Status) state.Status {
 	rank := [...]int{state.Pass: 0, state.Unknown: 1, state.Fail: 2, state.Errored: 3}
 	if rank[b] > rank[a] {
@@ -97,7 +97,7 @@ func worse(a, b state.Status) state.Status {
 	return a
 }
 
-// Results returns all results, sorted. Results of this walk override earlier ones.
+// Results returns all results, sorted by address. earlier has previous results: a result of this walk has priority.
 func (c *Checks) Results(earlier []state.Check) []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +130,7 @@ func (c *Checks) Results(earlier []state.Check) []state.Check {
 	return out
 }
 
-// Hold reports whether all conditions of a declaration hold that this walk was expected to evaluate.
+// Hold reports whether all conditions of a declaration that this walk was expected to evaluate have passed.
 func (c *Checks) Hold(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,12 +16,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// The conditions of variables, outputs and checks belong to no object. They have separate nodes and steps, because they
-// may use any value, including ephemeral values, and keep their leases open. Ephemeral resources that open themselves
-// have separate nodes and steps, too, because they may have no other receiver.
+// The conditions of variables, outputs and checks do not belong to an object. They have separate nodes and steps,
+// because they may use any value, including ephemeral values, whose leases must stay open for them. Ephemeral resources
+// that the walk opens without another receiver have separate nodes and steps, too.
 
-// Conditions evaluates the conditions of one walk. The results are in Checks. Its methods may be called concurrently;
-// each reports to the bag of its caller.
+// Conditions evaluates the conditions of one walk, and records the results in Checks. The methods may be called
+// concurrently. Each reports to the bag that its caller passes.
 type Conditions struct {
 	Checks *Checks
 
@@ -32,19 +32,19 @@ type Conditions struct {
 	leases    *leases.Leases
 }
 
-// Test evaluates the conditions of a declaration in one module instance. Failures in a check block are warnings and
-// stop nothing.
+// Test evaluates the conditions of a declaration in one module instance, and returns false if one fails. Failures in a
+// check block are only warnings, so Test returns true. For an ephemeral resource, Test opens it and returns true.
 func (c *Conditions) Test(ctx context.Context, bag *diag.Bag, d *program.Declaration, f *frame.Frame) bool {
 	receive := func(bag *diag.Bag) { c.leases.Receive(ctx, bag, d.ID, f.Addr(), addr.NoKey, frame.After) }
 	switch d.Kind {
 	case program.Resource:
 		c.leases.ReceiveFrom(ctx, bag, d, f, c.receivers.Face(d.ID, frame.After), c.receivers.OwnKeys(d))
-		return true // the slot has the result
+		return true // the slot in the frame has the result
 	case program.Variable:
 		receive(bag)
 		return c.evaluate(bag, d, f, program.Validation)
 	case program.Output:
-		receive(bag) // outside of judge: if a lease fails, more than the condition fails
+		receive(bag) // outside of judge: a lease that fails is an error, even if failed conditions are warnings
 		return c.judge(bag, func(bag *diag.Bag) bool { return c.evaluate(bag, d, f, program.OutputPre) })
 	}
 	bag.Lenient(func(bag *diag.Bag) {
@@ -61,9 +61,9 @@ func (c *Conditions) evaluate(bag *diag.Bag, d *program.Declaration, f *frame.Fr
 	return holds(results)
 }
 
-// Expect announces the objects of a declaration whose conditions the walk will evaluate. If their conditions are not
-// evaluated by the end, they are unknown. A declaration that was expected without objects passes. A declaration that
-// was never expected is unknown.
+// Expect announces the objects whose conditions the walk will evaluate. If a condition is not evaluated by the end of
+// the walk, its result is unknown. A declaration that was expected without objects passes. The result of a declaration
+// that was never expected is unknown.
 func (c *Conditions) Expect(d *program.Declaration, objects ...string) {
 	due := 1 // the conditions of variables, outputs and checks are evaluated together
 	if d.Kind == program.Resource {
@@ -72,8 +72,8 @@ func (c *Conditions) Expect(d *program.Declaration, objects ...string) {
 	c.Checks.expect(d, due, objects)
 }
 
-// All returns the results of all declarations with conditions. Results that the walk did not reach are unknown. In a
-// destroy plan all results are unknown. whole is true if the walk leaves nothing out.
+// All returns the results of all declarations with conditions. If the walk has not reached a declaration, its result is
+// unknown. In a destroy plan, all results are unknown. whole is true if the walk covers the whole configuration.
 func (c *Conditions) All(whole bool) []state.Check {
 	checks := c.Checks
 	if c.kind.Destroys() {
@@ -94,8 +94,8 @@ func (c *Conditions) All(whole bool) []state.Check {
 	return checks.Results(nil)
 }
 
-// Unevaluated records that a check fails because its data could not be read. reported are the diagnostics of the
-// reading.
+// Unevaluated records that a check failed because the data source d in the check could not be read. reported has the
+// diagnostics of that reading.
 func (c *Conditions) Unevaluated(d *program.Declaration, in addr.ModuleInstance, reported []diag.Diagnostic) {
 	check, ok := c.program.Lookup(d.Module, program.Check, d.Res.Check)
 	if !ok {
@@ -110,13 +110,14 @@ func (c *Conditions) Unevaluated(d *program.Declaration, in addr.ModuleInstance,
 	c.Checks.report(check, declared.ConditionsAddr(check, in), failures)
 }
 
-// Pre checks an instance's preconditions.
+// Pre checks an instance's preconditions and returns false if one fails.
 func (c *Conditions) Pre(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
 	ok, _ := c.Preconditions(bag, d, f, key, inst)
 	return ok
 }
 
-// Preconditions checks an instance's preconditions. unsure is true if one of them is not known yet.
+// Preconditions checks an instance's preconditions. ok is false if one fails. unsure is true if the result of one is
+// unknown.
 func (c *Conditions) Preconditions(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
 		return true, false
@@ -124,7 +125,7 @@ func (c *Conditions) Preconditions(bag *diag.Bag, d *program.Declaration, f *fra
 	return c.ofInstance(bag, d, f, key, inst, program.Pre, nil)
 }
 
-// Post checks an instance's postconditions against its value.
+// Post checks an instance's postconditions against its value. It returns false if one fails.
 func (c *Conditions) Post(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	if len(d.Res.Lifecycle.Postconditions) == 0 {
 		return true
@@ -148,7 +149,8 @@ func (c *Conditions) ofInstance(bag *diag.Bag, d *program.Declaration, f *frame.
 	return ok, unsure
 }
 
-// judge evaluates conditions. If the walk decides nothing, their errors are warnings and stop nothing.
+// judge evaluates conditions with test. If the walk decides nothing about objects, errors are warnings, and judge
+// returns true.
 func (c *Conditions) judge(bag *diag.Bag, test func(*diag.Bag) bool) bool {
 	if !c.kind.DecidesNothing() {
 		return test(bag)
@@ -157,10 +159,10 @@ func (c *Conditions) judge(bag *diag.Bag, test func(*diag.Bag) bool) bool {
 	return true
 }
 
-// CheckValues evaluates the variables, locals and outputs of all modules, and reports their errors. A value that is
-// used nowhere is evaluated only here, and its mistakes are reported like others. It runs at the end of a plan, and at
-// the end of an apply for values that were unknown before. It skips values from leases, because the leases are closed
-// by then.
+// CheckValues evaluates the variables, locals and outputs of all modules, and reports their errors. Without it, errors
+// in a value that no other declaration uses would not be reported. It is called at the end of a plan, and at the end of
+// an apply because of values that the plan did not know. It skips values from ephemeral resources, because their leases
+// are closed by then.
 func (c *Conditions) CheckValues(bag *diag.Bag) {
 	for _, d := range c.program.Decls() {
 		if d.Kind != program.Variable && d.Kind != program.Local && d.Kind != program.Output || d.Module.IsRoot() && d.Kind != program.Local || c.receivers.Leased(d.ID) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Connection evaluates the connection blocks of a provisioner. Arguments of later blocks override arguments of earlier
-// blocks.
+// blocks. It returns false if the evaluation fails.
 func Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, face frame.Face, bag *diag.Bag) (mark.Value, bool) {
 	var out mark.Value
 	for i, c := range blocks {
@@ -29,7 +29,7 @@ func Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, fac
 	return out, true
 }
 
-// override returns a with the attributes that are set in b, and with their marks.
+// override returns a with the attributes that are not null in b, and with the marks of these.
 func override(a, b mark.Value) mark.Value {
 	attrs := a.Raw.AsValueMap()
 	set := map[string]bool{}

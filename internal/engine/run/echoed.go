@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// echoedSettings are the settings of the providers that echo them.
+// echoedSettings are the settings of the providers that return their settings in their answers, such as test programs.
 type echoedSettings struct {
 	mu    sync.Mutex
 	texts map[addr.Provider]map[string]bool
@@ -28,7 +28,7 @@ func (e *echoedSettings) add(p addr.Provider, settings cty.Value) {
 	guard.Texts(settings, func(_ cty.Path, text string) { e.texts[p][text] = true })
 }
 
-// contain reports whether a text is a part of the settings of a provider.
+// contain reports whether a text equals one of the recorded strings in the settings of a provider.
 func (e *echoedSettings) contain(p addr.Provider, text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

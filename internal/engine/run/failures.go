@@ -8,17 +8,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Account ensures that every failure of the walk is reported. It is called once, at the end of the walk and before its
+// Account ensures that every failure of the walk is reported. It is called once, at the end of the walk, before the
 // result counts as complete. failed names the parts of the walk that failed.
 //
-// It reports the errors that prevented a session or a lease from opening, unless they were reported: an evaluation
-// whose diagnostics are dropped may have found them. If a part failed and there is still no error, the reason was lost,
-// which is a bug. A part that depends on a failed part fails without a message, so if the bag has an error, Account
-// cannot detect a lost reason.
+// Account reports the errors that prevented a session or a lease from opening, if they were not reported: the code that
+// met them may have dropped its diagnostics. If a part failed and the bag still has no error, the reason was lost, and
+// Account reports a bug. If the bag has any error, Account cannot detect a lost reason, because a part that depends on
+// a failed part fails without a message.
 func (r *Run) Account(failed ...string) {
 	shared := r.Sessions.Failures()
 	for _, x := range r.Leases.Failures() {
-		if shared = append(shared, x.Diagnostics...); !r.Bag.HasAsides() { // otherwise only a check block needed it
+		if shared = append(shared, x.Diagnostics...); !r.Bag.HasAsides() { // otherwise, only a check block needed the lease
 			failed = append(failed, x.Instance.String())
 		}
 	}
@@ -33,7 +33,7 @@ func (r *Run) Account(failed ...string) {
 	r.Bag.Add(diag.Errorf("Internal error", "%s failed without a message, so do not rely on the result. This is a bug in Lethe: please report it. The log (TF_LOG=debug) may show the provider's answer.", few(failed)))
 }
 
-// few returns up to three addresses, and the number of the others.
+// few returns up to three names. If the list is longer, it returns two names and the number of the others.
 func few(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

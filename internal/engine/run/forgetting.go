@@ -7,8 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Forgets reports whether an object is the result of a data source that is not stored. If the configuration does not
-// declare the data source, its schema is unknown, and nothing uses the result: it is then not stored either.
+// Forgets reports whether an object is the result of a data source that the state must not store. If the configuration
+// does not declare the data source, its schema is unknown, so the result counts as sensitive.
 func (s *Settings) Forgets(prog *program.Program, o addr.Object, e *state.Entry) bool {
 	if o.Mode != addr.Data || s.ForgetData == state.ForgetNone {
 		return false
@@ -22,7 +22,8 @@ func (s *Settings) sensitive(prog *program.Program, d *program.Declaration) bool
 	return sch == nil || sch.HasSensitive()
 }
 
-// Split removes the results of data sources that are not stored from a state, and returns them.
+// Split removes from a state the results of data sources that the state must not store, and returns the rest and the
+// removed results.
 func (s *Settings) Split(prog *program.Program, all *state.Snapshot) (kept *state.Snapshot, results []plan.Result) {
 	if s.ForgetData == state.ForgetNone || all == nil {
 		return all, nil

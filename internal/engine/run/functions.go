@@ -16,19 +16,20 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// caller calls provider functions for expressions, in a process that is not configured, or in the session of the
-// configuration that the call names. The interface of frames has no contexts, so the caller keeps the context of the
-// walk.
+// caller calls provider functions for expressions. It calls them in a process that is not configured, or in the session
+// of the provider configuration that the call names. The interface frame.Run has no contexts, so caller keeps the
+// context of the walk.
 type caller struct {
 	frame.NoRun
 	ctx      context.Context
 	settings *Settings
 	handover *Handover
 	bag      *diag.Bag
-	sessions *Sessions // nil: nothing is configured yet, or ever
+	sessions *Sessions // nil: no provider is configured yet, or none will be
 }
 
-// NewCaller returns a caller for checking a program before any run. It uses only processes that are not configured.
+// NewCaller returns a frame.Run that checks a program before any run. It calls functions only in processes that are not
+// configured.
 func NewCaller(ctx context.Context, env Env, bag *diag.Bag) frame.Run {
 	return &caller{ctx: ctx, settings: env.Settings, handover: env.Handover, bag: bag}
 }
@@ -39,8 +40,8 @@ func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 	return f
 }
 
-// function returns a function's signature, and whether the provider answered. If not, it has added the reason to the
-// bag.
+// function returns a function's signature, or nil if the provider has no such function. It returns false if the schemas
+// of the provider cannot be loaded, after adding the errors to the bag.
 func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
 	if c.settings.Providers.Absent[p] {
 		return nil, false
@@ -52,7 +53,8 @@ func (c *caller) function(p addr.Provider, name string) (*provider.Function, boo
 	return schemas.Functions[name], true
 }
 
-// Configured returns the functions of the configured provider. It asks each session once.
+// Configured returns the functions that only the configured provider has. It asks each session once. It returns false
+// if the provider's settings are unknown or the request fails.
 func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	s, err := c.configured(config)
 	if err != nil || s == nil {
@@ -70,13 +72,14 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 	return s.functions, s.failed == nil, s.failed
 }
 
-// Call calls a function with arguments of its parameters' types.
+// Call calls a function. args must have the types of its parameters. If the function cannot be called yet, the result
+// is unknown.
 func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
 	f, known := c.function(p, name)
 	if !known {
 		return cty.DynamicVal, &frame.Unavailable{}
 	}
-	own := f == nil // only the configured provider has it
+	own := f == nil // only the configured provider has the function
 	if own {
 		all, known, err := c.Configured(config, p)
 		if err != nil || !known {
@@ -112,23 +115,24 @@ func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
-		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // it becomes part of a sentence
+		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // the text becomes a part of a sentence
 	case d.JSON != nil:
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}
 	return schema.Decode(d.Msgpack, f.Return)
 }
 
-// functionName is a key of Handover.faulty: the functions whose call was not answered, usually because the provider
-// crashed. They are not called again, because that might crash another process and end all its calls. Later calls
-// return the same error.
+// functionName is a key of Handover.faulty: a function that a provider did not answer, usually because the provider
+// crashed. Such a function is not called again, because this could crash another process and end all its calls. Later
+// calls return the first error.
 type functionName struct {
 	provider addr.Provider
 	name     string
 }
 
-// process returns the process that runs a function. It is a configured process if the call names its alias, or if only
-// a configured provider has the function (own). Then it is nil while the settings are unknown.
+// process returns the process that runs a function. It returns a configured process if the call names a provider alias,
+// or if only a configured provider has the function (own is true). In these cases, it returns nil while the settings
+// are unknown.
 func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provider.Provider, error) {
 	named := config != program.NoDecl && c.sessions != nil && c.sessions.prog.Decls()[config].Provider.Alias != ""
 	if !own && !named {
@@ -141,7 +145,8 @@ func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provid
 	return s.Provider, nil
 }
 
-// configured returns the session of a configuration, or nil while the settings are unknown.
+// configured returns the session of a provider configuration. It returns nil if no configuration is named or if the
+// settings are unknown.
 func (c *caller) configured(config program.Decl) (*Session, error) {
 	if config == program.NoDecl || c.sessions == nil {
 		return nil, nil
@@ -169,22 +174,23 @@ func paramType(f *provider.Function, i int) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-// evaluated connects the frames of a walk with its providers, its guard and its function results.
+// evaluated connects the frame of a walk with the providers, the guard and the function results of the walk.
 type evaluated struct {
 	caller
 	guard   *registrar // nil: values are unknown, or there is no guard
 	results *Results
 }
 
-// Handed registers the arguments of a provider's function with the guard.
+// Handed registers the ephemeral values in the arguments of a provider's function as secrets.
 func (e *evaluated) Handed(name string, args []cty.Value) {
 	if e.guard != nil {
 		e.guard.arguments(name, args)
 	}
 }
 
-// Observe compares the result of a function with the plan, and the result of a provider's function with the known
-// secrets. A review at the end compares it with all secrets.
+// Observe returns an error if the result of a function differs from the plan, or if the result of a provider's function
+// contains a known secret. At the end of the walk, the guard repeats the second check with the secrets that were
+// registered later.
 func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) error {
 	secrets := e.settings.Secrets
 	since := secrets.Rules()
@@ -201,7 +207,7 @@ func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) err
 	return e.results.observe(name, args, result)
 }
 
-// Guard registers the value of an ephemeral variable with the guard.
+// Guard registers the value of an ephemeral variable as a secret.
 func (e *evaluated) Guard(at addr.ModuleInstance, variable string, v cty.Value) {
 	if e.guard != nil {
 		e.guard.variable(at, variable, v)

@@ -25,8 +25,9 @@ type registrar struct {
 	objects *object.Walk
 }
 
-// variable registers the value of an ephemeral variable. The value of a root variable is a secret as a whole. The
-// ephemeral parts of another variable are registered at their origin; its sensitive parts may be stored, but not shown.
+// variable registers the value of an ephemeral variable. In the root module, the whole value is a secret. In other
+// modules, the ephemeral parts were registered where they come from, and variable registers only the sensitive parts:
+// they may be stored, but not shown.
 func (g *registrar) variable(at addr.ModuleInstance, name string, v cty.Value) {
 	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
 	if !at.IsRoot() {
@@ -44,7 +45,7 @@ func (g *registrar) variable(at addr.ModuleInstance, name string, v cty.Value) {
 	}
 }
 
-// arguments registers the ephemeral parts of the arguments of a provider's function. Only this run may know them.
+// arguments registers the ephemeral parts of the arguments of a provider's function as secrets.
 func (g *registrar) arguments(name string, args []cty.Value) {
 	for _, a := range args {
 		if mark.Anywhere(a, mark.Ephemeral) {
@@ -53,7 +54,8 @@ func (g *registrar) arguments(name string, args []cty.Value) {
 	}
 }
 
-// evaluateEphemeral evaluates the ephemeral root variables, used or not, so that their values are registered.
+// evaluateEphemeral evaluates all ephemeral root variables, including unused ones, so that their values are registered
+// as secrets.
 func evaluateEphemeral(p *program.Program, f *frame.Frame) {
 	for name, v := range p.Tree().Root.Module.Variables {
 		if v.Ephemeral {
@@ -62,9 +64,9 @@ func evaluateEphemeral(p *program.Program, f *frame.Frame) {
 	}
 }
 
-// leaks returns an error if the result of a provider's function contains a secret that was not an argument, such as a
-// secret in the provider's settings. If no argument is ephemeral, the result may be stored, even if an argument is
-// sensitive.
+// leaks returns an error if the result of a provider's function contains a secret, for example from the provider's
+// settings. If an argument is ephemeral, the result is ephemeral, too, and leaks returns nil. Otherwise the result may
+// be stored, so it must not contain secrets.
 func leaks(secrets *secret.Set, name string, args []cty.Value, result cty.Value) error {
 	impure := func(a cty.Value) bool { return mark.Anywhere(a, mark.Ephemeral) }
 	if !strings.HasPrefix(name, "provider::") || secrets.Empty() || slices.ContainsFunc(args, impure) {
@@ -79,9 +81,9 @@ func leaks(secrets *secret.Set, name string, args []cty.Value, result cty.Value)
 	return err
 }
 
-// plainStrings finds strings that are public already, because they are plain values in the configuration or in a
-// variable that is neither ephemeral nor sensitive. It ignores strings of the prior state, which the guard handles for
-// each object.
+// plainStrings finds strings that are public, because the configuration has them as plain text, or a variable that is
+// neither ephemeral nor sensitive has them. It ignores strings in the prior state: the guard handles these for each
+// object.
 type plainStrings struct {
 	program *program.Program
 	frame   *frame.Frame // nil until the frame is made

@@ -19,7 +19,7 @@ type Env struct {
 	Handover *Handover
 }
 
-// Handover has the things that one run of a command leaves for the next: configured providers, and functions that
+// Handover has the data that one run of a command leaves for the next run: configured providers, and functions that
 // failed. It also has the calls in progress of the latest walk. The zero value is for the first run.
 type Handover struct {
 	idle   idleSessions
@@ -34,7 +34,8 @@ type inProgress struct {
 	rounds *Rounds
 }
 
-// begin makes a walk the latest walk. The validation of a part of a plan does not replace the walk of the plan.
+// begin makes w the latest walk. If validating is true, w does not replace another walk, because a plan validates parts
+// of its configuration.
 func (h *Handover) begin(w *inProgress, validating bool) {
 	if validating {
 		h.now.CompareAndSwap(nil, w)
@@ -43,8 +44,8 @@ func (h *Handover) begin(w *inProgress, validating bool) {
 	}
 }
 
-// Unfinished returns the objects with a change or an opening in progress, whose result is unknown, and the open leases.
-// It does not wait.
+// Unfinished returns the objects whose running calls may change them or open a lease, and the open leases. It does not
+// wait.
 func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	now := h.now.Load()
 	if now == nil {
@@ -56,13 +57,14 @@ func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 // Walked reports whether a walk has begun.
 func (h *Handover) Walked() bool { return h.now.Load() != nil }
 
-// Calls has the objects with a change or an opening in progress, whose result is unknown until it ends.
+// Calls has the objects for which a call is running that changes them or opens a lease. The result is unknown until the
+// call ends.
 type Calls struct {
 	mu    sync.Mutex
 	calls map[addr.Object]bool
 }
 
-// Set records that a call for an object has started or ended.
+// Set records that a call for an object has started (is is true) or ended.
 func (f *Calls) Set(o addr.Object, is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +94,8 @@ type idleSession struct {
 	since    time.Time
 }
 
-// keepTime is how long a process is kept while the user reads a plan. Its login may expire.
+// keepTime is how long a process is kept while the user reads a plan. It is limited, because the login of the process
+// may expire.
 const keepTime = 5 * time.Minute
 
 // idleSessions are the processes that remain from the last walk.
@@ -101,7 +104,8 @@ type idleSessions struct {
 	list []idleSession
 }
 
-// leave adds processes if more is true. Otherwise it replaces the kept processes and returns the previous ones.
+// leave adds list to the kept processes if more is true, and returns nil. Otherwise it replaces the kept processes by
+// list, and returns the previous processes for the caller to end.
 func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider {
 	k.Lock()
 	defer k.Unlock()
@@ -117,7 +121,8 @@ func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider 
 	return out
 }
 
-// claim removes and returns the process with the settings. It returns nil if none exists, or if it was kept too long.
+// claim removes and returns the process of a provider instance with the given settings. It returns nil if no such
+// process is kept, or if it was kept longer than keepTime.
 func (k *idleSessions) claim(i addr.ProviderInstance, settings cty.Value, now time.Time) provider.Provider {
 	k.Lock()
 	defer k.Unlock()

@@ -11,11 +11,11 @@ type Kind struct {
 	Mode      plan.Mode
 }
 
-// DecidesNothing reports whether the walk decides nothing about objects. Then failed conditions are warnings and stop
-// nothing.
+// DecidesNothing reports whether the walk makes no decisions about objects: a refresh-only plan or an import. Then
+// failed conditions are warnings and prevent nothing.
 func (k Kind) DecidesNothing() bool {
 	return k.Mode == plan.RefreshOnly || k.Operation.Policy().ImportsOnly
 }
 
-// Destroys reports whether the plan destroys everything. Then values are evaluated on the before face.
+// Destroys reports whether the plan destroys objects in the destroy mode. Values are then evaluated on the before face.
 func (k Kind) Destroys() bool { return k.Mode == plan.Destroy }

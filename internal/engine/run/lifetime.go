@@ -24,14 +24,16 @@ type Request struct {
 	Results map[string]string // digests of the function results of the plan that is applied
 	Kind    Kind
 
-	// Ready reports whether an ephemeral resource may be opened (see leases.Options). If it is nil, all used ones may
-	// be opened.
+	// Ready reports whether an ephemeral resource may be opened (see leases.Options). nil means that each may be
+	// opened.
 	Ready func(program.Decl, addr.ModuleInstance) plan.Outcome
-	// Later is true if a later round decides about some declarations: their values are unknown (see leases.Options).
+	// Later is true if a later round decides about some declarations, so that their values are unknown (see
+	// leases.Options).
 	Later bool
-	// Keep reports whether a later round needs a lease (see leases.Options). nil: the walk makes a plan.
+	// Keep reports whether a later round needs a lease (see leases.Options). nil means that the walk makes a plan.
 	Keep func(program.Decl, addr.Key) bool
-	// Before prepares the evaluation of a declaration on the before face. nil: no declaration needs it.
+	// Before sets the values that the evaluation of a declaration on the before face needs. nil means that no
+	// declaration needs this.
 	Before func(context.Context, program.Decl)
 }
 
@@ -76,7 +78,8 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	return r, r.evaluate(ctx, h, req.Options)
 }
 
-// evaluate creates the frame of the walk and passes it to the parts that evaluate.
+// evaluate creates the frame of the walk and passes it to the parts of the run that evaluate values. It returns false
+// if the frame cannot be created.
 func (r *Run) evaluate(ctx context.Context, h *Handover, o frame.Options) bool {
 	s := r.Settings
 	inside := &evaluated{caller: caller{ctx: ctx, settings: s, handover: h, bag: r.Bag}, results: r.Results}

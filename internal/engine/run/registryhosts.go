@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Hosts returns the registry host of a provider for the states and documents of one run. The registries of Terraform
-// and OpenTofu have the same providers; the engine treats both as one provider.
+// Hosts returns the registry host of a provider for the state and the documents of one run. The engine treats a
+// provider in the registries of Terraform and OpenTofu as the same provider.
 type Hosts struct {
 	state *state.Snapshot
 	given map[addr.Provider]bool // providers whose host the configuration names
@@ -15,7 +15,7 @@ type Hosts struct {
 	other string
 }
 
-// HostsFor returns the hosts for a configuration and the state that it is applied to. Either may be nil.
+// HostsFor returns the Hosts for a configuration and the state to which it is applied. Either may be nil.
 func HostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
 	h := Hosts{s, map[addr.Provider]bool{}, set.HostNames.Attached, set.HostNames.Default}
 	if tree == nil {
@@ -31,8 +31,8 @@ func HostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
 	return h
 }
 
-// Of returns a provider with its host. The first of these that has a host decides: the configuration, the state, the
-// user's attachment, and the default, which depends on the name of the program.
+// Of returns a provider with its registry host. It uses the first of these that has a host for the provider: the
+// configuration, the state, the user's attachment, and the default, which depends on the name of the program.
 func (h Hosts) Of(p addr.Provider) addr.Provider {
 	if _, ok := p.Counterpart(); !ok || h.given[p] {
 		return p
@@ -51,8 +51,8 @@ func (h Hosts) Of(p addr.Provider) addr.Provider {
 	return p
 }
 
-// Hosted returns an entry whose provider has the host in the state: for a stored object the host of its entry, for a
-// new object the host of the other objects.
+// Hosted returns a state entry whose provider has the right host. If the configuration does not name a host, a stored
+// object keeps the host of its entry, and a new object gets the host that Of returns.
 func (h Hosts) Hosted(o addr.Object, e *state.Entry) *state.Entry {
 	if e == nil || h.given[e.Provider.Provider] {
 		return e

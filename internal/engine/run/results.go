@@ -15,16 +15,17 @@ import (
 )
 
 // Results records the results of functions that read files or belong to providers. A call must have the same result
-// during a walk, and in a plan and its apply. Otherwise, for example after a file has changed, an apply would not
-// follow the plan. It records only digests, and no calls with ephemeral values.
+// everywhere in a walk, and in a plan and its apply. Otherwise, for example after a file has changed, the apply could
+// differ from the plan. Results stores only digests, and ignores calls with ephemeral values.
 type Results struct {
-	planned map[string]string // of the plan being applied
+	planned map[string]string // the digests of the plan that is applied
 
 	mu   sync.Mutex
-	seen map[string]string // result by call
+	seen map[string]string // digest of the result, by digest of the call
 }
 
-// observe records a result. It returns an error if an earlier call or the plan had another result.
+// observe records the result of a call. It returns an error if the same call had another result before, in this walk or
+// in the plan.
 func (r *Results) observe(name string, args []cty.Value, result cty.Value) error {
 	call, ok := digest(name, args...)
 	if !ok {
@@ -53,15 +54,15 @@ func (r *Results) observe(name string, args []cty.Value, result cty.Value) error
 	return nil
 }
 
-// Digests returns all results, for the plan file.
+// Digests returns the digests of all results, for the plan file.
 func (r *Results) Digests() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.seen)
 }
 
-// digest returns the digest of a name and values. It returns false if a value is or contains an ephemeral or unknown
-// value.
+// digest returns a digest of a name and values. It returns false if a value is or contains an ephemeral or unknown
+// value, or cannot be encoded.
 func digest(name string, values ...cty.Value) (string, bool) {
 	h := sha256.New()
 	piece(h, []byte(name))

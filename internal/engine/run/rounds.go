@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Rounds has the leases that stay open between the rounds of a command, and the processes through which they were
-// opened. The zero value has none. A nil Rounds keeps no lease open.
+// Rounds has the leases that stay open between the rounds of a command, and the provider processes that opened them.
+// The zero value is empty. A nil Rounds keeps no lease open.
 type Rounds struct {
 	leases leases.Kept
 
@@ -31,7 +31,7 @@ type keptSession struct {
 	end      func() // see Session
 }
 
-// ledgerOf returns the ledger of a walk. All walks that apply share one.
+// ledgerOf returns the ledger of a walk. All walks that apply rounds share a ledger while a lease is kept.
 func (k *Rounds) ledgerOf(applying bool, o lease.Options) *lease.Ledger {
 	if k == nil || !applying {
 		return lease.NewLedger(o)
@@ -47,7 +47,7 @@ func (k *Rounds) ledgerOf(applying bool, o lease.Options) *lease.Ledger {
 	return k.ledger
 }
 
-// others returns the open leases in another ledger than the one given.
+// others returns the open leases of k's ledger, or nil if this is the given ledger.
 func (k *Rounds) others(than *lease.Ledger) []lease.Left {
 	if k == nil {
 		return nil
@@ -60,7 +60,8 @@ func (k *Rounds) others(than *lease.Ledger) []lease.Left {
 	return k.ledger.Open()
 }
 
-// keep keeps the process of a session if it has opened a kept lease. It returns false if the process may end.
+// keep keeps the process of a session if the process has opened a kept lease. It returns false if the caller may end
+// the process.
 func (k *Rounds) keep(s keptSession) bool {
 	if k == nil {
 		return false
@@ -78,7 +79,7 @@ func (k *Rounds) keep(s keptSession) bool {
 	return stays
 }
 
-// claim returns the kept process with the settings, and false without such a process.
+// claim returns the kept process of a provider instance with the given settings, or false if none is kept.
 func (k *Rounds) claim(i addr.ProviderInstance, settings mark.Value) (keptSession, bool) {
 	if k == nil {
 		return keptSession{}, false
@@ -93,7 +94,7 @@ func (k *Rounds) claim(i addr.ProviderInstance, settings mark.Value) (keptSessio
 	return keptSession{}, false
 }
 
-// settingsOf returns the settings of a kept process, and false if the process is not kept.
+// settingsOf returns the settings of a kept process, or false if the process is not kept.
 func (k *Rounds) settingsOf(p provider.Provider) (mark.Value, bool) {
 	if k == nil {
 		return mark.Value{}, false
@@ -116,8 +117,8 @@ func (k *Rounds) kept() *leases.Kept {
 	return &k.leases
 }
 
-// End closes the leases that were kept for further rounds, and ends their processes. It is called after the last round,
-// also if a round failed or was not approved.
+// End closes the leases that were kept for further rounds, and ends the processes that opened them. It is called after
+// the last round, also if a round failed or was not approved.
 func (k *Rounds) End(pool *provider.Pool, send func(event.Event), bag *diag.Bag) {
 	if k == nil {
 		return
@@ -130,7 +131,7 @@ func (k *Rounds) End(pool *provider.Pool, send func(event.Event), bag *diag.Bag)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, x := range k.sessions {
-		if x.end == nil { // the ledger ends the others
+		if x.end == nil { // the ledger ends the other processes
 			pool.Release(x.process)
 		}
 	}

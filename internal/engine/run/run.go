@@ -18,8 +18,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Run is one walk through a program: planning, applying or validating. It has the parts that its jobs use. The jobs of
-// a check block use a copy that reports to another bag (see With); all copies share their other parts.
+// Run is one walk through a program, for planning, applying, validating or querying. It has the parts that the jobs of
+// the walk share. The jobs of a check block use a copy of the Run with another bag (see With). A copy shares all other
+// parts.
 type Run struct {
 	Settings *Settings
 	Kind     Kind
@@ -42,7 +43,7 @@ type Run struct {
 	done func() bool // ends the wait for the interrupt
 }
 
-// With returns the same walk with another bag.
+// With returns a copy of the run that reports to another bag.
 func (r *Run) With(bag *diag.Bag) *Run {
 	copied := *r
 	copied.Bag = bag
@@ -50,7 +51,7 @@ func (r *Run) With(bag *diag.Bag) *Run {
 }
 
 // ScopedData reads data of a check block. It calls f with a run whose errors become warnings and fail the check. It
-// returns the original diagnostics.
+// returns the diagnostics before this conversion.
 func (r *Run) ScopedData(d *program.Declaration, f func(*Run)) []diag.Diagnostic {
 	return r.Bag.Lenient(func(bag *diag.Bag) {
 		f(r.With(bag))
@@ -58,8 +59,8 @@ func (r *Run) ScopedData(d *program.Declaration, f func(*Run)) []diag.Diagnostic
 	})
 }
 
-// Receive opens the ephemeral resources whose values an instance of a declaration receives. If one cannot be opened,
-// its value shows that.
+// Receive opens the ephemeral resources whose values an instance of a declaration receives. If an ephemeral resource
+// cannot be opened, its slot in the frame is marked as failed or unknown.
 func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key) {
 	r.Leases.Receive(ctx, r.Bag, d, at, own, frame.After)
 }
@@ -98,13 +99,13 @@ func (r *Run) WalkGraph(ctx context.Context, g *walk.Graph, names Names, o walk.
 	return result
 }
 
-// Names are the names in a walk.
+// Names has the title of a walk and the names of its nodes, for users.
 type Names struct {
 	Title string
 	Of    func(walk.Node) string
 }
 
-// Panicked reports a panic as a diagnostic, so that the rest of the run continues.
+// Panicked reports a panic in a node as an error, so that the rest of the walk continues.
 func (r *Run) Panicked(n walk.Node, value any, stack []byte) {
 	r.Bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
 }

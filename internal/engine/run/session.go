@@ -23,21 +23,21 @@ type Session struct {
 	opened   bool
 	ok       bool
 	Provider provider.Provider
-	shared   bool        // another session has the same process
-	warned   bool        // the user was warned that no objects are refreshed through it
+	shared   bool        // another session uses the same process
+	warned   bool        // the user was warned that objects of this session are not refreshed
 	end      func()      // ends a process that was configured with leases; nil: it may end at any time
-	settling diag.Shared // the diagnostics of evaluating its settings, for every caller
-	opening  diag.Shared // the diagnostics of starting and configuring its process, for callers that need it
+	settling diag.Shared // diagnostics of the evaluation of the settings, for every caller
+	opening  diag.Shared // diagnostics of starting and configuring the process, for callers that need it
 
-	Astray atomic.Bool // the objects to destroy were not found through it
+	Astray atomic.Bool // an object to destroy was not found with these settings, so the other session destroys it
 
-	asking    sync.Once // for the request of its functions
+	asking    sync.Once // asks for the functions once
 	functions map[string]*provider.Function
 	failed    error // the error of that request
 }
 
-// sessionKey identifies a session. If the settings do not depend on managed resources, the configuration is steady, and
-// its sessions have only an after face.
+// sessionKey identifies a session. If the settings of a provider do not depend on managed resources, they are equal on
+// both faces, and the provider has only a session on the after face.
 type sessionKey struct {
 	instance addr.ProviderInstance
 	face     frame.Face
@@ -52,7 +52,7 @@ func (s *Session) FirstWarning() bool {
 	return first
 }
 
-// stop ends the process.
+// stop ends the process of the session.
 func (s *Session) stop(pool *provider.Pool) {
 	if s.end != nil {
 		s.end()
@@ -61,7 +61,8 @@ func (s *Session) stop(pool *provider.Pool) {
 	pool.Release(s.Provider)
 }
 
-// keepable reports whether a later walk may use the process.
+// keepable reports whether a later walk may use the process: it is configured, has not crashed, and its settings are
+// known and have no ephemeral values.
 func (s *Session) keepable() bool {
 	if c, ok := s.Provider.(provider.Crasher); ok && c.Crashed() {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Close ends the processes that this walk configured, unless the settings keep all of them.
+// Close ends the processes that this walk configured. If Providers.KeepSessions is set, it calls Keep instead.
 func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
 	if ss.settings.Providers.KeepSessions {
 		ss.Keep(ctx, bag)
@@ -22,8 +22,8 @@ func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
 	ss.end(func(*Session) bool { return false })
 }
 
-// Keep ends the processes that this walk configured, except the processes that the next walk may use. After an error it
-// keeps none, because the process may be the cause.
+// Keep ends the processes that this walk configured, except processes that the next walk may use. After an error it
+// keeps no process, because the process may be the cause.
 func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
@@ -31,7 +31,8 @@ func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	})
 }
 
-// end ends all sessions. It keeps the processes for which stays returns true, and ends the others concurrently.
+// end ends all sessions. It keeps the processes for which stays returns true, or which have kept leases. It ends the
+// others concurrently.
 func (ss *Sessions) end(stays func(*Session) bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -53,7 +54,7 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 	walk.Each(len(end), func(i int) { end[i]() })
 }
 
-// Release ends a session. Its process continues if another session shares it.
+// Release ends a session when its holds have ended. If another session shares the process, the process continues.
 func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	k := ss.key(u, face)
 	switch s := ss.leave(k); {
@@ -65,12 +66,14 @@ func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	}
 }
 
-// keep keeps the process of a session for further rounds. It returns false if the process may end.
+// keep keeps the process of a session for further rounds if it has open leases. It returns false if the caller may end
+// the process.
 func (ss *Sessions) keep(k sessionKey, s *Session) bool {
 	return ss.settings.Rounds.keep(keptSession{k.instance, s.settings, s.Provider, s.end})
 }
 
-// leave removes a session after its holds have ended. It returns nil if there is no such session, or if another one uses its process.
+// leave removes a session after its holds have ended, and returns it. It returns nil if no such session is open, or if
+// another session uses its process.
 func (ss *Sessions) leave(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -113,7 +116,7 @@ func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 	}
 }
 
-// askToStop asks the processes of a walk to stop the calls in progress, as Terraform and OpenTofu do. It does not stop
+// askToStop asks the processes of a walk to stop their running calls, as Terraform and OpenTofu do. It does not stop
 // calls that close leases.
 func (ss *Sessions) askToStop() {
 	for _, p := range ss.processes() {

@@ -22,7 +22,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Sessions are the sessions of one walk.
+// Sessions are the provider sessions of one walk.
 type Sessions struct {
 	settings  *Settings
 	handover  *Handover
@@ -35,22 +35,22 @@ type Sessions struct {
 	echoed    *echoedSettings
 	kind      Kind
 	before    func(context.Context, program.Decl)
-	defers    bool // a later round opens sessions whose settings are not known now
+	defers    bool // a later round opens sessions whose settings are unknown now
 
 	mu    sync.Mutex
 	open  map[sessionKey]*Session
-	holds map[sessionKey]int                // see Hold
-	freed sync.Cond                         // a hold has ended
+	holds map[sessionKey]int                // number of jobs that use a session outside of the order of the walk; see Hold
+	freed sync.Cond                         // signals the end of a hold
 	again map[provider.Provider]*substitute // by the crashed process
 
-	failures diag.Shared // the reasons why sessions could not be opened
+	failures diag.Shared // the diagnostics of sessions that could not be opened
 }
 
 // substitute is a new process that replaces a crashed one.
 type substitute struct {
 	once     sync.Once
 	settings mark.Value
-	provider provider.Provider // nil if it could not be started, or configured
+	provider provider.Provider // nil if it could not be started or configured
 }
 
 func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
@@ -62,13 +62,14 @@ func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 	return sessionKey{u.Instance, face}
 }
 
-// Get returns the configured provider that an object works through. It starts the provider if it is not running. If
-// that fails, it returns false and adds the reasons to bag, for every caller.
+// Get returns the session of a provider instance on a face. It configures the provider if necessary. If that fails, Get
+// returns false, and adds the errors to the bag of every caller.
 func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
 
-// Hold works like Get, for a job that the order of the walk does not know: Release waits until the caller calls done.
+// Hold works like Get, for a job whose use of the session is not part of the order of the walk. Release waits until the
+// caller calls done.
 func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (s *Session, done func(), ok bool) {
 	k := ss.key(u, face)
 	count := func(n int) {
@@ -82,8 +83,8 @@ func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, fac
 	return s, func() { count(-1) }, ok
 }
 
-// GetAnyway works like Get. If the provider cannot be configured because its settings are not known, and a later round
-// will know them, it returns the session without settings.
+// GetAnyway works like Get. If the provider cannot be configured because its settings are unknown, and a later round
+// will know the settings, GetAnyway returns the session with a provider that is not configured.
 func (ss *Sessions) GetAnyway(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	var own diag.Bag
 	s, ok := ss.Get(ctx, &own, u, face)
@@ -94,7 +95,8 @@ func (ss *Sessions) GetAnyway(ctx context.Context, bag *diag.Bag, u declared.Use
 	return s, ok
 }
 
-// GetIf works like Get, but if known is true and the settings are unknown, it starts no provider.
+// GetIf works like Get. If known is true and the settings are unknown, GetIf returns the session without starting a
+// provider.
 func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	ss.lock(ctx, s, u)
@@ -112,7 +114,7 @@ func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 	return s, s.ok
 }
 
-// lock locks a session. It reports the time while another visit configured the session.
+// lock locks a session. It sends the time for which another job kept the session locked, usually to configure it.
 func (ss *Sessions) lock(ctx context.Context, s *Session, u declared.Use) {
 	if s.mu.TryLock() {
 		return
@@ -126,7 +128,8 @@ func (ss *Sessions) lock(ctx context.Context, s *Session, u declared.Use) {
 	ss.settings.Times.Send(event.Waited{Visit: event.VisitOf(ctx), For: u.Instance.String(), Began: began, Ended: time.Now()})
 }
 
-// Settle returns a session whose settings are evaluated. It starts no provider.
+// Settle evaluates the settings of a session and returns the session. It starts no provider. It returns false if the
+// settings have errors.
 func (ss *Sessions) Settle(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	s.mu.Lock()
@@ -143,8 +146,9 @@ func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, fa
 	}
 }
 
-// collect runs a part of opening a session, and keeps its diagnostics for all callers of this part. If a session on the before face
-// does not open, it records no failure, because the session on the after face replaces it.
+// collect runs a part of opening a session, and keeps its diagnostics for all callers that need this part. A failure on
+// the before face does not count in Failures, because the session on the after face replaces it. A failure that a later
+// round can avoid does not count either.
 func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
@@ -158,20 +162,21 @@ func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face fr
 	return ok
 }
 
-// Failures returns the reasons why sessions could not be opened.
+// Failures returns the diagnostics of the sessions that could not be opened.
 func (ss *Sessions) Failures() diag.Shared {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	return slices.Clone(ss.failures)
 }
 
-// past reports whether a session has prior settings of a provider, which may differ from the planned settings.
+// past reports whether a session has the prior settings of a provider and these may differ from the planned settings.
 func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
 	return u.Declared && face == frame.Before && !ss.kind.Destroys() && !ss.receivers.Steady(u.Decl)
 }
 
-// GetDown returns the session that destroys objects. It has the prior settings of the provider. If they are unknown, or
-// the objects were not found through them, it has the planned settings.
+// GetDown returns the session that destroys objects. It is the session with the prior settings of the provider. If
+// these are unknown or have errors, or an object was not found with them, GetDown returns the session with the planned
+// settings, except in a destroy plan.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
 	if !ss.kind.Destroys() && (!ok || before.Unknown || before.Astray.Load()) {
@@ -191,7 +196,7 @@ func (ss *Sessions) slot(k sessionKey) *Session {
 	return s
 }
 
-// evaluate evaluates the settings of a session.
+// evaluate evaluates the settings of a session and registers the secrets in them. It returns false if there are errors.
 func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {
@@ -218,8 +223,8 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 	return true
 }
 
-// evaluateDeclared evaluates a provider block. On the before face a mistake in the block means that the prior settings
-// are unknown, because the mistake may be new.
+// evaluateDeclared evaluates a provider block. On the before face, an error in the block does not count, because the
+// error may be new. The prior settings are unknown then.
 func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	past := ss.past(u, face)
 	if past {
@@ -228,7 +233,7 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 	ss.leases.Receive(ctx, bag, u.Decl, u.Instance.Module.Unkeyed(), u.Instance.Key, face)
 	home := ss.frame.At(u.Instance.Module.Unkeyed(), face)
 	if home == nil {
-		return false // its module does not exist
+		return false // the module instance of the provider does not exist
 	}
 	var out frame.Outcome
 	var own diag.Bag
@@ -245,7 +250,8 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 	return out == frame.OK
 }
 
-// begin configures a process with the settings.
+// begin sets the process of a session: the process of the session on the other face if both have the same settings, or
+// else a process that it configures.
 func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {
@@ -260,8 +266,8 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
 }
 
-// Again returns a process with the same settings that replaces a crashed process, or nil if that is impossible. The new
-// process only closes leases that the crashed process had opened.
+// Again returns a new process that replaces a crashed process and has the same settings. The new process only closes
+// the leases that the crashed process has opened. Again returns nil if the new process cannot be configured.
 func (ss *Sessions) Again(ctx context.Context, crashed provider.Provider) provider.Provider {
 	s := ss.substitute(crashed)
 	if s == nil {
@@ -304,8 +310,8 @@ func (ss *Sessions) substitute(crashed provider.Provider) *substitute {
 	return ss.again[crashed]
 }
 
-// share sets the process of a session to the process of the session on the other face, if both have the same settings.
-// The other session cannot be released during the call.
+// share sets the process of a session to the process of the session on the other face, if both sessions have the same
+// settings, and returns true. During the call, the other session cannot be released.
 func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -321,7 +327,8 @@ func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
 	return true
 }
 
-// give sets the process of a session. Methods that end sessions read the process under the same lock.
+// give sets the process of a session. It holds ss.mu, because the methods that end sessions read the process with this
+// lock.
 func (ss *Sessions) give(s *Session, p provider.Provider, end func()) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -383,8 +390,8 @@ func (ss *Sessions) configure(ctx context.Context, bag *diag.Bag, s *Session, u 
 	return report(p.Configure(ctx, config, provider.Allow{}))
 }
 
-// NoBefore returns, for the order of steps, the provider instances whose evaluated prior settings are unknown, or
-// through which the objects to destroy were not found.
+// NoBefore returns the provider instances that the apply walk must not use with their prior settings, because these
+// settings are unknown or have errors, or an object was not found with them.
 func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -392,7 +399,7 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	for k, before := range ss.open {
 		d, ok := ss.prog.ProviderConfig(k.instance.ProviderConfig)
 		if k.face != frame.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
-			continue // a lease has another value in each walk
+			continue // an ephemeral value differs in each walk
 		}
 		if !before.well || before.Unknown || before.Astray.Load() {
 			out = append(out, k.instance)
@@ -402,7 +409,8 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	return out
 }
 
-// Unknown reports whether the evaluated settings of a session on the after face have unknown values.
+// Unknown reports whether the settings of a session on the after face have unknown values. The settings must have been
+// evaluated.
 func (ss *Sessions) Unknown(u declared.Use) bool {
 	return ss.slot(ss.key(u, frame.After)).Unknown
 }

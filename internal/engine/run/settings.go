@@ -16,16 +16,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Settings are the settings for all runs of one command. They do not change during a run.
+// Settings are the settings for all runs of one command. They do not change during the command.
 type Settings struct {
 	Pool        *provider.Pool
 	Sink        event.Sink
-	Times       event.Sink // receives the events with times; nil: they are not made
+	Times       event.Sink // receives the events with times; nil: no such events are made
 	Secrets     *secret.Set
 	Parallelism int          // maximum number of concurrent calls to providers; 0: 10
 	Closed      shortcut.Set // disabled shortcuts
 	Now         func() time.Time
-	ForgetData  state.Forgetting // results of data sources that no state and no plan file contains
+	ForgetData  state.Forgetting // which results of data sources no state and no plan file contains
 
 	Timeouts     Timeouts
 	Shutdown     Shutdown
@@ -33,29 +33,31 @@ type Settings struct {
 	Providers    Providers
 	HostNames    HostNames
 
-	// Leases records the open leases, so that they can be closed after a crash. nil: they are not recorded.
+	// Leases records the open leases in the journal, so that they can be closed after a crash. nil means that they are
+	// not recorded.
 	Leases journal.Leases
 
-	// Rounds has the leases that stay open between rounds. nil: each walk closes its leases.
+	// Rounds has the leases that stay open between rounds. nil means that each walk closes its leases.
 	Rounds *Rounds
 
-	// Unanswered explains calls that no provider answered; nil: a later plan reads the state.
+	// Unanswered returns advice about a call that the provider did not answer. nil means that a later plan reads the
+	// object.
 	Unanswered object.Advice
 
-	// Supply adds missing provider settings to a program before the check against its providers' schemas. added reports
-	// whether it added any. nil: no user can be asked.
+	// Supply adds missing provider settings to a program before the program is checked against the schemas of its
+	// providers. added reports whether Supply added any. nil means that no user can be asked.
 	Supply func(p *program.Program, schemas provider.Lookup) (added, ok bool)
 }
 
-// Timeouts are the limits of calls for whose end the run waits.
+// Timeouts are the limits of calls for which the run waits at its end.
 type Timeouts struct {
 	Close time.Duration // of one lease; 0: a minute
 	Renew time.Duration // of one lease; 0: a minute
 	Stop  time.Duration // until a provider confirms that it will stop; 0: a second
 }
 
-// Shutdown ends the waiting of an interrupted run. The context of a run ends first: no new work starts, and providers
-// and provisioners are asked to stop. The contexts here end later, in this order. nil: never.
+// Shutdown has the contexts that end the waiting of an interrupted run. The context of the run ends first: no new work
+// starts, and providers and provisioners are asked to stop. Abandon ends later, and Leave after that. nil means never.
 type Shutdown struct {
 	// Abandon ends the waiting for all calls except calls that close leases.
 	Abandon context.Context
@@ -63,7 +65,7 @@ type Shutdown struct {
 	Leave context.Context
 }
 
-// Programs is the environment of programs that provisioners run.
+// Programs has the environment of the programs that provisioners run.
 type Programs struct {
 	Dir string   // "": the working directory of the process
 	Env []string // nil: the environment of the process
@@ -71,27 +73,27 @@ type Programs struct {
 
 // Providers are the settings for the use of providers.
 type Providers struct {
-	// Absent are the providers that cannot start. The reason was already reported.
+	// Absent has the providers that cannot start. The reason was reported before.
 	Absent map[addr.Provider]bool
-	// Substitutes replace providers; nil: no provider is replaced.
+	// Substitutes replaces providers for tests. nil means that no provider is replaced.
 	Substitutes provider.Substitutes
-	// Echoes reports whether a provider may exist to echo its settings. Developers attach such providers to a run and
-	// inspect their answers. nil: no provider does.
+	// Echoes reports whether a provider returns its settings in its answers. Developers attach such providers to a run
+	// to inspect their answers. nil means that no provider does.
 	Echoes func(addr.Provider) bool
-	// Retries are the policies for calls that fail for a time.
+	// Retries are the policies for calls that fail only for a time.
 	Retries provider.Retries
-	// KeepSessions keeps all processes with known settings that are not ephemeral, for later walks of the command. If
-	// it is false, a plan keeps them for its apply, and an apply ends them.
+	// KeepSessions keeps each configured process for later walks of the command, if its settings are known and not
+	// ephemeral. If it is false, a plan keeps the processes for its apply, and an apply ends them.
 	KeepSessions bool
 }
 
 // HostNames are the settings for the registry hosts of providers.
 type HostNames struct {
-	// Attached returns a provider with the registry host under which the user attached it, and false if the user did
-	// not attach it. nil: no provider is attached.
+	// Attached returns a provider with the registry host under which the user attached the provider, and false if the
+	// user did not attach it. nil means that no provider is attached.
 	Attached func(addr.Provider) (addr.Provider, bool)
-	// Default is the host of providers whose host the configuration, the state and the user do not determine. "": the
-	// host of their address.
+	// Default is the host of a provider for which neither the configuration nor the state nor the user determines a
+	// host. "" means the host in the provider's address.
 	Default string
 }
 
@@ -103,8 +105,8 @@ func (s *Settings) Tokens() int {
 	return 10
 }
 
-// Workers returns the maximum number of concurrent nodes. It exceeds the number of tokens, because a node holds a token
-// only during a call.
+// Workers returns the maximum number of concurrent nodes. It is greater than the number of tokens, because a node holds
+// a token only during a call.
 func (s *Settings) Workers() int { return s.Tokens() + runtime.GOMAXPROCS(0) }
 
 // Send sends an event to the sink.

@@ -17,7 +17,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// opensLeases opens leases through a run, for package leases.
+// opensLeases implements leases.Opener with a run.
 type opensLeases struct{ run *Run }
 
 // Tools implements leases.Opener.
@@ -36,7 +36,8 @@ func (o opensLeases) Post(e *program.Declaration, f *frame.Frame, key addr.Key, 
 	return o.run.Conditions.Post(o.run.Bag, e, f, key, inst, value)
 }
 
-// ToolsAfter returns the tools for planning or applying a declared instance.
+// ToolsAfter returns the tools to plan or apply a declared instance, with its provider's settings on the after face. It
+// returns false if the provider cannot be configured or lacks the type.
 func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
 	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, frame.After, r.Sessions.Get)
 	return t, u, ok
@@ -45,7 +46,8 @@ func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.F
 // getSession is Sessions.Get or Sessions.GetAnyway.
 type getSession func(context.Context, *diag.Bag, declared.Use, frame.Face) (*Session, bool)
 
-// toolsOn returns the tools for a declared instance, with its provider's settings on the face.
+// toolsOn returns the tools for a declared instance, with its provider's settings on the given face. get returns the
+// session.
 func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face, get getSession) (*object.Tools, *Session, declared.Use, bool) {
 	pk, out := f.ProviderKey(d.ID, key, face, r.Bag)
 	if out != frame.OK {
@@ -63,7 +65,7 @@ func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Fram
 	return r.Tools(inst.Current(), s, typ), s, u, true
 }
 
-// Tools returns the tools for an object that a session serves.
+// Tools returns the tools for an object. s is the session of the object's provider.
 func (r *Run) Tools(o addr.Object, s *Session, typ *object.Type) *object.Tools {
 	p := s.Provider
 	if d := r.Settings.Providers.Substitutes; d != nil {
@@ -72,7 +74,8 @@ func (r *Run) Tools(o addr.Object, s *Session, typ *object.Type) *object.Tools {
 	return &object.Tools{Object: o, Provider: guard.Of(p), Type: typ, Walk: r.Objects, Bag: r.Bag, Where: r.where(o.Instance)}
 }
 
-// where returns a function that returns the position of an attribute of a declared instance in the configuration.
+// where returns a function that returns the position of an instance's attribute in the configuration. It returns nil if
+// the instance is not declared.
 func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 	d, ok := r.Program.Resource(i.Resource())
 	if !ok {
@@ -87,8 +90,9 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 	}
 }
 
-// StoredUse returns the provider configuration for a stored object: the configuration that its declaration uses, or the
-// stored configuration if the object is not declared.
+// StoredUse returns the provider instance for a stored object. If the object is declared, this is an instance of its
+// provider configuration. Otherwise it is the stored provider instance, if the program still has its configuration or
+// the provider needs no settings. If not, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
 		return declared.UseOf(r.Program, d, stored.Key), true
@@ -111,7 +115,7 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 	return declared.Use{}, false
 }
 
-// needsNothing reports whether a provider has no required settings.
+// needsNothing reports whether a provider has no required settings. It returns false if the schemas cannot be loaded.
 func (r *Run) needsNothing(ctx context.Context, p addr.Provider) bool {
 	schemas, ds := r.Settings.Pool.Schemas(ctx, p)
 	if ds.HasErrors() {
@@ -130,14 +134,14 @@ func (r *Run) needsNothing(ctx context.Context, p addr.Provider) bool {
 	return true
 }
 
-// Amended returns an entry with the metadata of a change: provider, dependencies and lifecycle settings.
+// Amended returns a copy of an entry with the metadata of a change: provider, dependencies and lifecycle settings.
 func Amended(c *plan.Change, e *state.Entry) *state.Entry {
 	next := *e
 	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy, next.Protected = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy, c.Protected
 	return &next
 }
 
-// Ignored returns the paths in ignore_changes.
+// Ignored returns the paths in ignore_changes of a resource.
 func Ignored(d *program.Declaration) []cty.Path {
 	var out []cty.Path
 	for _, t := range d.Res.Lifecycle.Ignore {

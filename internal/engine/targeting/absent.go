@@ -10,12 +10,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// An address that matches nothing is probably misspelt. For resources this can be reported before planning, for
-// instances only afterwards.
+// An address that matches nothing is probably misspelt. warnUnmatched checks resources before planning. WarnAbsent
+// checks instances after planning, because only then all instances are known.
 
 const unmatched = "Address matches nothing"
 
-// known returns the resources that are declared or stored.
+// known returns the resources that are declared or in the state.
 func (r *Request) known() []addr.Resource {
 	var out []addr.Resource
 	for _, d := range r.Program.Decls() {
@@ -30,11 +30,12 @@ func (r *Request) known() []addr.Resource {
 type named struct {
 	flag   string
 	target addr.Target
-	is     func(addr.Instance) bool // whether an instance has the address
+	is     func(addr.Instance) bool // reports whether an instance has the address
 	keyed  bool                     // the address has a key, so the resource or module may exist without such an instance
 }
 
-// named returns the addresses in the user's options. Only these may cause warnings.
+// named returns the addresses in the options -target, -exclude and -replace, for warnings. It returns nil if the
+// targets do not come from the user.
 func (r *Request) named() (out []named) {
 	if r.Origin != Options {
 		return nil
@@ -53,7 +54,7 @@ func (r *Request) named() (out []named) {
 	return out
 }
 
-// warnUnmatched warns of addresses that match no resource.
+// warnUnmatched warns of addresses that match neither a declared nor a stored resource.
 func (r *Request) warnUnmatched(bag *diag.Bag) {
 	all := r.named()
 	if len(all) == 0 {
@@ -76,8 +77,8 @@ func (r *Request) warnUnmatched(bag *diag.Bag) {
 	}
 }
 
-// WarnAbsent warns, after planning, of addresses with keys that match no instance, although the resource or module
-// exists. If root is nil, only stored instances count.
+// WarnAbsent warns, after planning, of addresses with keys that match no instance although the resource or module
+// exists. If root is nil, it considers only stored instances.
 func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 	all := slices.DeleteFunc(r.named(), func(n named) bool { return !n.keyed })
 	if len(all) == 0 {
@@ -103,8 +104,8 @@ func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 	}
 }
 
-// instances returns the instances of the resource or module of a target. It returns false if not all are known.
-// Instances of a module have no resource type.
+// instances returns the existing instances of a target's resource or module, whatever their keys. It returns false if
+// not all instances are known. An instance of a module has only the field Module.
 func (r *Request) instances(t addr.Target, root *frame.Frame) (existing []addr.Instance, sure bool) {
 	if root != nil {
 		frames, status := root.Instances(t.Module(), frame.After)

@@ -6,12 +6,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// If the user destroys targets, their dependents are destroyed, too. The state determines the dependents, because the
-// configuration may have changed since the last apply. The state does not record which instance of a resource depends
-// on which instance of another. So Lethe takes all instances in the module instance that contains both.
+// In a destroy plan with targets, the dependents of the targets are destroyed, too. The dependencies in the state
+// determine the dependents, because the configuration may have changed since the last apply. The state does not record
+// which instance of a resource depends on which instance of another. So Lethe takes all instances in the innermost
+// module instance that contains both resources.
 //
-// If the user destroys everything except for some objects, these objects stay together with everything that they were
-// made from.
+// In a destroy plan with excludes, the excluded objects are not destroyed, and neither are the objects on which they
+// depend.
 
 // dependents collects the targets and their dependents.
 type dependents struct {
@@ -22,7 +23,7 @@ type dependents struct {
 	queue    []affected
 }
 
-// affected is a resource in a module instance and all module instances below it.
+// affected is a resource in a module instance, including all module instances below it.
 type affected struct {
 	res addr.Resource
 	in  addr.ModuleInstance
@@ -44,7 +45,7 @@ func (p *selector) chooseDestroyed(s *Selection) {
 			x.enqueue(affected{o.Resource(), o.Module})
 		}
 	}
-	named := x.queue // only the named objects of these are selected, unless they depend on one another
+	named := x.queue // of these resources, only the named objects are selected, unless one depends on another
 	x.queue, x.seen = nil, map[affected]bool{}
 	for _, a := range named {
 		x.follow(a)
@@ -57,7 +58,8 @@ func (p *selector) chooseDestroyed(s *Selection) {
 	}
 }
 
-// enqueue adds a resource in a module instance to the queue, unless it was added before, and selects its declaration.
+// enqueue adds a resource in a module instance to the queue, unless it was added before. It also selects the resource's
+// declaration.
 func (x *dependents) enqueue(a affected) {
 	if !x.seen[a] {
 		x.seen[a] = true
@@ -90,7 +92,7 @@ func (x *dependents) follow(a affected) {
 	}
 }
 
-// kept collects the objects that a plan with excludes does not destroy: the excluded objects and their dependencies.
+// kept collects the objects that a plan with -exclude does not destroy: the excluded objects and their dependencies.
 type kept struct {
 	selector *selector
 	objects  map[addr.Instance]bool
@@ -98,8 +100,9 @@ type kept struct {
 	queue    []affected
 }
 
-// chooseKept selects all objects except for the excluded objects and their dependencies. receivers are the declarations
-// that receive excluded ephemeral resources: they are left out as well, because they cannot be destroyed without these.
+// chooseKept selects all objects to destroy: all except for the excluded objects and their dependencies. receivers are
+// the declarations that receive excluded ephemeral resources. Their objects are not destroyed either, because that
+// would need the ephemeral values.
 func (p *selector) chooseKept(s *Selection, receivers map[program.Decl]bool) {
 	stay := p.kept(func(i addr.Instance) bool {
 		d, declared := p.request.Program.Resource(i.Resource())
@@ -117,7 +120,8 @@ func (p *selector) chooseKept(s *Selection, receivers map[program.Decl]bool) {
 	}
 }
 
-// kept returns the stored objects that are excluded, and everything that they depend on according to the state.
+// kept returns the stored objects for which excluded returns true, and all objects on which they depend according to
+// the state.
 func (p *selector) kept(excluded func(addr.Instance) bool) map[addr.Instance]bool {
 	x := kept{selector: p, objects: map[addr.Instance]bool{}, seen: map[affected]bool{}}
 	for o, e := range p.request.Prior.Objects() {
@@ -140,7 +144,7 @@ func (p *selector) kept(excluded func(addr.Instance) bool) map[addr.Instance]boo
 	return x.objects
 }
 
-// keep keeps an object, and adds its dependencies to the queue.
+// keep adds an object to the kept objects, and its dependencies to the queue.
 func (x *kept) keep(o addr.Object, e *state.Entry) {
 	x.objects[o.Instance] = true
 	for _, dep := range e.Recorded {

@@ -41,18 +41,18 @@ func (s *Selection) Includes(i addr.Instance) bool {
 	return s.whole[res] || s.some[res][i.Key] || contains(s.within[res], i) || s.Named[res] && contains(s.targets, i)
 }
 
-// Stays reports whether an object that is no longer declared must not be destroyed, because an excluded object depends
-// on it.
+// Stays reports whether an object that is no longer declared must not be destroyed, because it is excluded or an
+// excluded object depends on it.
 func (s *Selection) Stays(i addr.Instance) bool { return s.stay[i] }
 
-// Skips reports whether the selection includes no part of a declaration.
+// Skips reports whether the selection excludes a declaration completely.
 func (s *Selection) Skips(d program.Decl) bool { return s.Active && !s.decls[d] }
 
 func contains(targets []addr.Target, i addr.Instance) bool {
 	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(i) })
 }
 
-// Request has the addresses to select, and the program and state to select from.
+// Request has the addresses to select, and the program and the state.
 type Request struct {
 	Program   *program.Program
 	Receivers *receivers.Analysis
@@ -60,12 +60,12 @@ type Request struct {
 	Stored    map[addr.Resource][]*state.Resource // the resources of Prior, by declaration
 	Targets   []addr.Target
 	Excludes  []addr.Target
-	Replace   []addr.Instance // instances to replace; they do not affect the selection
+	Replace   []addr.Instance // instances to replace; they cause only warnings
 	Mode      plan.Mode
 	Origin    Origin // of the targets
 }
 
-// Origin is the source of the targets of a plan.
+// Origin is the reason for the targets of a plan.
 type Origin uint8
 
 // The origins.

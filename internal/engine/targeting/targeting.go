@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Select computes the selection and warns that it is partial. It returns false if the request has both targets and
-// excludes.
+// Select computes the selection, and warns the user that the plan is partial. It returns false if the request has both
+// targets and excludes.
 func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	p := &selector{r, bag}
 	s := &Selection{
@@ -49,7 +49,8 @@ func (p *selector) warnPartial(flag string) {
 		"You are creating a plan with the -%s option, which means that the result of this plan may not represent all of the changes requested by the current configuration.\n\nThe -%s option is not for routine use, and is provided only for exceptional situations such as recovering from errors or mistakes, or when Lethe specifically suggests to use it as part of an error message.", flag, flag))
 }
 
-// warnUnreceived warns of ephemeral resources that a target names without selecting a receiver: they are not opened.
+// warnUnreceived warns of ephemeral resources that a target names if no selected declaration receives them, because
+// they are not opened.
 func (p *selector) warnUnreceived(s *Selection) {
 	received := p.request.Receivers.Needed(func(d program.Decl) bool { return s.decls[d] })
 	for _, d := range p.request.Program.Decls() {
@@ -61,7 +62,7 @@ func (p *selector) warnUnreceived(s *Selection) {
 
 // chooseTargets selects the targets and their dependencies, or their dependents in a destroy plan.
 func (p *selector) chooseTargets(s *Selection) {
-	var anywhere []program.Decl // named outside of particular module instances
+	var anywhere []program.Decl // named by targets without keys of module instances
 	start := make([][]program.Decl, len(s.targets))
 	for _, d := range p.request.Program.Decls() {
 		for i, t := range s.targets {
@@ -95,7 +96,7 @@ func (p *selector) chooseTargets(s *Selection) {
 	p.selectDependencies(s, p.fed(s), addr.Target{}, p.values)
 }
 
-// chooseInvoked selects the action to invoke, its dependencies, and the resources whose objects may be its caller.
+// chooseInvoked selects the action to invoke, its dependencies, and the resources whose objects may be its "caller".
 func (p *selector) chooseInvoked(s *Selection) {
 	var start []program.Decl
 	for _, d := range p.request.Program.Decls() {
@@ -112,8 +113,8 @@ func (p *selector) chooseInvoked(s *Selection) {
 	p.selectDependencies(s, start, addr.Target{}, p.through)
 }
 
-// through returns the references of d that an import to it needs, or an action that refers to it. Neither evaluates the
-// arguments.
+// through returns the references of d that are needed to import objects of d, or to read its stored objects for an
+// action. The arguments of a managed resource are not evaluated for this, so their references are not needed.
 func (p *selector) through(d program.Decl) []program.Ref {
 	refs, info := p.request.Program.Refs(d), p.request.Program.Decls()[d]
 	if info.Kind != program.Resource || info.Resource.Mode != addr.Managed {
@@ -129,8 +130,9 @@ func (p *selector) values(d program.Decl) []program.Ref {
 	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r program.Ref) bool { return p.request.Program.Decls()[r.To].Kind == program.Resource })
 }
 
-// fed returns the root outputs whose sources are all selected. If the targets are changes, it adds root outputs without
-// sources, and other declarations with conditions. Other outputs and results of conditions keep their stored values.
+// fed returns the root outputs whose references to resources are all selected. If the origin is Changes, fed also
+// returns outputs without references to resources, and other declarations with conditions. All other outputs and
+// results of conditions keep their stored values.
 func (p *selector) fed(s *Selection) []program.Decl {
 	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
@@ -146,7 +148,7 @@ func (p *selector) fed(s *Selection) []program.Decl {
 	return out
 }
 
-// selects reports whether targets select all instances that a reference to a resource means.
+// selects reports whether the selection has all instances that a reference to a resource means.
 func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	switch {
 	case s.whole[res] || wholly(s.targets, res):
@@ -157,7 +159,8 @@ func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	return false
 }
 
-// chooseExcludes leaves out the excluded resources and their dependents, or their dependencies in a destroy plan.
+// chooseExcludes computes the selection for -exclude: everything except the excluded resources and their dependents. In
+// a destroy plan, it calls chooseKept.
 func (p *selector) chooseExcludes(s *Selection) {
 	x := excluder{selector: p, s: s, out: map[program.Decl]bool{}, seen: map[string]bool{}, back: p.referrers()}
 	if p.request.Mode == plan.Destroy {
@@ -172,7 +175,7 @@ func (p *selector) chooseExcludes(s *Selection) {
 	for _, d := range p.request.Program.Decls() {
 		switch {
 		case d.Kind != program.Resource || !covers(s.exclude, d.Resource):
-		// A lease has no stored value that its receivers could use instead.
+		// The receivers of an excluded ephemeral resource are excluded, too, because its value is not stored.
 		case wholly(s.exclude, d.Resource) || d.Resource.Mode == addr.Ephemeral:
 			x.leave(d.ID)
 		default:
@@ -205,18 +208,18 @@ func (p *selector) chooseExcludes(s *Selection) {
 type excluder struct {
 	selector *selector
 	s        *Selection
-	out      map[program.Decl]bool // declarations that are left out with all instances
+	out      map[program.Decl]bool // declarations excluded with all instances
 	seen     map[string]bool
 	back     map[program.Decl][]user
 }
 
-// user is a declaration with a reference to another declaration.
+// user is a declaration that refers to another declaration, with the reference.
 type user struct {
 	*program.Declaration
 	ref program.Ref
 }
 
-// leave leaves out a declaration and its dependents.
+// leave excludes a declaration and all its dependents.
 func (x *excluder) leave(d program.Decl) {
 	if x.out[d] {
 		return
@@ -227,9 +230,10 @@ func (x *excluder) leave(d program.Decl) {
 	}
 }
 
-// leaveSome leaves out the dependents of those instances of d that a target with a key covers. If each instance of a
-// dependent refers to the instance with its own key, only the corresponding instances are left out. direct is true if d
-// is the resource of the target, and false if d is a value from it in its module.
+// leaveSome excludes the dependents of some instances of d: the instances that the target t, which has a key, covers.
+// If each instance of a dependent refers to the instance of d with the same key, leaveSome excludes only the
+// corresponding instances of the dependent. direct is true if d is the resource of the target. It is false if d is a
+// value in the same module that refers to the resource.
 func (x *excluder) leaveSome(d *program.Declaration, t addr.Target, direct bool) {
 	at := fmt.Sprint(d.ID, " ", t)
 	if x.seen[at] {
@@ -280,9 +284,10 @@ func wholly(targets []addr.Target, res addr.Resource) bool {
 	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Covers(res) && !t.Keyed() })
 }
 
-// selectDependencies selects all declarations that next leads to from start. For a reference to a resource it selects
-// all instances, or the instance with the named key. If t is or lies in a module instance, references inside it select
-// only instances inside it: a reference may lead out of a module, but never back into it.
+// selectDependencies selects the declarations in start and all declarations to which next leads from them. For a
+// reference to a resource, it selects all instances, or the instance with the constant key in the reference. If t names
+// a module instance, references inside it select only instances inside it. A reference from the outside back into the
+// module selects all instances.
 func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr.Target, next func(program.Decl) []program.Ref) {
 	type step struct {
 		of     program.Decl
@@ -314,7 +319,7 @@ func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr
 	}
 }
 
-// needs selects the instances that a reference to a resource means.
+// needs selects the instances of a resource that a reference means.
 func (s *Selection) needs(res addr.Resource, r program.Ref, t addr.Target, inside bool) {
 	fixed := r.Key == program.Fixed
 	switch {

@@ -36,9 +36,9 @@ func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Op
 	return !bag.HasErrors()
 }
 
-// Alternatives returns the arguments of a configuration of a managed resource type in whose place the provider recommends
-// write-only arguments. The provider validates the configuration, and is not configured. The error means that the
-// provider could not be started.
+// Alternatives returns the arguments that the provider recommends to replace by write-only arguments. config is the
+// configuration of a resource of the managed type name. The provider only validates it, and is not configured. The
+// error means that the provider could not be started.
 func Alternatives(ctx context.Context, pool *provider.Pool, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
 	idle, err := pool.Idle(ctx, p)
 	if err != nil {
@@ -51,7 +51,7 @@ func Alternatives(ctx context.Context, pool *provider.Pool, p addr.Provider, nam
 // validator checks declarations against the rules of their providers.
 type validator struct{ run *run.Run }
 
-// Resources checks resources and providers. It returns false if the check could not start.
+// Resources checks resources, actions and providers. It returns false only if the check could not start.
 func Resources(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, todo []*program.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
@@ -80,7 +80,7 @@ func (r *validator) validate(ctx context.Context, d *program.Declaration) bool {
 	})
 }
 
-// eachInstance visits the instances of a declaration. It returns false if not all instances are known.
+// eachInstance calls visit for each instance of a declaration. It returns false if not all instances are known.
 func (r *validator) eachInstance(d *program.Declaration, visit func(*frame.Frame, addr.Key)) bool {
 	frames, status := r.run.Frame.Expand(d.Module, frame.After, r.run.Bag)
 	if status != frame.Known {
@@ -160,7 +160,8 @@ func (r *validator) settings(ctx context.Context, d *program.Declaration, f *fra
 	}
 }
 
-// provisioners evaluates provisioners and connections, with all other values unknown.
+// provisioners checks the provisioners and connections of an instance. Values that the configuration does not contain
+// are unknown.
 func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.Key) {
 	self := mark.Plain(r.run.Program.Schema(d.ID).Unknown())
 	in := frame.Scope{Decl: d.ID, Key: k, Self: &self}
@@ -176,7 +177,7 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 		if ok && c.Raw != cty.NilVal {
 			r.faults(provision.ValidateConnection(c.Raw), d, p.Range, func(path cty.Path) diag.Range {
 				at := p.Range
-				for _, block := range h.Connections(p) { // a later block overrides an earlier one
+				for _, block := range h.Connections(p) { // a later block overrides an earlier block
 					at = f.WhereIn(block.Body, provision.ConnectionSchema(), at, path)
 				}
 				return at
@@ -188,7 +189,7 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 	}
 }
 
-// faults reports mistakes in a provisioner at the position that where returns for each.
+// faults reports the errors in a provisioner. where returns the position for the path of an error.
 func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block diag.Range, where func(cty.Path) diag.Range) {
 	for _, x := range ds {
 		at := where(x.Path)

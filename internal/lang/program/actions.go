@@ -11,8 +11,8 @@ import (
 // ActionConfig is the block of an action block with the arguments of the provider.
 const ActionConfig = "config"
 
-// ActionBody returns the schema of the body of an action block. config is the schema of the provider. Users may omit the
-// block config if nothing in it is required.
+// ActionBody returns the schema of the body of an action block. config is the provider's schema. Users may omit the
+// block config if it has no required arguments.
 func ActionBody(config *schema.Block) *schema.Block {
 	return &schema.Block{Blocks: []*schema.Nested{configBlock(ActionConfig, config)}}
 }
@@ -33,8 +33,9 @@ func configBlock(name string, config *schema.Block) *schema.Nested {
 
 // actionTriggers compiles the action_trigger blocks of all resources, after all actions.
 //
-// A resource refers to everything that the actions in its triggers refer to: an action is a part of the resource, like a
-// provisioner. It does not refer to the action itself, and an action may refer to the resource that invokes it.
+// A resource refers to everything to which the actions in its triggers refer, because an action is a part of the
+// resource, like a provisioner. The resource does not refer to the action itself, and an action may refer to the
+// resource that invokes it.
 func (c *compiler) actionTriggers() {
 	for _, d := range c.u.Defs {
 		if d.Kind != Resource || len(d.Src.Res.Lifecycle.ActionTriggers) == 0 {

@@ -12,14 +12,14 @@ const (
 	ListConfig  = "config"
 )
 
-// ListData is the attribute of list.TYPE.NAME that has the results.
+// ListData is the attribute of list.TYPE.NAME that contains the results.
 const ListData = "data"
 
-// listResult is the schema of the value of a list block. The type of the results depends on the type of the objects.
+// listResult is the schema of a list block's value. The type of the results depends on the type of the objects.
 var listResult = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: ListData, Type: cty.DynamicPseudoType, Computed: true}}}}
 
-// ListBody returns the schema of the body of a list block. config is the list schema of the provider. Users may omit the
-// block config if nothing in it is required.
+// ListBody returns the schema of the body of a list block. config is the provider's list schema. Users may omit the
+// block config if it has no required arguments.
 func ListBody(config *schema.Block) *schema.Block {
 	return &schema.Block{
 		Attrs:  []*schema.Attr{{Name: ListObjects, Type: cty.Bool, Optional: true}, {Name: ListLimit, Type: cty.Number, Optional: true}},

@@ -6,16 +6,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Record writes an admitted answer into an entry. Review checks the entry again.
+// Record writes an admitted answer into an entry. It returns false if encoding fails. Guard.Review checks the entry
+// again.
 func (a *Admitted) Record(e *state.Entry) bool {
 	e.Private = a.Private
 	a.look.lookAgainAt(e)
 	return a.look.of.Fill(e, a.Value, a.Identity)
 }
 
-// Admit checks an answer against the protocol and against the secrets of the run. It is the only reader of answers. It
-// reports the provider's diagnostics, each breach of the protocol, and each secret that the answer may not contain. It
-// returns false if it reported an error, or the provider deferred its answer and the request allowed that.
+// Admit checks an answer against the protocol and against the secrets of the run. No other function reads answers.
+// Admit reports the provider's diagnostics, each breach of the protocol, and each secret that the answer must not
+// contain. It returns false if it reported an error, or if the provider deferred its answer and the request allowed
+// this.
 func (g *Guard) Admit(of Subject, answer *Answer, terms Terms) (*Admitted, bool) {
 	a := &admission{
 		look:   look{guard: g, since: g.Secrets.Rules(), of: of, rights: rights{config: terms.Config.Raw, was: terms.Was}, title: answer.of.title},

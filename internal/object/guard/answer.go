@@ -11,7 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Answer is a provider's answer to one call about one object. No other package can read it. Admit checks it.
+// Answer is a provider's answer to one call about one object. Other packages cannot read it. They pass it to
+// Guard.Admit, which checks it.
 type Answer struct {
 	of         *call
 	mayDefer   bool   // the request allowed the provider to defer
@@ -32,7 +33,7 @@ type Answer struct {
 	wire []byte // state as MessagePack, once it is encoded
 }
 
-// Terms describe the permitted contents of an answer. Each kind of call sets only the fields that it needs.
+// Terms describe the permitted contents of an answer. The caller sets only the fields that concern its kind of call.
 type Terms struct {
 	// Config is the configuration of the request. The object in the answer may contain the values of the configuration,
 	// except the values of write-only arguments.
@@ -46,34 +47,34 @@ type Terms struct {
 	// Want is the proposed object (plan) or the planned object (apply).
 	Want cty.Value
 	// Sent is the encoded object of the request: the proposed object (plan) or the prior object (read). If the answer
-	// has the same bytes, its value is the same, and some checks are not needed.
+	// has the same bytes, its value is the same, and Admit skips some checks.
 	Sent []byte
 	// Identity is the planned identity, or NilVal (apply).
 	Identity cty.Value
-	// From is the address whose object the provider moves (move).
+	// From is the address from which the provider moves the object (move).
 	From addr.Instance
-	// ID and Several are the id of an import, and whether its answer may have more than one object.
+	// ID is the id of an import. Several is true if the answer may have more than one object.
 	ID      string
 	Several bool
 
-	// Unanswered ends the errors about a call that was made and not answered (apply, actions). It continues a sentence
+	// Unanswered is the end of the error about a call that was not answered (apply, actions). It continues a sentence
 	// whose subject is the address of the object.
 	Unanswered string
-	// Missing destroys a created object that cannot be found again, because its identifier was removed from the answer.
-	// made is the answer about it. The result missing reports whether the object no longer exists. (apply)
+	// Missing destroys a created object that could not be found again, because the guard removed its identifier from
+	// the answer. made is the answer. missing is true if the object no longer exists (apply).
 	Missing func(made *Answer) (missing bool)
-	// Held receives the lease that the provider holds open from now on, before the rest of the answer is checked
-	// (open).
+	// Held receives the lease that the provider may now hold open. It is called before the rest of the answer is
+	// checked (open).
 	Held func(Lease)
 }
 
-// A Lease is a resource that a provider may hold open after a call of Open. It is never stored.
+// A Lease is the handle of an ephemeral resource that a provider holds open after a call of Open. It is never stored.
 type Lease struct {
 	Private []byte
 	RenewAt time.Time
 }
 
-// Admitted has the parts of an answer that conform to the protocol and that its object may contain.
+// Admitted has the parts of an answer that conform to the protocol and contain no secret.
 type Admitted struct {
 	Object   Presence
 	Outcome  plan.Outcome // Known, Failed, or Deferred with the provider's reason
@@ -85,14 +86,14 @@ type Admitted struct {
 	Legacy   bool       // the provider's SDK cannot keep all rules of the protocol
 
 	Succeeded  bool // the provider reported no error
-	Unanswered bool // the call was made, and no answer came: its outcome is unknown
+	Unanswered bool // the call was made and not answered, so its effect is unknown
 	Same       bool // the answer is the stored object (read)
 	Missing    bool // Terms.Missing destroyed the object (apply)
 
-	Name  string // of a list result or the progress of an action, for people
-	Ended bool   // the action has ended, or its end will not be known
+	Name  string // name of a list result, or progress of an action
+	Ended bool   // the action has ended, or its end will stay unknown
 
-	Removed []Removal // the parts with a secret, removed and reported
+	Removed []Removal // the parts with a secret: removed and reported
 
 	look *look
 }
@@ -101,19 +102,20 @@ type Admitted struct {
 type Presence int
 
 const (
-	// Missing means that the answer has no object at all, that the call failed, or that the provider deferred it.
+	// Missing means that the answer has no object: the call failed, the provider deferred it, or the answer is empty.
 	Missing Presence = iota
-	// Null means that there is no such object.
+	// Null means that the object does not exist.
 	Null
-	// Refused means that no part of the object may be used: the schema does not describe it, or it breaks the protocol.
+	// Refused means that no part of the object may be used, because it does not match the schema or breaks the
+	// protocol.
 	Refused
-	// Present means that the object may be used. If Admit returned false, it has lost the parts that broke a rule.
+	// Present means that the object may be used. If Admit returned false, parts that broke a rule were removed.
 	Present
 )
 
-// A call is a call of the protocol with the checks of its answers.
+// A call is a kind of call of the protocol, with the checks of its answers.
 type call struct {
-	title string // of the errors about the answer
+	title string // title of errors about the answer
 	when  string // the phase in errors about write-only attributes and unknown values, such as "after apply"
 	admit func(*admission) bool
 }
@@ -126,7 +128,7 @@ type admission struct {
 	out    Admitted
 }
 
-// refuse records that no part of the object may be used.
+// refuse records that no part of the object may be used. It returns false.
 func (a *admission) refuse() bool {
 	a.out.Object = Refused
 	return false

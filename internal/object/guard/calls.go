@@ -30,7 +30,7 @@ var (
 	opened           = &call{"Provider produced invalid ephemeral resource instance", "after opening", (*admission).opened}
 )
 
-// planned checks the answer to PlanResourceChange for an object that the configuration wants.
+// planned checks the answer to PlanResourceChange for an object that the configuration declares.
 func (a *admission) planned() bool {
 	if !a.succeeded() {
 		return false
@@ -59,8 +59,8 @@ func (a *admission) plannedDestroy() bool {
 	return true
 }
 
-// lookAgainAtPlan makes Review check the planned values that the provider chose: one of them may become a secret of a
-// lease later.
+// lookAgainAtPlan makes Review repeat the search for secrets in the planned values that the provider chose. An
+// ephemeral resource that is opened later may make one of them a secret.
 func (a *admission) lookAgainAtPlan() {
 	wire, private, identity := a.out.Wire, a.out.Private, a.out.Identity
 	if a.guard.SameWire(wire, a.terms.Sent) {
@@ -76,7 +76,7 @@ func (a *admission) lookAgainAtPlan() {
 	})
 }
 
-// planPrivate checks the planned private data, unless it is the private data of the request.
+// planPrivate searches the planned private data for secrets, unless it equals the private data of the request.
 func (a *admission) planPrivate() (ok bool) {
 	if a.out.Private = a.answer.private; bytes.Equal(a.answer.private, a.answer.sent) {
 		return true
@@ -85,8 +85,8 @@ func (a *admission) planPrivate() (ok bool) {
 	return ok
 }
 
-// plannedObject checks the planned object. If it equals the proposed object, it follows from the rules of this program,
-// and needs no checks.
+// plannedObject checks the planned object. If it equals the proposed object, Lethe has computed it, and it needs no
+// further checks.
 func (a *admission) plannedObject() bool {
 	t := a.of.Type
 	if a.guard.SameWire(a.out.Wire, a.terms.Sent) && (!t.HasWriteOnly() || a.guard.noWriteOnlyIn(t, a.out.Wire)) {
@@ -158,7 +158,7 @@ func (a *admission) destroyed() bool {
 	if !a.encoded() {
 		return a.refuse()
 	}
-	if isNull(a.out.Wire) { // after an error, the next refresh shows whether all of it was destroyed
+	if isNull(a.out.Wire) { // after an error, the next refresh shows whether the object still exists
 		a.out.Object = Null
 		return a.out.Succeeded
 	}
@@ -229,8 +229,8 @@ func (a *admission) readData() bool {
 	return a.present(a.guarded())
 }
 
-// listed checks one answer to ListResource. The answer may have diagnostics and no result. A result must have an
-// identity. Its object is missing if the provider did not send it.
+// listed checks one answer to ListResource. An answer may have only diagnostics. A result must have an identity. Its
+// object is null if the provider did not send it.
 func (a *admission) listed() bool {
 	if !a.succeeded() {
 		return false
@@ -261,7 +261,7 @@ func (a *admission) listed() bool {
 	return a.present(true)
 }
 
-// invoked checks one answer to InvokeAction: a report of progress, or the end of the action.
+// invoked checks one answer to InvokeAction: a progress message, or the end of the action.
 func (a *admission) invoked() bool {
 	if x := a.answer; !x.ended && !x.unanswered && len(x.diags) == 0 {
 		a.out.Name = progressText(a.guard.Secrets.ScrubMessage(x.name))
@@ -272,10 +272,10 @@ func (a *admission) invoked() bool {
 	return a.out.Succeeded
 }
 
-// mostProgress is the length of the longest report of progress that is shown, in bytes.
+// mostProgress is the maximum length of a progress message, in bytes.
 const mostProgress = 4 << 10
 
-// progressText shortens a text of a provider, and removes its control characters except line breaks.
+// progressText shortens a progress message and removes its control characters, except for line breaks.
 func progressText(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > mostProgress {
@@ -294,7 +294,7 @@ func progressText(s string) string {
 	}, s))
 }
 
-// listedObject checks the object of a result, if there is one.
+// listedObject checks the object of a list result. The value is null if the provider did not send the object.
 func (a *admission) listedObject() bool {
 	if !a.encoded() {
 		return false
@@ -312,7 +312,7 @@ func (a *admission) listedObject() bool {
 	return clean && kept
 }
 
-// imported checks the answer to ImportResourceState. The first object of the type is used.
+// imported checks the answer to ImportResourceState. It uses the first object of the type.
 func (a *admission) imported() bool {
 	if !a.succeeded() || !a.oneObject() {
 		return false
@@ -355,7 +355,7 @@ func (a *admission) imported() bool {
 	return a.present(clean)
 }
 
-// oneObject reports whether an import found no more objects than it may.
+// oneObject returns false and reports an error if an import found several objects, unless Terms.Several permits this.
 func (a *admission) oneObject() bool {
 	n := len(a.answer.found)
 	switch {
@@ -436,14 +436,14 @@ func (a *admission) moved() bool {
 	return a.present(clean)
 }
 
-// opened checks the answer to OpenEphemeralResource. It passes the lease on first, because the lease must be closed
-// even if the answer is wrong. It registers the computed values as secrets.
+// opened checks the answer to OpenEphemeralResource. It first passes the lease to Terms.Held, because the lease must be
+// closed even if the answer breaks a rule. It registers the computed values as secrets.
 func (a *admission) opened() bool {
 	a.out.Unanswered = a.answer.unanswered
 	if a.terms.Held != nil && (!a.answer.diags.HasErrors() || a.answer.private != nil) {
 		a.terms.Held(Lease{a.answer.private, a.answer.renewAt})
 	}
-	a.guard.learn(a.of, a.answer.state, a.terms.Config.Raw) // the provider's messages may contain its values
+	a.guard.learn(a.of, a.answer.state, a.terms.Config.Raw) // the provider's messages may contain the values
 	if !a.succeeded() {
 		return false
 	}
@@ -460,8 +460,8 @@ func (a *admission) opened() bool {
 	return a.present(true)
 }
 
-// Passing returns the text of the policy that the errors contain, or "". It is "" if something may have been opened, or
-// if the provider did not answer.
+// Passing returns the text of the retry policy that an error in the answer contains, or "" if no text matches. It also
+// returns "" if a lease may be open, or if the provider did not answer: such calls are not repeated.
 func (a *Answer) Passing(r *provider.Retry) string {
 	if a.unanswered || a.of == opened && a.private != nil {
 		return ""

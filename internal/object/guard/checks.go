@@ -8,14 +8,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// succeeded reports the provider's diagnostics. It returns false if there is an error among them, or the answer is
+// succeeded reports the provider's diagnostics. It returns false if one of them is an error, or if the answer is
 // deferred.
 func (a *admission) succeeded() bool {
 	a.out.Succeeded = a.of.reportAll(a.answer.diags)
 	return a.out.Succeeded && !a.deferred()
 }
 
-// outcome reports the diagnostics of a call that changes an object. Its answer counts even if there are errors.
+// outcome reports the diagnostics of a call that changes something. Its answer counts even if there are errors.
 func (a *admission) outcome() {
 	if a.answer.unanswered {
 		a.out.Unanswered = true
@@ -26,8 +26,8 @@ func (a *admission) outcome() {
 	a.out.Succeeded = a.of.reportAll(a.answer.diags)
 }
 
-// deferred reports whether the answer is deferred. It reports a breach of the protocol if the request did not allow
-// that.
+// deferred reports whether the provider deferred the answer. If the request did not allow this, deferred reports a
+// breach of the protocol.
 func (a *admission) deferred() bool {
 	switch why := a.answer.deferred; {
 	case why == "":
@@ -42,29 +42,29 @@ func (a *admission) deferred() bool {
 	return true
 }
 
-// when returns the time of the call, in the words of the errors.
+// when returns the phase of the call, for errors.
 func (a *admission) when() string { return a.answer.of.when }
 
-// encoded sets the encoded object.
+// encoded sets the object of the answer as MessagePack. It returns false if that fails.
 func (a *admission) encoded() (ok bool) {
 	a.out.Wire, ok = a.of.msgpackOf(a.answer.state, a.title)
 	a.answer.wire = a.out.Wire
 	return ok
 }
 
-// encodedAgain encodes the current value.
+// encodedAgain encodes the value again, after it was changed.
 func (a *admission) encodedAgain() (ok bool) {
 	a.out.Wire, ok = a.of.Encode(a.out.Value)
 	return ok
 }
 
-// decoded sets the value of the object.
+// decoded decodes the object of the answer.
 func (a *admission) decoded() (ok bool) {
 	a.out.Value, ok = a.of.Decode(a.out.Wire, a.title)
 	return ok
 }
 
-// blocksFilled puts empty blocks in the place of null blocks.
+// blocksFilled replaces null blocks by empty ones.
 func (a *admission) blocksFilled() (ok bool) {
 	a.out.Wire, ok = a.of.withBlocks(a.out.Wire, a.title)
 	return ok
@@ -76,13 +76,13 @@ func (a *admission) identityDecoded() (ok bool) {
 	return ok
 }
 
-// identityGuarded removes an identity that contains a secret.
+// identityGuarded removes the identity if it contains a secret, and returns false then.
 func (a *admission) identityGuarded() (ok bool) {
 	a.out.Identity, ok = a.identity(a.out.Identity)
 	return ok
 }
 
-// guarded removes the secrets from the object, the private data and the identity.
+// guarded removes secrets from the object, the private data and the identity. It returns false if it removed any.
 func (a *admission) guarded() bool {
 	var object, private bool
 	if a.out.Value, object = a.object(a.out.Value); !object {
@@ -92,7 +92,7 @@ func (a *admission) guarded() bool {
 	return a.identityGuarded() && object && private
 }
 
-// known reports unknown values.
+// known reports an error for each unknown value.
 func (a *admission) known() bool { return a.whollyKnown(a.title, a.when()) }
 
 func (a *admission) whollyKnown(title, when string) bool {
@@ -109,8 +109,8 @@ func (a *admission) whollyKnown(title, when string) bool {
 	return false
 }
 
-// settled makes the value fit to be stored: write-only and unknown values become null. Unknown values are an error only
-// if the call succeeded.
+// settled makes the value fit for the state: write-only and unknown values become null. It returns false if it reported
+// an error. Unknown values are an error only if the call succeeded.
 func (a *admission) settled(succeeded bool) bool {
 	good := a.nullWriteOnly("Provider produced invalid object", "after apply")
 	if ctyvalue.WhollyKnown(a.out.Value) {
@@ -130,7 +130,7 @@ func (a *admission) settled(succeeded bool) bool {
 	return good
 }
 
-// writeOnlyNulled makes write-only values null, and reports each.
+// writeOnlyNulled makes write-only values null, and reports an error for each.
 func (a *admission) writeOnlyNulled() bool { return a.nullWriteOnly(a.title, a.when()) }
 
 func (a *admission) nullWriteOnly(title, when string) bool {
@@ -150,8 +150,8 @@ func (a *admission) nullWriteOnly(title, when string) bool {
 	return false
 }
 
-// withoutWriteOnly makes write-only values in the encoded object null, and reports each. The encoded object becomes nil
-// if it cannot be decoded.
+// withoutWriteOnly makes write-only values in the encoded object null, and reports an error for each. If the object
+// cannot be decoded, it sets the encoded object to nil.
 func (a *admission) withoutWriteOnly(title string) bool {
 	t, wire := a.of.Type, a.out.Wire
 	if !t.HasWriteOnly() || isNull(wire) || a.guard.noWriteOnlyIn(t, wire) {
@@ -169,8 +169,8 @@ func (a *admission) withoutWriteOnly(title string) bool {
 	return false
 }
 
-// noWriteOnlyIn reports whether the encoded object is certain to have no write-only values. It returns false if
-// decoding is necessary.
+// noWriteOnlyIn reports whether the encoded object certainly has no write-only values. If it returns false, the caller
+// must decode the object.
 func (g *Guard) noWriteOnlyIn(t *Type, wire []byte) bool {
 	if g.Closed.Has(shortcut.Wire) {
 		return false
@@ -179,7 +179,8 @@ func (g *Guard) noWriteOnlyIn(t *Type, wire []byte) bool {
 	return all && nullIn(wire, names)
 }
 
-// asAsked reports the planned values that are neither configured nor computed.
+// asAsked reports an error for each planned value that differs from the configuration and that the provider must not
+// choose.
 func (a *admission) asAsked() bool {
 	t := a.of.Type
 	breaches := t.PlanBreaches(a.terms.Prior, t.NullWriteOnly(a.terms.Config.Raw), a.out.Value)
@@ -194,7 +195,7 @@ func (a *admission) asAsked() bool {
 	return false
 }
 
-// asPlanned reports the applied values that differ from the plan.
+// asPlanned reports an error for each applied value that differs from the plan.
 func (a *admission) asPlanned() bool {
 	breaches := a.of.Type.ApplyBreaches(a.terms.Want, a.out.Value)
 	if len(breaches) == 0 {
@@ -208,7 +209,8 @@ func (a *admission) asPlanned() bool {
 	return false
 }
 
-// argumentsKept reports configured arguments that an opening changed, without their values.
+// argumentsKept reports an error for each configured argument that the opening changed. The error does not contain the
+// value.
 func (a *admission) argumentsKept() bool {
 	good := true
 	for _, b := range a.of.Type.PlanBreaches(a.of.Type.Null(), a.terms.Config.Raw, a.out.Value) {
@@ -218,8 +220,8 @@ func (a *admission) argumentsKept() bool {
 	return good
 }
 
-// replacePaths sets the paths that need a replacement. A create replaces nothing. A path that the schema does not have
-// is an error.
+// replacePaths sets the paths that require a replacement. A create replaces nothing. A path that the schema does not
+// have, or that contains a secret, is an error.
 func (a *admission) replacePaths() bool {
 	if a.terms.Prior.IsNull() {
 		return true
@@ -239,8 +241,8 @@ func (a *admission) replacePaths() bool {
 	return true
 }
 
-// missing reports whether the admitted parts cannot identify a new object. answered and identity are the parts before
-// the guard removed secrets.
+// missing reports whether the guard has removed the identifier of a new object, so that it cannot be found again.
+// answered and identity are the values before the removal.
 func (a *admission) missing(answered, identity cty.Value) bool {
 	if a.of.Type.Attr("id") == nil {
 		return identity != cty.NilVal && a.out.Identity == cty.NilVal

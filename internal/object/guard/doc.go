@@ -1,9 +1,9 @@
 // Package guard is the stage between a provider's answer and the rest of the engine (invariants I10 and I11).
 //
-// A call (Provider.Plan, Provider.Read, ...) returns an Answer. No other package can read an Answer. Guard.Admit checks
-// it against the protocol, against its Terms, and against the secrets of the run, and returns the parts that may be
-// used and stored (Admitted). Terms describe the permitted contents: the object's configuration, its prior object, the
-// planned object.
+// A call (Provider.Plan, Provider.Read, ...) returns an Answer. Other packages cannot read an Answer. Guard.Admit
+// checks it against the protocol, against its Terms, and against the secrets of the run, and returns the parts that may
+// be used and stored (Admitted). Terms describe the permitted contents: the object's configuration, its prior object,
+// the planned object.
 //
 //	file         contents
 //	provider.go  the calls
@@ -21,7 +21,7 @@
 //	type.go      the schema of a type
 //	wire.go      encoded objects
 //
-// Marks show which values of the configuration are secret. They end at the provider, because a computed attribute has
-// no mark. So the guard registers each secret when it is sent to a provider, and searches for the secrets in everything
-// that the provider returns besides the configuration.
+// Marks show which values of the configuration are secret. They end at the provider: a computed attribute in an answer
+// has no mark, even if it contains a secret. So the guard registers each secret when it is sent to a provider, and
+// searches for the secrets in all parts of an answer except the configured values.
 package guard

@@ -10,14 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Guard checks all answers of one walk (Admit). It knows the secrets of the run: values register when they are sent to
-// providers (WriteOnly, Given), and the results of ephemeral resources when they are admitted. Its methods may be called
-// concurrently.
+// Guard checks all answers of one walk (Admit). It knows the secrets of the run. Values in configurations are
+// registered when they are sent to providers (WriteOnly, Given). The results of ephemeral resources are registered when
+// they are admitted. The methods may be called concurrently.
 type Guard struct {
 	Secrets *secret.Set // nil if the walk has no secrets
-	// Echoes reports whether provider p exists to echo its configuration and text is part of that configuration. Test
-	// programs use such providers. The guard lets the echoed text pass and nothing else. A nil Echoes means that no
-	// provider echoes.
+	// Echoes reports whether provider p exists to return its configuration in its answers, and text is a part of that
+	// configuration. Only such text is exempt from the search for secrets. Test programs use such providers. A nil
+	// Echoes means that no provider does this.
 	Echoes func(p addr.Provider, text string) bool
 	Closed shortcut.Set // disabled shortcuts
 
@@ -25,13 +25,14 @@ type Guard struct {
 	later []func() // see Review
 }
 
-// SameWire reports whether two encoded objects are equal byte for byte, so that their values are equal. It returns
-// false if that shortcut is closed.
+// SameWire reports whether two encoded objects are equal byte for byte, so that their values are equal, too. It returns
+// false if this shortcut is disabled.
 func (g *Guard) SameWire(a, b []byte) bool {
 	return !g.Closed.Has(shortcut.Wire) && bytes.Equal(a, b)
 }
 
-// configured reports whether the configuration has a value at a path. It returns false for NilVal.
+// configured reports whether the configuration has a known value at a path that is not null. It returns false if config
+// is NilVal.
 func configured(config cty.Value, path cty.Path) bool {
 	if config == cty.NilVal {
 		return false
@@ -40,14 +41,13 @@ func configured(config cty.Value, path cty.Path) bool {
 	return err == nil && v.IsKnown() && !v.IsNull()
 }
 
-// Apart returns a guard with the same secrets for answers that are used at once and never stored: Review does not check
-// them.
+// Apart returns a guard with the same secrets. It is for answers that are never stored, so Review does not check them.
 func (g *Guard) Apart() *Guard {
 	return &Guard{Secrets: g.Secrets, Echoes: g.Echoes, Closed: g.Closed}
 }
 
-// Review checks the admitted answers again that came before all secrets of the walk were known, and reports each secret
-// in them. It must be called before the answers are stored. It may be called more than once.
+// Review repeats the search for secrets in the answers that were admitted before all secrets of the walk were known,
+// and reports each secret in them. It must be called before the answers are stored. It may be called more than once.
 func (g *Guard) Review() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +57,8 @@ func (g *Guard) Review() {
 	g.later = nil
 }
 
-// LookAgain makes Review call look if the rules of the secrets have become stricter since then (secret.Set.Rules).
+// LookAgain makes Review call look, unless the secrets are still the same as at the time since (a result of
+// secret.Set.Rules).
 func (g *Guard) LookAgain(since int64, look func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// agrees reports whether two identities are of the same object. Null attributes of the first match anything, because
-// old SDKs do not know them before an object is created.
+// agrees reports whether two identities are identities of the same object. A null attribute of was matches any value,
+// because old SDKs do not know some attributes before the object is created.
 func agrees(was, is cty.Value) bool {
 	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
 		return was.RawEquals(is)
@@ -26,7 +26,7 @@ func agrees(was, is cty.Value) bool {
 	return true
 }
 
-// identitySteady reports an identity that differs from the planned identity.
+// identitySteady returns false and reports an error if the identity in the answer differs from the planned identity.
 func (a *admission) identitySteady() bool {
 	was, is := a.terms.Identity, a.out.Identity
 	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
@@ -38,7 +38,8 @@ func (a *admission) identitySteady() bool {
 	return false
 }
 
-// identityChanges describes the attributes of an identity that differ from the planned ones.
+// identityChanges describes the attributes of an identity that differ from the planned ones. hidden has the texts to
+// mask.
 func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 	describe := func(what string, was, is cty.Value) string {
 		return what + " was planned to be " + IdentityText(was, hidden) + ", and is now " + IdentityText(is, hidden)
@@ -60,7 +61,7 @@ func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 	return out
 }
 
-// IdentityText formats a part of an identity for messages. It returns a mask if the part contains a hidden text.
+// IdentityText formats a part of an identity for messages. It returns a mask if the part contains a text in hidden.
 func IdentityText(v cty.Value, hidden map[string]bool) string {
 	hide := false
 	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { hide = hide || mentions(text, hidden) })
@@ -79,7 +80,7 @@ func IdentityText(v cty.Value, hidden map[string]bool) string {
 	return string(text)
 }
 
-// mentions reports whether a text equals a hidden text, or contains a hidden text that is too long to occur by chance.
+// mentions reports whether a text equals a text in hidden, or contains one of at least shortestHidden bytes.
 func mentions(text string, hidden map[string]bool) bool {
 	if hidden[text] {
 		return true
@@ -92,8 +93,8 @@ func mentions(text string, hidden map[string]bool) bool {
 	return false
 }
 
-// shortestHidden is the length of the shortest sensitive text that a name or an identity may not contain in messages.
-// Shorter texts, such as numbers, occur by chance.
+// shortestHidden is the length, in bytes, of the shortest sensitive text that is masked if a name or an identity
+// contains it in messages. Shorter texts, such as numbers, occur by chance.
 const shortestHidden = 6
 
 // SensitiveTexts returns the texts in the sensitive parts of a value.

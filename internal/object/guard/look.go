@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A look searches the parts of an answer for secrets that the object may not contain. It reports and removes each of
-// them.
+// A look is a search for secrets in the parts of an answer. It reports and removes each secret that the object may not
+// contain.
 type look struct {
 	guard   *Guard
 	since   int64 // the rules of the secrets when the search began: later secrets may be missed
@@ -41,19 +41,19 @@ const (
 	OfIdentity
 )
 
-// rights are the texts that an object may contain although they are secret elsewhere: the texts in the object's
-// configuration outside of write-only arguments, and the texts that it had at the same path before. Other texts of the
-// state do not count: otherwise a provider that put a secret into one object could then put it anywhere.
+// rights are the texts that an object may contain although they are secrets: the texts in its configuration outside of
+// write-only arguments, and the texts that it had at the same path before. Texts at other places in the state do not
+// count. Otherwise, a provider that once put a secret into an object could then put the secret anywhere.
 type rights struct {
 	config cty.Value    // NilVal if it is unknown or missing
 	was    *state.Entry // nil if no object existed
 
 	texts []string            // texts of the configuration
-	had   map[string][]string // texts of the prior object by place; nil if it is not decoded or cannot be
+	had   map[string][]string // texts of the prior object, by place; nil: not decoded yet, or not decodable
 	asked bool
 }
 
-// allows reports whether text, which contains the secret hidden, may be at a path.
+// allows reports whether text may be at the path at. text contains the secret hidden.
 func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 	if !r.asked {
 		r.ask(t)
@@ -61,7 +61,7 @@ func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 	in := func(all []string) bool {
 		return slices.Contains(all, text) || hidden != "" && slices.ContainsFunc(all, func(s string) bool { return secret.Holds(s, hidden) })
 	}
-	if r.was != nil && r.had == nil { // the prior object has another schema
+	if r.was != nil && r.had == nil { // the prior object has another schema, so its places are unknown
 		return in(slices.AppendSeq([]string{string(r.was.Attrs)}, maps.Values(r.was.Flatmap)))
 	}
 	return in(r.texts) || in(r.had[place(at)])
@@ -81,7 +81,8 @@ func (r *rights) ask(t *Type) {
 	}
 }
 
-// before returns the value of the prior object at a path, if it is known.
+// before returns the value of the prior object at a path. It returns false if the value is null or cannot be
+// determined.
 func (r *rights) before(t *Type, p cty.Path) (cty.Value, bool) {
 	if r.was == nil || r.was.Schema != t.Version {
 		return cty.NilVal, false
@@ -99,7 +100,7 @@ func Texts(v cty.Value, visit func(p cty.Path, text string)) {
 	chosenTexts(cty.DynamicPseudoType, v, func(c chosen) { visit(c.at, c.text) })
 }
 
-// place returns a path without its indices, because elements move.
+// place returns a path as a text, without indexes and keys, because elements move.
 func place(p cty.Path) string {
 	var b strings.Builder
 	for _, step := range p {
@@ -112,8 +113,9 @@ func place(p cty.Path) string {
 	return b.String()
 }
 
-// object returns an object without the secrets that the provider, and not the configuration, put there. A removed value
-// is replaced by the configured value, or else by the prior id, or else by null.
+// object returns an object without the secrets that came from the provider and not from the configuration. It replaces
+// the value of a secret by the configured value, or by the prior value if this is the id, or by null. It returns false
+// if it replaced any value.
 func (l *look) object(v cty.Value) (cty.Value, bool) {
 	if l.guard.Secrets.Empty() || v.IsNull() {
 		return v, true
@@ -145,7 +147,7 @@ func (l *look) object(v cty.Value) (cty.Value, bool) {
 	return v, clean
 }
 
-// secretKey finds a secret in the keys of a path, which may lead to a value that the object does not have.
+// secretKey searches the keys of a path for a secret. The object may have no value at the path.
 func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
 	for i, step := range p {
 		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String && !hit {
@@ -156,8 +158,8 @@ func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
 	return origin, hit
 }
 
-// harmless reports whether an encoded object contains no secret, and reports each secret in it. Few objects must be
-// decoded for that: the encoding contains texts unchanged, but not numbers.
+// harmless reports whether an encoded object contains no secret, and reports an error for each secret in it. It decodes
+// the object only if necessary: the encoding contains texts unchanged, but not numbers.
 func (l *look) harmless(wire []byte) bool {
 	if secrets := l.guard.Secrets; !secrets.Number() {
 		if !secrets.MayRefuse(wire) {
@@ -171,7 +173,7 @@ func (l *look) harmless(wire []byte) bool {
 	return ok
 }
 
-// private returns private data, or nil if it contains a secret.
+// private returns the private data, or nil and false if it contains a secret.
 func (l *look) private(private []byte) ([]byte, bool) {
 	r := &l.rights
 	if l.guard.Secrets.Empty() || len(private) == 0 || r.was != nil && bytes.Equal(private, r.was.Private) {
@@ -188,7 +190,7 @@ func (l *look) private(private []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// identity returns an identity, or NilVal if it contains a secret.
+// identity returns the identity, or NilVal and false if it contains a secret.
 func (l *look) identity(identity cty.Value) (cty.Value, bool) {
 	if identity == cty.NilVal || l.guard.Secrets.Empty() {
 		return identity, true
@@ -210,7 +212,7 @@ func (l *look) identity(identity cty.Value) (cty.Value, bool) {
 	return identity, true
 }
 
-// lookAgain makes Review call search with a copy of the look.
+// lookAgain makes Review repeat a search with a copy of the look, if further secrets are registered after it.
 func (l *look) lookAgain(search func(*look)) {
 	if l.guard.Secrets == nil {
 		return
@@ -219,7 +221,7 @@ func (l *look) lookAgain(search func(*look)) {
 	l.guard.LookAgain(l.since, func() { search(&again) })
 }
 
-// lookAgainAt makes Review check an entry: a refresh may return a value that becomes a secret of a lease later.
+// lookAgainAt makes Review search an entry again: a refreshed value may equal a secret that is registered later.
 func (l *look) lookAgainAt(e *state.Entry) {
 	l.lookAgain(func(l *look) {
 		if !l.guard.Secrets.MayRefuse(slices.Concat(e.Attrs, e.Private, e.Identity)) {
@@ -233,14 +235,14 @@ func (l *look) lookAgainAt(e *state.Entry) {
 	})
 }
 
-// remove records and reports the removal of a part.
+// remove records that a part of the answer was removed, and reports the error.
 func (l *look) remove(part Part, p cty.Path, from secret.Origin, format string, a ...any) {
 	l.removed = append(l.removed, Removal{part, p, from})
 	l.of.breach(l.title, format, a...)
 }
 
-// secretIn finds a secret in a text that would be stored, unless it is allowed there or a provider echoes its
-// configuration.
+// secretIn searches a text for a secret. It ignores secrets for which allowed returns true, and text of a provider that
+// echoes its configuration.
 func (l *look) secretIn(text string, allowed func(hidden string) bool) (secret.Origin, bool) {
 	if l.guard.Echoes != nil && l.guard.Echoes(l.of.Provider.Addr(), text) {
 		return secret.Origin{}, false
@@ -248,29 +250,30 @@ func (l *look) secretIn(text string, allowed func(hidden string) bool) (secret.O
 	return l.guard.Secrets.Check(text, l.of.Object.Instance.String(), allowed)
 }
 
-// vital reports whether an object cannot be found without the attribute at a path.
+// vital reports whether the object cannot be found without the attribute at a path.
 func vital(p cty.Path) bool {
 	step, ok := p[0].(cty.GetAttrStep)
 	return ok && step.Name == "id"
 }
 
-// chosen is a text that a provider chose. It is a part of the value at path in, and is removed with that value.
+// chosen is a text that a provider chose. The text is a part of the value at the path in. If the text is a secret, this
+// whole value is removed.
 type chosen struct {
 	text string
 	at   cty.Path
 	in   cty.Path
-	name bool // of an attribute, in the type of the value
+	name bool // the text is the name of an attribute in the type of the value
 }
 
-// chosenTexts visits the texts that the provider chose: strings and numbers, the known beginnings of unknown strings,
-// keys of maps, and names of attributes if the schema leaves the type open. A key cannot be removed alone, and neither
-// can a part of a type.
+// chosenTexts visits the texts in a value that the provider chose: strings and numbers, the known prefixes of unknown
+// strings, keys of maps, and names of attributes if the schema leaves the type open. A key is removed together with its
+// map, and a name together with the value of the type.
 func chosenTexts(declared cty.Type, v cty.Value, visit func(chosen)) {
 	secret.Leaves(v, func(p cty.Path, _ cty.Value, text string) { visit(chosen{text: text, at: p, in: p}) })
 	besideLeaves(nil, declared, v, visit)
 }
 
-// besideLeaves visits the texts of chosenTexts that are not strings or numbers.
+// besideLeaves visits the same texts as chosenTexts, except for strings and numbers.
 func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(chosen)) {
 	if declared == cty.DynamicPseudoType {
 		declared = v.Type()
@@ -315,7 +318,7 @@ func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(chosen)
 	}
 }
 
-// attributeNames visits the names of attributes in a type, with their places in a value at p.
+// attributeNames visits the names of attributes in the type ty. p is the path of the value of this type.
 func attributeNames(p cty.Path, ty cty.Type, visit func(at cty.Path, name string)) {
 	element := append(p, cty.IndexStep{Key: cty.UnknownVal(cty.Number)})
 	switch {
@@ -341,8 +344,8 @@ type swap struct {
 	open bool      // the value may get another type
 }
 
-// swap returns the removal of a text from v. If the text is in the type of an element of a collection, all elements have
-// that type.
+// swap returns the swap that removes the text from v. If the text is a name in the type of a collection's elements, the
+// swap replaces the collection, because all elements have that type.
 func (c chosen) swap(v cty.Value) swap {
 	for i := 0; c.name && i < len(c.in); i++ {
 		if of, err := c.in[:i].Apply(v); err == nil && of.Type().IsCollectionType() {
@@ -352,7 +355,7 @@ func (c chosen) swap(v cty.Value) swap {
 	return swap{path: c.in.Copy(), open: c.name}
 }
 
-// in returns v with the replaced value. A null member of a set makes the whole set null.
+// in returns v with the replacement. If the path leads into a set, the whole set becomes null.
 func (s swap) in(v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
 		switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addPieces registers the pieces of the texts at the path of a mark. full is true if the schema calls the texts secret:
-// they are write-only or sensitive. Other texts may be endpoints and ARNs, so their pieces are only masked. A password
-// in a URL is always refused. The host, user or database of a connection string is never refused, because objects show
-// them.
+// addPieces registers the pieces of the texts at the path of a mark. A piece is a part of a text that comes from a
+// secret. full is true if the schema calls the texts write-only or sensitive. Then pieces are secrets that answers must
+// not contain. Other texts may be endpoints and ARNs, so their pieces are only masked. A password in a URL is always a
+// secret. A host, user or database of a connection string is never one, because objects show it.
 func (g *Guard) addPieces(v cty.Value, m mark.At, full bool, origin secret.Origin) {
 	if m.Pieces == nil {
 		return
@@ -33,8 +33,8 @@ func (g *Guard) addPieces(v cty.Value, m mark.At, full bool, origin secret.Origi
 	}
 }
 
-// roles reports whether a piece occurs in connection strings only as a name, and whether it is a password in one of
-// them.
+// roles reports whether a piece occurs in connection strings only as a host, user or database (names), and whether it
+// is a password in one of them.
 func roles(texts []string, piece string, pieces []string) (names, password bool) {
 	others := false
 	for _, text := range texts {
@@ -58,14 +58,14 @@ func roles(texts []string, piece string, pieces []string) (names, password bool)
 	return names && !others && !password, password
 }
 
-// passwordBetween reports whether the text between two parts of a URL is a password.
+// passwordBetween reports whether the text between two parts of a URL is the password.
 func passwordBetween(before, after string) bool {
 	_, authority, ok := cutLast(before, "://")
 	return ok && !strings.ContainsAny(authority, "/?#@") && strings.Contains(authority, ":") && strings.Contains(after, "@")
 }
 
-// nameBetween reports whether the text between two parts of a connection string is a host, user or database. A user is
-// not a name if its password is not a piece, because it may be a token.
+// nameBetween reports whether the text between two parts of a connection string is a host, user or database. If the
+// password beside a user is not a piece, the user does not count as a name, because it may be a token.
 func nameBetween(before, after string, pieces []string) bool {
 	scheme, authority, ok := cutLast(before, "://")
 	if !ok {
@@ -94,7 +94,7 @@ var (
 	keyBefore = regexp.MustCompile(`(?i)(^|[;\s])(host|server|data source|user|username|user id|uid|port|database|dbname|initial catalog)\s*=\s*['"]?$`)
 )
 
-// longestKey is the number of bytes that are searched for a key, including white space.
+// longestKey is the number of bytes before a name in which keyBefore is searched for a key, including white space.
 const longestKey = 100
 
 // onlyHost reports whether a text may be part of a host name.

@@ -7,9 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Provider makes calls about objects to a provider. Each call returns an Answer, which only Admit can read.
+// Provider calls a provider process about objects. Each call returns an Answer, which only Admit can read.
 //
-// Two Providers are equal if they are the same process. The zero value has no process.
+// Two Providers are equal if they call the same process. The zero value has no process.
 type Provider struct{ to provider.Provider }
 
 // Of returns the Provider of a process.
@@ -18,7 +18,7 @@ func Of(p provider.Provider) Provider { return Provider{p} }
 // Addr returns the provider's address.
 func (p Provider) Addr() addr.Provider { return p.to.Addr() }
 
-// Process returns the process itself, for the ledger of leases, which renews and closes them: these calls return no
+// Process returns the process itself. The ledger of leases needs it to renew and close leases: these calls return no
 // values of objects. TestOnlyTheGuardReadsAnswers lists the packages that may call providers directly.
 func (p Provider) Process() provider.Provider { return p.to }
 

@@ -35,7 +35,7 @@ func (p Provider) Apply(ctx context.Context, r provider.ApplyRequest) Answer {
 	return a
 }
 
-// Undo destroys the object that the answer to a create reported.
+// Undo destroys an object that was just created. made is the answer to the create call.
 func (p Provider) Undo(ctx context.Context, t *Type, made *Answer) Answer {
 	resp, ds := p.to.Apply(ctx, provider.ApplyRequest{
 		Type: t.Name, Prior: Send(made.wire), Planned: Send(NullWire), Config: Send(NullWire),
@@ -53,7 +53,7 @@ func (p Provider) Read(ctx context.Context, r provider.ReadRequest) Answer {
 	}
 }
 
-// Unchecked returns the answer that Read would return for an unchanged object, without making the call.
+// Unchecked returns the answer that Read would return for an unchanged object. It makes no call.
 func Unchecked(wire, private []byte) Answer {
 	return Answer{of: read, state: Send(wire), private: private}
 }
@@ -64,7 +64,7 @@ func (p Provider) ReadData(ctx context.Context, r provider.DataRequest) Answer {
 	return Answer{of: readData, mayDefer: r.Allow.Deferral, state: resp.State, deferred: resp.Deferred, diags: ds}
 }
 
-// List makes the call ListResource. The caller admits each answer before it takes the next.
+// List makes the call ListResource. The caller must admit each answer before it takes the next one.
 func (p Provider) List(ctx context.Context, r provider.ListRequest) iter.Seq[Answer] {
 	return func(yield func(Answer) bool) {
 		for found, ds := range p.to.List(ctx, r) {
@@ -81,7 +81,7 @@ func (p Provider) PlanAction(ctx context.Context, r provider.ActionRequest) Answ
 	return Answer{of: plannedAction, mayDefer: r.Allow.Deferral, deferred: why, diags: ds}
 }
 
-// Invoke makes the call InvokeAction. The caller admits each answer before it takes the next.
+// Invoke makes the call InvokeAction. The caller must admit each answer before it takes the next one.
 func (p Provider) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq[Answer] {
 	return func(yield func(Answer) bool) {
 		for x, ds := range p.to.Invoke(ctx, r) {
@@ -110,8 +110,9 @@ func (p Provider) UpgradeIdentity(ctx context.Context, typ string, version int64
 	return Answer{of: upgradedIdentity, identity: identity, diags: ds}
 }
 
-// Move makes the call MoveResourceState. Many providers compare the source with a single known address. So if the
-// provider refuses the source, Move repeats the call with the address of the source provider in the other registry.
+// Move makes the call MoveResourceState. Many providers accept only one address of the source provider. So if the
+// provider refuses the source, Move repeats the call with the address of the source provider in the other registry
+// (Terraform's or OpenTofu's).
 func (p Provider) Move(ctx context.Context, r provider.MoveRequest) Answer {
 	resp, ds := p.to.Move(ctx, r)
 	if other, ok := r.SourceProvider.Counterpart(); ok && ds.HasErrors() {
@@ -132,8 +133,8 @@ func (p Provider) Open(ctx context.Context, r provider.OpenRequest) Answer {
 	}
 }
 
-// Replay returns a Provider that answers the next call of Apply with an answer that another process received. It
-// answers further calls of Apply, such as Undo, with an error.
+// Replay returns a Provider whose next Apply call returns the given answer, which another process has received. Further
+// Apply calls, such as Undo, return an error.
 func (p Provider) Replay(answer provider.ApplyResponse, ds provider.Diags) Provider {
 	return Provider{&replayed{p.to, answer, ds}}
 }
@@ -144,7 +145,7 @@ type replayed struct {
 	ds     provider.Diags
 }
 
-// Apply returns the answer, once.
+// Apply returns the answer at the first call, and an error at further calls.
 func (r *replayed) Apply(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	answer, ds := r.answer, r.ds
 	r.answer, r.ds = provider.ApplyResponse{}, provider.Diags{{Severity: diag.Error}}

@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WriteOnly registers the secret values of write-only arguments in an object's configuration. Other parts of an argument
-// may be public, such as the host beside a password.
+// WriteOnly registers the marked values in the write-only arguments of an object's configuration as secrets. Unmarked
+// parts of an argument may be public, such as the host beside a password.
 func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value) {
 	if g.Secrets == nil || len(config.Marks) == 0 || !s.HasWriteOnly() {
 		return
@@ -22,7 +22,7 @@ func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value)
 	for _, p := range s.WriteOnly(config.Raw) {
 		v, err := p.Apply(config.Raw)
 		if err != nil {
-			continue // inside a set, where write-only attributes cannot be
+			continue // inside a set, which cannot have write-only attributes
 		}
 		origin := secret.Origin{Addr: of.String(), Kind: secret.WriteOnly}
 		secret.Leaves(v, func(below cty.Path, leaf cty.Value, _ string) {
@@ -44,13 +44,14 @@ func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value)
 }
 
 // Given registers the ephemeral and sensitive values in the arguments of a provider, a provider function, an ephemeral
-// resource or a provisioner. They may be new to the guard, such as the parts of a document of secrets.
+// resource or a provisioner. The guard may not know them yet, for example if they are parts of a larger secret
+// document.
 //
 //   - An ephemeral value is refused in answers if the schema calls the argument sensitive.
 //   - Other ephemeral values may be a region or a port, which objects store: they are only masked.
 //   - A sensitive value may be stored and shown by objects: it is masked in messages and logs.
 //
-// A nil schema calls no argument sensitive.
+// If s is nil, no argument counts as sensitive.
 func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
 	if g.Secrets == nil || len(args.Marks) == 0 {
 		return
@@ -82,14 +83,14 @@ func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
 	})
 }
 
-// addResult registers the values that the provider computed for an ephemeral resource. Configured values are registered
-// elsewhere if they are secret. Constants are not secret: other objects of the provider have the same constants, such as the
-// stage AWSCURRENT of a version in AWS Secrets Manager.
+// addResult registers the values that the provider computed for an ephemeral resource as secrets. Configured values are
+// registered elsewhere if they are secret. Texts in the form of constants are not secret, because other objects have
+// the same constants, such as the stage AWSCURRENT of a version in AWS Secrets Manager.
 func (g *Guard) addResult(of Subject, v, config cty.Value) {
 	origin, given := resultOf(of), textsOf(config)
 	secret.Leaves(v, func(p cty.Path, leaf cty.Value, text string) {
 		if given[text] || configured(config, p) {
-			return // an argument, or a result with the same text
+			return // an argument, or a result with the text of an argument
 		}
 		if isConstant(text) && !mark.NewPlaces(mark.SensitiveAt(of.Type.Schema.SensitivePaths(v))).Touch(p, mark.Sensitive) {
 			return
@@ -100,7 +101,7 @@ func (g *Guard) addResult(of Subject, v, config cty.Value) {
 	})
 }
 
-// isConstant reports whether a text has the form of a constant of an interface: at most 20 capital letters and underscores.
+// isConstant reports whether a text has the form of a constant of an API: at most 20 capital letters and underscores.
 func isConstant(text string) bool {
 	return len(text) <= 20 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
@@ -116,8 +117,8 @@ func textsOf(v cty.Value) map[string]bool {
 	return out
 }
 
-// addUnreadable registers the strings in a result that does not match its schema. Messages of the provider may contain
-// them.
+// addUnreadable registers the strings in a result that does not match its schema as secrets, because messages of the
+// provider may contain them.
 func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	given := textsOf(config)
 	_, _ = eachString(result, 0, func(text string) {
@@ -127,13 +128,14 @@ func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	})
 }
 
-// Learn registers the secrets in the answer to a call of Open that another process made.
+// Learn registers the secrets in the answer to a call of Open that another process made. It returns false if the
+// configuration or the result cannot be decoded.
 func (g *Guard) Learn(of Subject, config, result provider.Dynamic) bool {
 	asked, err := decodeAny(config, of.Type.Schema.Type())
 	return err == nil && g.learn(of, result, asked)
 }
 
-// learn registers the secrets in the result of a call of Open. It reports whether the result can be read.
+// learn registers the secrets in the result of a call of Open. It returns false if the result cannot be decoded.
 func (g *Guard) learn(of Subject, result provider.Dynamic, config cty.Value) bool {
 	if g.Secrets == nil {
 		return true

@@ -13,7 +13,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Subject is the object that an answer is about.
+// Subject is the object of an answer.
 type Subject struct {
 	Object   addr.Object
 	Provider Provider
@@ -31,7 +31,7 @@ func (s Subject) breach(summary, format string, a ...any) {
 	s.To.Add(diag.Errorf(summary, format, a...))
 }
 
-// reportAll passes the provider's diagnostics on, and reports whether there is no error among them.
+// reportAll passes the provider's diagnostics on. It returns false if one of them is an error.
 func (s Subject) reportAll(ds provider.Diags) bool {
 	for _, d := range ds {
 		s.To.Add(d)
@@ -39,7 +39,7 @@ func (s Subject) reportAll(ds provider.Diags) bool {
 	return !ds.HasErrors()
 }
 
-// Who returns the name of the provider in messages.
+// Who returns the name of the provider for messages.
 func (s Subject) Who() string { return `provider["` + s.Provider.Addr().String() + `"]` }
 
 // AttributeText formats an attribute path for messages, such as aws_instance.web.tags["a"]. It omits the steps inside a
@@ -53,7 +53,8 @@ func (s Subject) AttributeText(p cty.Path, marks []mark.At) string {
 	return s.Object.String() + mark.PathBelow(p)
 }
 
-// BreachText describes a breach. It omits values and keys if the attribute, or a value above or below it, is marked.
+// BreachText describes a breach of the protocol. If the attribute, or a value above or below it, is marked, the text
+// contains no values and keys.
 func BreachText(b schema.Breach, marks []mark.At) string {
 	for _, m := range marks {
 		if b.Path.HasPrefix(m.Path) || m.Path.HasPrefix(b.Path) {
@@ -63,7 +64,7 @@ func BreachText(b schema.Breach, marks []mark.At) string {
 	return b.Text
 }
 
-// Encode returns a value of the type as MessagePack.
+// Encode encodes a value of the type as MessagePack. It reports an error and returns false if that fails.
 func (s Subject) Encode(v cty.Value) ([]byte, bool) {
 	b, err := s.Type.Encode(v)
 	if err != nil {
@@ -73,7 +74,8 @@ func (s Subject) Encode(v cty.Value) ([]byte, bool) {
 	return b, true
 }
 
-// Decode returns the value of an encoded object, which must be of the type. A nil object is null. An error has the title.
+// Decode decodes an object of the type. A nil object is null. If decoding fails, Decode reports an error with the given
+// title and returns false.
 func (s Subject) Decode(wire []byte, title string) (cty.Value, bool) {
 	if wire == nil {
 		return s.Type.Null(), true
@@ -86,7 +88,7 @@ func (s Subject) Decode(wire []byte, title string) (cty.Value, bool) {
 	return v, true
 }
 
-// Malformed reports an object that the schema does not describe.
+// Malformed reports an error about an object that does not match the schema.
 func (s Subject) Malformed(title string, err error) {
 	if at := (cty.PathError{}); errors.As(err, &at) && len(at.Path) > 0 {
 		s.breach(title, "%s returned an object for %s that does not match its schema, in \"%s.%s\": %s.\n\nThis is a bug in the provider. Report it to its developers.",
@@ -97,7 +99,7 @@ func (s Subject) Malformed(title string, err error) {
 		s.Who(), s.Object, err)
 }
 
-// msgpackOf returns an answer as MessagePack. The answer may be JSON.
+// msgpackOf returns the object in an answer as MessagePack. The answer may have JSON instead.
 func (s Subject) msgpackOf(d provider.Dynamic, title string) ([]byte, bool) {
 	if d.JSON == nil {
 		return d.Msgpack, true
@@ -110,7 +112,7 @@ func (s Subject) msgpackOf(d provider.Dynamic, title string) ([]byte, bool) {
 	return s.Encode(v)
 }
 
-// withBlocks returns an answer with empty blocks in the place of null blocks.
+// withBlocks returns an encoded object in which empty blocks replace null blocks.
 func (s Subject) withBlocks(wire []byte, title string) ([]byte, bool) {
 	if isNull(wire) || !s.Type.HasNullBlocks(wire) {
 		return wire, true
@@ -122,7 +124,7 @@ func (s Subject) withBlocks(wire []byte, title string) ([]byte, bool) {
 	return s.Encode(s.Type.FillBlocks(v))
 }
 
-// DecodeIdentity returns the value of an identity, or NilVal if the message has none.
+// DecodeIdentity decodes an identity. It returns NilVal if the message is empty or the type has no identities.
 func (s Subject) DecodeIdentity(d provider.Dynamic) (cty.Value, bool) {
 	if s.Type.Identity == nil || d.Msgpack == nil && d.JSON == nil || isNull(d.Msgpack) && d.JSON == nil {
 		return cty.NilVal, true
@@ -135,7 +137,8 @@ func (s Subject) DecodeIdentity(d provider.Dynamic) (cty.Value, bool) {
 	return v, true
 }
 
-// StoredIdentity returns the identity of an entry, or NilVal if it has none that fits the type.
+// StoredIdentity returns the identity in an entry. It returns NilVal if the entry has none, or if the identity does not
+// match the schema.
 func (t *Type) StoredIdentity(e *state.Entry) cty.Value {
 	if e == nil || e.Identity == nil || t.Identity == nil {
 		return cty.NilVal
@@ -147,7 +150,7 @@ func (t *Type) StoredIdentity(e *state.Entry) cty.Value {
 	return v
 }
 
-// sameIdentity reports whether the answer has the stored identity, or no identity.
+// sameIdentity reports whether the identity in an answer is missing or equals the stored identity.
 func (t *Type) sameIdentity(e *state.Entry, answered cty.Value) bool {
 	if answered == cty.NilVal {
 		return true
@@ -156,8 +159,9 @@ func (t *Type) sameIdentity(e *state.Entry, answered cty.Value) bool {
 	return stored != cty.NilVal && stored.RawEquals(answered)
 }
 
-// Fill sets the value and the identity of an entry. The sensitive paths of the entry move to their places in the new value,
-// and the sensitive paths of the schema are added.
+// Fill sets the value, the sensitive paths and the identity of an entry. The sensitive paths follow their values into
+// the new value, and the sensitive paths of the schema are added. Fill reports an error and returns false if encoding
+// fails.
 func (s Subject) Fill(e *state.Entry, v, identity cty.Value) bool {
 	attrs, err := s.Type.EncodeJSON(v)
 	if err != nil {
@@ -169,7 +173,7 @@ func (s Subject) Fill(e *state.Entry, v, identity cty.Value) bool {
 	return s.FillIdentity(e, identity)
 }
 
-// FillIdentity sets the identity of an entry, unless it is NilVal or null.
+// FillIdentity sets the identity of an entry, unless identity is NilVal or null.
 func (s Subject) FillIdentity(e *state.Entry, identity cty.Value) bool {
 	if identity == cty.NilVal || identity.IsNull() {
 		return true

@@ -22,15 +22,15 @@ type Type struct {
 	Name     string
 	Mode     addr.Mode
 	Identity *provider.Identity // nil if objects of the type have no identity
-	Meta     provider.Dynamic   // provider_meta of the module
+	Meta     provider.Dynamic   // provider_meta of the module, encoded
 
 	once      sync.Once
 	writeOnly []string
 	top       bool
 }
 
-// writeOnlyNames returns the names of the write-only attributes at the top of the schema. all is true if the schema has
-// no other write-only attributes.
+// writeOnlyNames returns the names of the write-only attributes at the top level of the schema. all is true if the
+// schema has no write-only attributes at other levels.
 func (t *Type) writeOnlyNames() (names []string, all bool) {
 	t.once.Do(func() {
 		t.top = true
@@ -48,7 +48,8 @@ func (t *Type) writeOnlyNames() (names []string, all bool) {
 	return t.writeOnly, t.top
 }
 
-// Shown returns the name and the text of the attribute that identifies an object to a reader.
+// Shown returns the name and the value of the attribute that identifies an object to users. It returns "" if no
+// attribute does.
 func (t *Type) Shown(v mark.Value) (key, text string) {
 	if v.Raw == cty.NilVal || v.Raw.IsNull() {
 		return "", ""
@@ -61,11 +62,12 @@ func (t *Type) Shown(v mark.Value) (key, text string) {
 	return "", ""
 }
 
-// identifying are the attributes that may identify an object to a reader.
+// identifying has the attributes that may identify an object to users.
 var identifying = []string{"id", "name"}
 
-// Identifying returns the names of the attributes that may identify an object with these sensitive paths to a reader:
-// "id" and "name", if they are strings. A sensitive id permits no name, because the name may be a part of the id.
+// Identifying returns the names of the attributes that may identify an object to users: "id" and "name", if they are
+// strings. sensitive has the sensitive paths of the object. If the id is sensitive, the name is excluded, too, because
+// the name may be a part of the id.
 func (t *Type) Identifying(sensitive []cty.Path) []string {
 	from, to := 0, 0
 	for i, name := range identifying {
@@ -84,7 +86,7 @@ func (t *Type) Identifying(sensitive []cty.Path) []string {
 	return identifying[from:max(from, to)]
 }
 
-// covered reports whether one of the paths is an attribute or the whole object.
+// covered reports whether one of the paths is the path of the attribute, or the empty path of the whole object.
 func covered(paths []cty.Path, name string) bool {
 	return slices.ContainsFunc(paths, func(p cty.Path) bool {
 		if len(p) != 1 {
@@ -112,8 +114,8 @@ func (t *Type) Sensitive(v cty.Value, configured []cty.Path) []cty.Path {
 	return mark.Value{Marks: t.withSchemaMarks(found, v)}.PathsOf(mark.Sensitive)
 }
 
-// Configured returns the sensitive paths of a stored object that come from its configuration. The schema's paths are
-// excluded, because they are added to every value.
+// Configured returns the sensitive paths of a stored object that come from its configuration. It excludes the sensitive
+// paths of the schema, because Lethe adds these to every value.
 func (t *Type) Configured(sensitive []cty.Path, v cty.Value) []cty.Path {
 	if len(sensitive) == 0 {
 		return nil
@@ -125,8 +127,8 @@ func (t *Type) Configured(sensitive []cty.Path, v cty.Value) []cty.Path {
 	return slices.DeleteFunc(slices.Clone(sensitive), func(p cty.Path) bool { return schema[mark.PathString(p)] })
 }
 
-// carried returns the sensitive paths of an entry whose object becomes v. Elements of lists and maps may have moved: then
-// the path rises (ADR 13).
+// carried returns the sensitive paths of an entry for the new value v. If elements of lists or maps may have moved, a
+// path rises to the path of the list or map (ADR 13).
 func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
 	inside := func(p cty.Path) bool {
 		return slices.ContainsFunc(p, func(step cty.PathStep) bool { _, attr := step.(cty.GetAttrStep); return !attr })
@@ -142,8 +144,8 @@ func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
 	return mark.Value{Marks: mark.Carry(mark.Value{Raw: was, Marks: marks}, v)}.PathsOf(mark.Sensitive)
 }
 
-// withSchemaMarks returns the marks of v: the given marks of its current or stored configuration, and the marks of the
-// schema. Write-only attributes are null, so the configuration's marks do not apply to them.
+// withSchemaMarks returns the marks of v: the marks in configured and the marks of the schema. It drops the marks of
+// write-only attributes, because these are null.
 func (t *Type) withSchemaMarks(configured []mark.At, v cty.Value) []mark.At {
 	if t.HasWriteOnly() {
 		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.IsWriteOnly(m.Path) })
@@ -160,8 +162,8 @@ func (t *Type) identityType() cty.Type {
 	return cty.Object(atys)
 }
 
-// ImportIdentity converts the identity of an import to the type of the identities. Attributes that the import omits are
-// null. The error is the end of a sentence.
+// ImportIdentity converts the identity in an import block to the identity schema of the type. Attributes that the block
+// omits are null. The error is the end of a sentence.
 func (t *Type) ImportIdentity(given cty.Value) (cty.Value, error) {
 	switch ty := given.Type(); {
 	case t.Identity == nil:
@@ -192,7 +194,8 @@ func (t *Type) ImportIdentity(given cty.Value) (cty.Value, error) {
 	return cty.ObjectVal(attrs), nil
 }
 
-// IdentityWire encodes an identity for a request. NilVal and null become the empty message.
+// IdentityWire encodes an identity for a request. It returns the empty message if v is NilVal or null, or if encoding
+// fails.
 func (t *Type) IdentityWire(v cty.Value) provider.Dynamic {
 	if v == cty.NilVal || v.IsNull() || t.Identity == nil {
 		return provider.Dynamic{}

@@ -16,10 +16,10 @@ var NullWire = []byte{0xc0}
 // isNull reports whether an encoded object is null or missing.
 func isNull(wire []byte) bool { return len(wire) == 0 || len(wire) == 1 && wire[0] == NullWire[0] }
 
-// Send returns the message that has an encoded object.
+// Send returns a message with an encoded object.
 func Send(wire []byte) provider.Dynamic { return provider.Dynamic{Msgpack: wire} }
 
-// decodeAny returns the value of a message.
+// decodeAny decodes a message, which has JSON or MessagePack.
 func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 	if d.JSON != nil {
 		return ctyjson.Unmarshal(d.JSON, ty)
@@ -56,8 +56,8 @@ func eachString(b []byte, depth int, visit func(text string)) (rest []byte, err 
 	return msgp.Skip(b)
 }
 
-// nullIn reports whether b is a MessagePack map without non-null members of these names. If it returns false, the map
-// must be decoded.
+// nullIn reports whether b is a MessagePack map in which all members with the given names are null or missing. If it
+// returns false, the caller must decode the map to find out.
 func nullIn(b []byte, names []string) bool {
 	n, b, err := msgp.ReadMapHeaderBytes(b)
 	for ; err == nil && n > 0; n-- {

@@ -1,8 +1,8 @@
-// Package builtin implements the parts that built-in providers share.
+// Package builtin implements the code that built-in providers share.
 //
-// A built-in provider is a table of types whose functions use plain values. This package adds the encoding, the schemas
-// and the rest of the provider interface, so that the engine treats the provider like a plugin. The providers
-// themselves are the packages below.
+// A built-in provider is a table of types. The functions of a type use decoded values. This package adds the encoding,
+// the schemas and the other methods of provider.Provider, so that the engine treats a built-in provider like a plugin.
+// The packages below this one implement the providers.
 package builtin
 
 import (
@@ -26,7 +26,7 @@ import (
 type Resource struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Plan returns the planned object and the changes that need a replacement.
+	// Plan returns the planned object and the attributes whose change requires a replacement.
 	Plan func(c PlanCall) (Planned, provider.Diags)
 	// Apply makes the planned change. The result is stored even if there are errors.
 	Apply func(ctx context.Context, c ApplyCall) (Applied, provider.Diags)
@@ -37,7 +37,7 @@ type Resource struct {
 	Move func(req provider.MoveRequest) (cty.Value, provider.Diags)
 }
 
-// PlanCall is a request of Resource.Plan.
+// PlanCall holds the inputs of Resource.Plan.
 type PlanCall struct {
 	Prior, Proposed, Config cty.Value // Prior is null for a create
 	Private                 []byte
@@ -51,7 +51,7 @@ type Planned struct {
 	Private []byte
 }
 
-// ApplyCall is a request of Resource.Apply.
+// ApplyCall holds the inputs of Resource.Apply.
 type ApplyCall struct {
 	Prior, Planned, Config cty.Value // Planned and Config are null for a destroy
 	Private                []byte
@@ -63,8 +63,8 @@ type Applied struct {
 	Private []byte
 }
 
-// PlanWith returns the Plan function of a type without private data. Its results are the planned object and the changes
-// that need a replacement.
+// PlanWith returns the Plan function of a type without private data. The results of plan are the planned object and the
+// attributes whose change requires a replacement.
 func PlanWith(plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Path, provider.Diags)) func(PlanCall) (Planned, provider.Diags) {
 	return func(c PlanCall) (Planned, provider.Diags) {
 		v, replace, ds := plan(c.Prior, c.Proposed, c.Config)
@@ -84,7 +84,7 @@ func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value)
 type Data struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Read reads the data source. object is its address.
+	// Read reads the data source. object is the address of the data source.
 	Read func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags)
 }
 
@@ -114,14 +114,14 @@ type Function struct {
 type Settings struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Configure stores the settings, which may be unknown.
+	// Configure stores the settings. They may have unknown values.
 	Configure func(config cty.Value) provider.Diags
 }
 
 // Provider is a table of types. It needs no process.
 type Provider struct {
 	Address    addr.Provider
-	Settings   *Settings // nil: it has none
+	Settings   *Settings // nil: the provider has no settings
 	Resources  map[string]*Resource
 	Data       map[string]*Data
 	Ephemerals map[string]*Ephemeral
@@ -133,7 +133,7 @@ var _ provider.Provider = (*Provider)(nil)
 // Addr returns the provider's address.
 func (p *Provider) Addr() addr.Provider { return p.Address }
 
-// Schemas returns the schemas of the table.
+// Schemas returns the schemas of the types.
 func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	s := provider.NewSchemas(p.settings().Schema)
 	s.Capabilities = provider.Capabilities{Move: true}
@@ -152,7 +152,7 @@ func (p *Provider) Schemas(context.Context) (*provider.Schemas, provider.Diags) 
 	return s, nil
 }
 
-// settings returns the settings, without any arguments if the provider has none.
+// settings returns the settings of the provider. If it has none, their schema is empty.
 func (p *Provider) settings() *Settings {
 	if p.Settings != nil {
 		return p.Settings
@@ -186,7 +186,7 @@ func (p *Provider) Configure(_ context.Context, config provider.Dynamic, _ provi
 	return s.Configure(v)
 }
 
-// Stop does nothing, because the calls wait only for their contexts.
+// Stop does nothing, because calls end with their contexts.
 func (p *Provider) Stop(context.Context) error { return nil }
 
 // Shutdown does nothing.
@@ -224,7 +224,7 @@ func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, confi
 	return ds
 }
 
-// readOnly returns errors for attributes that have a value although only the provider may set them.
+// readOnly returns an error for each attribute that the configuration sets although only the provider may set it.
 func readOnly(b *schema.Block, config cty.Value) provider.Diags {
 	var ds provider.Diags
 	for _, a := range b.Attrs {
@@ -240,8 +240,8 @@ func (p *Provider) unknownType(mode addr.Mode, typ string) provider.Diags {
 	return provider.Failed(fmt.Errorf("provider %s has no %s type %q", p.Address, mode.Block(), typ))
 }
 
-// Upgrade decodes a stored object. Built-in schemas have only one version. It drops unknown attributes, which another
-// release or another program has written.
+// Upgrade decodes a stored object, and drops attributes that the schema does not have. Another release or another
+// program may have stored them. Built-in schemas have only one version.
 func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
@@ -262,7 +262,7 @@ func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (prov
 	return provider.UpgradeResponse{State: d}, ds
 }
 
-// known returns a stored object without the attributes that the type does not have.
+// known returns a stored object without the attributes that the schema does not have.
 func (t *Resource) known(stored []byte) ([]byte, error) {
 	var attrs map[string]json.RawMessage
 	if err := json.Unmarshal(stored, &attrs); err != nil {
@@ -438,7 +438,7 @@ func (p *Provider) CloseLease(ctx context.Context, typ string, private []byte) p
 	return t.Close(ctx, private)
 }
 
-// ConfiguredFunctions returns the functions of the schemas, because there are no settings that could add more.
+// ConfiguredFunctions returns the functions in the schemas, because the settings add no functions.
 func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	s, ds := p.Schemas(ctx)
 	return s.Functions, ds
@@ -481,12 +481,12 @@ func callError(err error) error {
 	return &provider.CallError{Text: err.Error(), Arg: -1}
 }
 
-// UpgradeIdentity is never called: built-in types have no identities.
+// UpgradeIdentity returns an error. The engine never calls it, because built-in types have no identities.
 func (p *Provider) UpgradeIdentity(_ context.Context, typ string, _ int64, _ []byte) (provider.Dynamic, provider.Diags) {
 	return provider.Dynamic{}, provider.Failed(fmt.Errorf("objects of type %q have no identity", typ))
 }
 
-// encoded encodes an answer. It returns ds with the error of the encoding, if any.
+// encoded encodes a value. If that fails, it appends the error to ds.
 func encoded(s *schema.Schema, v cty.Value, ds provider.Diags) (provider.Dynamic, provider.Diags) {
 	b, err := s.Encode(v)
 	return provider.Dynamic{Msgpack: b}, append(ds, provider.Failed(err)...)

@@ -12,39 +12,39 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// served is a provider that runs.
+// served is a running provider.
 type served struct {
 	*launch.Running
 	program launch.Program
 	end     func()
-	asked   provider.Provider // to ask it for more than calls that pass; nil before that
+	asked   provider.Provider // for calls of the keeper itself; nil before the first one
 }
 
-// lease is something that a provider has opened.
+// lease is an ephemeral resource that a provider has opened.
 type lease struct {
 	provider *served
 	typ      string
 	private  []byte
-	op       journal.Op // its number in the journal, 0 if it is in none
-	name     string     // its address
-	opened   [2][]byte  // request and answer
+	op       journal.Op // number of the opening in the journal; 0: not in a journal
+	name     string     // address of the ephemeral resource
+	opened   [2][]byte  // request and answer of the opening
 }
 
-// book has the leases that are open, in the order in which they were opened. It knows of them by the calls that pass,
-// whose messages are the same in both versions of the protocol.
+// book has the open leases, in the order in which they were opened. It learns of them from the calls that the keeper
+// passes on. The messages of these calls are the same in both versions of the protocol.
 type book struct {
 	mu       sync.Mutex
 	open     []*lease
-	finished []journal.Op // the leases that are closed, or were never open
-	left     []string     // addresses of the leases whose closing was given up
+	finished []journal.Op // the leases that were closed, or that did not open
+	left     []string     // addresses of the leases for whose closing the engine did not wait
 }
 
 // effect is the effect of a call.
 type effect uint8
 
 const (
-	none    effect = iota // nothing that lasts
-	changes               // something real
+	none    effect = iota // no lasting effect
+	changes               // changes an object, or has the effect of an action
 	opens
 	renews
 	closes
@@ -64,8 +64,8 @@ func effectOf(method string) effect {
 	return none
 }
 
-// note takes note of a call that was answered. A lease whose provider has failed to close it is the engine's to
-// report, which asked for it.
+// note records the effect of an answered call on the leases. If the provider failed to close a lease, note removes the
+// lease, because the engine, which requested this, reports the error.
 func (b *book) note(p *served, r *request, answer []byte) {
 	typ := string(field(r.body, 1))
 	b.mu.Lock()
@@ -96,7 +96,7 @@ func (b *book) note(p *served, r *request, answer []byte) {
 	}
 }
 
-// giveUp takes a lease out whose closing the engine did not wait for: it has had its time.
+// giveUp removes a lease for whose closing the engine no longer waits, and adds its address to b.left.
 func (b *book) giveUp(p *served, r *request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,7 +106,7 @@ func (b *book) giveUp(p *served, r *request) {
 	}
 }
 
-// names returns the addresses of the open leases.
+// names returns the addresses of the leases that are open or may be open.
 func (b *book) names() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,8 +117,8 @@ func (b *book) names() []string {
 	return names
 }
 
-// find finds a lease by the type and the private data of a request: a lease of the same process, or of another process
-// that crashed and was replaced by this one.
+// find returns the lease that has the type and the private data of a request, or nil. The lease was opened by the
+// process p, or by another process of the same provider, which crashed and was replaced by p.
 func (b *book) find(p *served, typ string, private []byte) (found *lease) {
 	for _, l := range b.open {
 		if l.typ != typ || !bytes.Equal(l.private, private) {
@@ -141,7 +141,7 @@ func (b *book) drop(l *lease) {
 	b.open = slices.DeleteFunc(b.open, func(x *lease) bool { return x == l })
 }
 
-// leases returns the open leases, the last one first.
+// leases returns the open leases, the last opened first.
 func (b *book) leases() []*lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,7 +150,7 @@ func (b *book) leases() []*lease {
 	return all
 }
 
-// forget forgets the numbers that leases have in a journal: the journal has ended.
+// forget removes the journal numbers of all leases, because the journal was closed.
 func (b *book) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +160,7 @@ func (b *book) forget() {
 	}
 }
 
-// ended calls f with the numbers of the closed leases.
+// ended calls f with the journal number of each closed lease.
 func (b *book) ended(f func(journal.Op)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,7 +169,7 @@ func (b *book) ended(f func(journal.Op)) {
 	}
 }
 
-// closed takes a lease out.
+// closed records that a lease was closed.
 func (b *book) closed(l *lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,7 +177,7 @@ func (b *book) closed(l *lease) {
 	b.end(l.op)
 }
 
-// closing is the request that closes a lease.
+// closing returns the encoded request that closes a lease.
 func (l *lease) closing() []byte {
 	out := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte(l.typ))
 	if l.private != nil {
@@ -186,7 +186,7 @@ func (l *lease) closing() []byte {
 	return out
 }
 
-// field returns the last value of a bytes field of a message, nil if the message has no such field.
+// field returns the last value of a bytes field of an encoded message, or nil if the message has no such field.
 func field(message []byte, number protowire.Number) (value []byte) {
 	fields(message, func(n protowire.Number, v []byte) {
 		if n == number {
@@ -196,8 +196,8 @@ func field(message []byte, number protowire.Number) (value []byte) {
 	return value
 }
 
-// hasError reports whether there is an error among an answer's diagnostics: its field 1, whose field 1 is the
-// severity, where 1 is an error.
+// hasError reports whether the diagnostics of an encoded answer contain an error. The diagnostics are field 1 of the
+// answer. Field 1 of a diagnostic is its severity, and 1 means an error.
 func hasError(answer []byte) (found bool) {
 	fields(answer, func(n protowire.Number, d []byte) {
 		for n == 1 && len(d) > 0 {
@@ -215,7 +215,7 @@ func hasError(answer []byte) (found bool) {
 	return found
 }
 
-// fields goes through the fields of bytes of a message, as far as it can be read.
+// fields calls do for each bytes field of an encoded message. It stops at malformed data.
 func fields(message []byte, do func(protowire.Number, []byte)) {
 	for len(message) > 0 {
 		num, typ, tag := protowire.ConsumeTag(message)

@@ -16,10 +16,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// First is the main function of process 1 of a container. It starts the program, forwards its signals, and ends with
-// its exit code. The system kills all processes of a container when process 1 ends. Because process 1 is not the
-// engine, the keeper of a killed engine survives, and this process waits for its end. First returns false in every
-// other process, if the program cannot be started, and if no keeper is wanted. args begin with the name of the program.
+// First is the main function of process 1 of a container. It starts the program again as the engine, forwards signals
+// to it, and returns its exit code. The system kills all processes of a container when process 1 ends. Because process
+// 1 is not the engine, the keeper survives if the engine is killed, and First waits for the end of the keeper. In other
+// processes, First returns false. It also returns false if the program cannot be started, or if the environment
+// disables the keeper. args begins with the name of the program.
 func First(args, env []string) (code int, first bool) {
 	if os.Getpid() != 1 || subprocess.Getenv(env, Variable) == "off" {
 		return 0, false
@@ -30,7 +31,8 @@ func First(args, env []string) (code int, first bool) {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	// In a separate process group the engine gets each signal once, from here or, in the foreground, from the terminal.
+	// In a separate process group, the engine gets each signal only once: from First, or from the terminal if the group
+	// is in the foreground.
 	group, err := unix.IoctlGetInt(syscall.Stdin, unix.TIOCGPGRP)
 	foreground := err == nil && group == unix.Getpgrp()
 	engine, err := syscall.ForkExec(path, args, &syscall.ProcAttr{
@@ -48,7 +50,7 @@ func First(args, env []string) (code int, first bool) {
 			_ = syscall.Kill(int(to.Load()), s.(syscall.Signal))
 		}
 	}()
-	killed := 0 // by which signal
+	killed := 0 // the signal that killed the engine; 0: none
 	for {
 		var status syscall.WaitStatus
 		id, err := syscall.Wait4(-1, &status, 0, nil)
@@ -61,7 +63,7 @@ func First(args, env []string) (code int, first bool) {
 			killed = int(status.Signal())
 		}
 		if killed == 0 {
-			continue // the end of something that had lost its parent
+			continue // another orphaned process has ended
 		}
 		keeper := orphan()
 		if keeper == 0 {
@@ -71,13 +73,13 @@ func First(args, env []string) (code int, first bool) {
 	}
 }
 
-// orphan returns the process ID of a keeper that has become a child of process 1, 0 if no keeper has.
+// orphan returns the process ID of a keeper that has become a child of process 1, or 0 if none has.
 func orphan() int {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
 		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		_, rest, _ := strings.Cut(string(stat), ") ") // behind the name, which may hold anything
+		_, rest, _ := strings.Cut(string(stat), ") ") // after the name, which may contain any characters
 		var state string
 		var parent int
 		_, _ = fmt.Sscan(rest, &state, &parent)

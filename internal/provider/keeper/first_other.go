@@ -2,5 +2,5 @@
 
 package keeper
 
-// First reports false: there is no process 1 of a container.
+// First returns false, because only Linux has a process 1 of a container.
 func First(_, _ []string) (int, bool) { return 0, false }

@@ -14,51 +14,51 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Variable is the environment variable that, with the value off, has providers run without a keeper.
+// Variable is the environment variable that disables the keeper if its value is off.
 const Variable = "LETHE_KEEPER"
 
 // Options are the settings of a Keeper.
 type Options struct {
-	// Spawn starts a keeper's process.
+	// Spawn starts a keeper process.
 	Spawn func() (*Process, error)
-	// Secrets are the secrets of the run.
+	// Secrets has the secrets of the run.
 	Secrets *secret.Set
-	// Failed is called with an error if no keeper process can be started: providers are then started without a keeper.
+	// Failed is called with an error if no keeper process can be started. Providers are then started without a keeper.
 	// It is called with nil if the connection to a keeper process ends before the engine has said goodbye.
 	Failed func(error)
 }
 
-// Process is a keeper's process.
+// Process is a keeper process.
 type Process struct {
 	Conn  net.Conn
 	ID    int
-	Ended <-chan struct{} // closed when it has ended
+	Ended <-chan struct{} // closed when the process has ended
 }
 
-// Keeper is the engine's side: it starts providers, and makes calls, through another process, which is started with
-// the first provider. Should that be lost, so are its providers; the next provider gets a new one. A Keeper may be
-// used from many goroutines.
+// Keeper is the engine's side of the keeper. It starts providers, and makes calls to them, through the keeper process,
+// which is started with the first provider. If the keeper process ends, so do its providers, and the next provider
+// starts a new keeper process. The methods may be called concurrently.
 type Keeper struct {
 	o Options
 
 	mu      sync.Mutex
 	now     *peer // nil: no process runs
 	process *Process
-	failed  bool   // none could be started
-	journal []byte // running as JSON, nil: no journal
+	failed  bool   // no keeper process could be started
+	journal []byte // the journal, as JSON of the type running; nil: no journal
 }
 
-// New makes a Keeper.
+// New returns a Keeper. It starts no process yet.
 func New(o Options) *Keeper { return &Keeper{o: o} }
 
-// closeLimit is the time that an ending engine waits for the keeper to close leases. Calls that hang were reported
+// closeLimit is how long an ending engine waits for the keeper to close leases. The engine has reported calls that hang
 // before.
 const closeLimit = 2 * closeTime
 
-// endLimit is how long it waits for the process to be gone after that.
+// endLimit is how long the engine then waits for the end of the keeper process.
 const endLimit = time.Second
 
-// Start starts a provider: see launch.Start.
+// Start starts a provider, like launch.Start. If no keeper process can be started, the provider runs without one.
 func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	p := k.peer()
 	if p == nil {
@@ -116,7 +116,7 @@ func (k *Keeper) JournalOpened(path string, key []byte, hand *store.PresignedReq
 	}
 }
 
-// Recorded tells the keeper that a call is in the journal.
+// Recorded tells the keeper that the result of a call is in the journal.
 func (k *Keeper) Recorded(op journal.Op) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,7 +125,7 @@ func (k *Keeper) Recorded(op journal.Op) {
 	}
 }
 
-// ID returns the process ID of the keeper, 0 if none runs.
+// ID returns the process ID of the keeper, or 0 if none is running.
 func (k *Keeper) ID() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -135,8 +135,9 @@ func (k *Keeper) ID() int {
 	return k.process.ID
 }
 
-// Part closes the open leases within a time limit, for an engine that is about to end. It returns the addresses of the
-// leases that could not be closed; ok is true if the list is complete. No provider may be called afterwards.
+// Part asks the keeper to close the open leases, and waits up to limit. An engine that is about to end calls it. Part
+// returns the addresses of the leases that could not be closed. ok is true if the list is complete. No provider may be
+// called after Part.
 func (k *Keeper) Part(limit time.Duration) (open []string, ok bool) {
 	k.mu.Lock()
 	p := k.now
@@ -147,7 +148,7 @@ func (k *Keeper) Part(limit time.Duration) (open []string, ok bool) {
 	return p.part(limit)
 }
 
-// Close waits until nothing is open and the process has ended.
+// Close asks the keeper to close the open leases, and waits until its process has ended. Both have a time limit.
 func (k *Keeper) Close() error {
 	k.Part(closeLimit)
 	k.mu.Lock()

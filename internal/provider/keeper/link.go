@@ -24,29 +24,29 @@ const headSize = 9
 
 type kind byte
 
-// Frames of the engine. It numbers calls and providers, and uses each number once.
+// Frames of the engine. The engine numbers calls and providers, and uses each number only once.
 const (
-	startFrame    kind = iota + 1 // a provider: starting as JSON
-	callFrame                     // a call: see request
-	cancelFrame                   // a call is not waited for any more
-	endFrame                      // a provider
-	journalFrame                  // of the run: running as JSON
-	recordedFrame                 // a change is in the journal: its number there (8)
+	startFrame    kind = iota + 1 // start a provider: starting as JSON
+	callFrame                     // make a call: see request
+	cancelFrame                   // a call is no longer waited for
+	endFrame                      // end a provider
+	journalFrame                  // the journal of the run: running as JSON
+	recordedFrame                 // the result of a call is in the journal: its number there (8)
 	secretFrame                   // a secret string: secretText as JSON
-	streamFrame                   // a call with many answers: request, without a note
-	tookFrame                     // so many bytes (4) of a stream's answers were taken since the last one
-	byeFrame                      // the engine has finished: leases are to be closed, and changes in progress are not waited for
+	streamFrame                   // make a call with several answers: request, without a note
+	tookFrame                     // number of bytes (4) of a stream's answers that were taken since the last such frame
+	byeFrame                      // the engine has finished: close leases, and do not wait for running changes
 )
 
 // Frames of the keeper.
 const (
-	startedFrame   kind = iota + 101 // a provider: outcome as JSON
-	answerFrame                      // a call: code (1), then the answer, or the reason for its absence
+	startedFrame   kind = iota + 101 // a provider was started: outcome as JSON
+	answerFrame                      // a call has ended: code (1), then the answer or the error text
 	passedFrame                      // one answer of a stream; answerFrame ends it
-	lineFrame                        // a provider wrote a line: length of its level (1), its level, the line
-	connEndedFrame                   // a provider's process has ended: how
+	lineFrame                        // a provider has written a line: length of its level (1), its level, the line
+	connEndedFrame                   // a provider's process has ended: the way it ended
 	endedFrame                       // the answer to endFrame
-	doneFrame                        // the answer to byeFrame: the addresses of the leases that are still open, as JSON
+	doneFrame                        // the answer to byeFrame: addresses of the leases that are still open, as JSON
 )
 
 // request is an encoded call: number of the provider (4), number in the journal (8), length of the method (1), length
@@ -61,7 +61,7 @@ type request struct {
 
 const requestHead = 4 + 8 + 1 + 4
 
-// head returns the bytes before the note, which has the given length.
+// head returns the bytes before the note. note is the length of the note.
 func (r *request) head(note int) []byte {
 	b := make([]byte, 0, requestHead+len(r.method))
 	b = binary.LittleEndian.AppendUint32(b, r.provider)
@@ -82,44 +82,44 @@ func readRequest(b []byte) (r request, ok bool) {
 	return request{binary.LittleEndian.Uint32(b), journal.Op(binary.LittleEndian.Uint64(b[4:])), string(rest[:method]), rest[method : method+note], rest[method+note:]}, true
 }
 
-// room is the maximum number of bytes of one stream between the keeper and the caller. When it is reached, the keeper
-// waits, and so does the provider. A single answer may be longer.
+// room is the maximum number of bytes of one stream that are between the keeper and the caller. If it is reached, the
+// keeper reads no further answer, so the provider waits. A single answer may be longer.
 const room = 1 << 20
 
-// link is one end of the socket pair. Many goroutines may write to it: each also writes the frames of the others, while
-// they wait for nothing.
+// link is one end of the socket pair. Its methods may be called concurrently. While a goroutine writes, others only
+// queue their frames, and the writing goroutine writes these, too.
 type link struct {
 	conn net.Conn
 
 	mu          sync.Mutex
-	full        net.Buffers // frames before out: long parts without a copy, and the bytes between them
+	full        net.Buffers // frames to write before out: long parts without a copy, and the bytes between these
 	out, buffer []byte
 	writing     bool
-	held        bool // there is a secret in out
+	held        bool // out contains a secret
 	err         error
 }
 
-// long is the size of a part that is not copied.
+// long is the size, in bytes, from which a part is not copied.
 const long = 64 << 10
 
-// send sends a frame. The caller must not change its parts afterwards. A failure to send ends the reading as well, and
-// is noticed there.
+// send sends a frame. The caller must not change the parts afterwards. If sending fails, receive ends, too, and its
+// caller handles the failure.
 func (l *link) send(k kind, number uint32, parts ...[]byte) {
 	l.queue(k, number, parts...)
-	runtime.Gosched() // goroutines that are about to send go along
+	runtime.Gosched() // other goroutines may queue frames, which are sent together
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.flush()
 }
 
-// queue sends a frame together with the next one.
+// queue adds a frame, which is sent together with the next frame that send sends.
 func (l *link) queue(k kind, number uint32, parts ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(k, number, parts)
 }
 
-// queueSecret sends a secret with the next frame that is sent, or when sendSecrets is called.
+// queueSecret adds a secret, which is sent with the next frame that send sends, or by sendSecrets.
 func (l *link) queueSecret(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *link) queueSecret(text []byte) {
 	l.held = true
 }
 
-// sendSecrets sends the secrets that are queued.
+// sendSecrets sends the queued frames if a secret is among them.
 func (l *link) sendSecrets() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,8 +156,8 @@ func length(parts [][]byte) (n int) {
 	return n
 }
 
-// flush writes full and out, unless another caller does already. The caller holds the lock; it is not held while
-// writing.
+// flush writes full and out, unless another goroutine is writing. The caller must hold l.mu. flush releases it while it
+// writes.
 func (l *link) flush() {
 	if l.writing {
 		return
@@ -180,8 +180,8 @@ func (l *link) flush() {
 	l.writing = false
 }
 
-// receive calls the function for each frame until the other side ends; then it returns nil. The function may keep the
-// payload.
+// receive calls the function for each frame, until the other side ends (then receive returns nil) or the function
+// returns an error. The function may keep the payload.
 func (l *link) receive(receive func(k kind, number uint32, payload []byte) error) error {
 	in := bufio.NewReaderSize(l.conn, 64<<10)
 	var head [headSize]byte

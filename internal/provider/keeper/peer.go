@@ -21,33 +21,33 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// peer is the engine's side of one keeper.
+// peer is the engine's side of one keeper process.
 type peer struct {
 	link   *link
-	failed func() // it has ended before it was to
+	failed func() // called if the keeper ends before the engine has said goodbye
 
-	changing atomic.Int32 // changing calls in progress
+	changing atomic.Int32 // number of running calls that change something
 
 	mu        sync.Mutex
 	next      uint32
 	waiting   map[uint32]*waiting
 	providers map[uint32]*conn
 	parting   bool          // the engine has said goodbye
-	stopped   chan struct{} // closed when it sends no more
-	done      chan struct{} // closed when it has closed all leases that it could
-	open      []string      // the leases that it could not close
+	stopped   chan struct{} // closed when the connection to the keeper has ended
+	done      chan struct{} // closed when the keeper has closed all leases that it could close
+	open      []string      // addresses of the leases that the keeper could not close
 }
 
-// waiting is a call, or a start, that was not answered yet.
+// waiting is a call or the start of a provider that was not answered yet.
 type waiting struct {
 	answer []byte
 	err    error
 	done   chan struct{}
-	queue  [][]byte      // of a stream: answers that the caller has not taken
-	more   chan struct{} // has an element when there may be another
+	queue  [][]byte      // answers of a stream that the caller has not taken yet
+	more   chan struct{} // has an element if queue may have a further answer
 }
 
-// newPeer makes one of a connection.
+// newPeer returns the peer for a connection to a keeper process.
 func newPeer(c net.Conn, failed func()) *peer {
 	k := &peer{link: &link{conn: c}, failed: failed, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -62,8 +62,8 @@ func newPeer(c net.Conn, failed func()) *peer {
 // errEnded is the error of calls whose keeper has ended.
 var errEnded = status.Error(codes.Unavailable, "the keeper process, which ran the provider, has exited")
 
-// ended records that the keeper has ended: every call and start that waits for it fails, and its providers have ended.
-// It returns true if the engine has not said goodbye, so that the keeper was killed or crashed.
+// ended records that the keeper has ended: each call and each start that waits for it fails, and its providers have
+// ended. It returns true if the engine has not said goodbye, so the keeper was killed or crashed.
 func (k *peer) ended() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,7 +97,7 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	case startedFrame, answerFrame, endedFrame:
 		w := k.waiting[number]
 		if w == nil {
-			return nil // the call was given up
+			return nil // the caller no longer waits
 		}
 		delete(k.waiting, number)
 		if what == answerFrame {
@@ -115,7 +115,7 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 			w.queue = append(w.queue, payload)
 			select {
 			case w.more <- struct{}{}:
-			default: // the caller looks for all that there is
+			default: // the caller takes all answers in queue
 			}
 		}
 	case lineFrame:
@@ -136,7 +136,7 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	return nil
 }
 
-// expect registers a wait for an answer, and returns its number.
+// expect registers a wait for an answer. It returns the number for the frame.
 func (k *peer) expect() (uint32, *waiting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -151,7 +151,7 @@ func (k *peer) expect() (uint32, *waiting, error) {
 	return k.next, w, nil
 }
 
-// await waits for an answer.
+// await waits for the answer to a frame. If ctx ends first, it tells the keeper and returns an error.
 func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, error) {
 	select {
 	case <-w.done:
@@ -162,7 +162,7 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 	delete(k.waiting, number)
 	k.mu.Unlock()
 	select {
-	case <-w.done: // at the same moment
+	case <-w.done: // the answer came at the same time
 		return w.answer, w.err
 	default:
 	}
@@ -170,7 +170,7 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 	return nil, status.FromContextError(ctx.Err()).Err()
 }
 
-// start starts a provider: see launch.Start.
+// start starts a provider through the keeper, like launch.Start.
 func (k *peer) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	what := starting{Program: program, Path: []byte(program.Path), Heard: log != nil}
 	for _, e := range program.Env {
@@ -200,14 +200,14 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if err != nil {
 		return nil, err
 	}
-	if out.At.Address = string(out.Address); out.At.Address != "" { // else all calls go by way of the keeper
+	if out.At.Address = string(out.Address); out.At.Address != "" { // otherwise all calls go through the keeper
 		c.own, _ = launch.Reach(ctx, out.At)
 	}
 	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil
 }
 
-// part says goodbye, and waits up to limit until the leases are closed. It returns the leases that could not be closed;
-// ok is true if the list is complete.
+// part says goodbye to the keeper, and waits up to limit until it has closed the leases. It returns the leases that
+// could not be closed. ok is true if the list is complete.
 func (k *peer) part(limit time.Duration) (open []string, ok bool) {
 	k.mu.Lock()
 	first := !k.parting
@@ -225,18 +225,18 @@ func (k *peer) part(limit time.Duration) (open []string, ok bool) {
 	return nil, false
 }
 
-// conn takes the place of the connection to a provider. It implements grpc.ClientConnInterface.
+// conn replaces the connection to a provider. It implements grpc.ClientConnInterface.
 type conn struct {
 	keeper *peer
 	number uint32
 	log    func(level, line string)
-	own    *rpc.Conn // another connection, for calls without effects; nil: no such connection
+	own    *rpc.Conn // direct connection for calls without lasting effects; nil: no such connection
 
-	dead chan struct{} // closed when its process has ended; then there is:
-	how  string        // it has
+	dead chan struct{} // closed when the provider's process has ended; then how may be read
+	how  string        // the way in which the process has ended
 }
 
-// ends records that the process has ended. The caller holds the keeper's lock.
+// ends records that the provider's process has ended. The caller must hold c.keeper.mu.
 func (c *conn) ends(how string) {
 	select {
 	case <-c.dead:
@@ -246,12 +246,13 @@ func (c *conn) ends(how string) {
 	}
 }
 
-// Invoke makes a call.
+// Invoke makes a call: directly if it has no lasting effect, and otherwise through the keeper.
 func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
 	e := effectOf(method)
 	if c.own != nil && e == none {
-		// The provider may copy its request into the answer to a change, and the keeper records that answer if this
-		// process is lost. The keeper has seen the calls that opened leases.
+		// If the engine dies during a change, the keeper records the answer to the change, and a provider may copy text
+		// from other requests into that answer. So the keeper must know the secrets before other requests are sent. It
+		// knows the results of ephemeral resources because it makes the calls that open them.
 		if c.keeper.changing.Load() > 0 {
 			c.keeper.link.sendSecrets()
 		}
@@ -287,7 +288,7 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	return rpc.Decode(got, answer)
 }
 
-// encoded is a request in pieces.
+// encoded returns a request in pieces.
 func encoded(asked any) ([][]byte, error) {
 	m, ok := asked.(proto.Message)
 	if !ok {
@@ -303,8 +304,8 @@ func encoded(asked any) ([][]byte, error) {
 	return body, nil
 }
 
-// ended returns how the process ended, "" if it has not. It waits a moment, because a connection breaks before the end
-// of the process is known.
+// ended returns how the process has ended, or "" if it is running. It waits up to a second, because the connection
+// breaks before the keeper reports the end of the process.
 func (c *conn) ended() string {
 	select {
 	case <-c.dead:
@@ -324,7 +325,7 @@ func (c *conn) close() {
 		return
 	}
 	c.keeper.mu.Lock()
-	delete(c.keeper.waiting, number) // the answer names the provider
+	delete(c.keeper.waiting, number) // the answer has the number of the provider
 	c.keeper.waiting[c.number] = w
 	c.keeper.mu.Unlock()
 	c.keeper.link.send(endFrame, c.number)

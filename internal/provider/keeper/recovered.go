@@ -14,24 +14,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Recorder determines the records of the calls to one provider, for an engine that crashed.
+// Recorder determines the journal records of calls to one provider, for an engine that crashed.
 type Recorder interface {
-	// Record returns the changes of a call. It returns false if they are unknown, or must not be recorded.
+	// Record returns the changes that a call made. It returns false if they are unknown, or must not be recorded.
 	Record(ctx context.Context, note, request, answer []byte) ([]journal.Change, bool)
-	// Learn registers the secrets in the answer to a call that opened a lease. It returns false if the answer cannot be
-	// read.
+	// Learn registers the secrets in the answer to a call that opened an ephemeral resource. It returns false if the
+	// answer cannot be decoded.
 	Learn(ctx context.Context, request, answer []byte) bool
 }
 
-// NewRecorder returns a Recorder for a running provider. The Recorder uses the secrets of the run for its checks, and
-// adds further secrets to them.
+// NewRecorder returns a Recorder for a running provider. The Recorder searches its records for the given secrets of the
+// run, and Learn adds further secrets to them.
 type NewRecorder func(p provider.Provider, secrets *secret.Set) Recorder
 
-// running is the journal of a run; an empty path means that the run has closed it.
+// running describes the journal of a run. An empty path means that the run has closed it.
 type running struct {
-	Path    []byte                  // need not be UTF-8
+	Path    []byte                  // path of the journal; may be invalid UTF-8
 	Key     []byte                  // see journal.Writer
-	Hand    *store.PresignedRequest `json:",omitempty"` // the request that uploads the journal to the state's store; nil: no upload
+	Hand    *store.PresignedRequest `json:",omitempty"` // request that uploads the journal to the state's store; nil: no upload
 	Earlier bool                    // the journal has calls of an earlier run
 }
 
@@ -41,7 +41,7 @@ type secretText struct {
 	Origin secret.Origin
 }
 
-// change is a call that was answered and changed something.
+// change is an answered call that changes something.
 type change struct {
 	provider *served
 	*request
@@ -53,17 +53,17 @@ type ledger struct {
 	recovered NewRecorder
 
 	mu      sync.Mutex
-	file    disk.File // the journal; nil: no journal
+	file    disk.File // the journal file; nil: no journal
 	path    string
 	key     []byte
 	hand    *store.PresignedRequest
 	earlier bool
 	secrets []secretText
-	asked   map[journal.Op]bool // calls that were made, and leases that were asked for
-	changes []change            // that the engine has not recorded yet, in the order of their answers
+	asked   map[journal.Op]bool // journal numbers of the calls that the keeper has made or is making
+	changes []change            // changes that the engine has not recorded yet, in the order of their answers
 }
 
-// begin opens the journal of a run. If the path is empty, it only closes the previous journal.
+// begin opens the journal of a run, and closes the previous journal. If the path is empty, begin opens none.
 func (l *ledger) begin(r running) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *ledger) learn(t secretText) {
 	l.secrets = append(l.secrets, t)
 }
 
-// ask takes note of a call that is about to be made.
+// ask records that a call is about to be made.
 func (l *ledger) ask(op journal.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +97,7 @@ func (l *ledger) answered(c change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.op != 0 && l.file != nil {
-		l.changes = append(l.without(c.op), c) // a repeated call has the number of the first one
+		l.changes = append(l.without(c.op), c) // a repeated call has the number of the first call
 	}
 }
 
@@ -108,12 +108,13 @@ func (l *ledger) recorded(op journal.Op) {
 	l.changes = l.without(op)
 }
 
-// without returns the changes without the change of a call.
+// without returns l.changes without the change of the call op.
 func (l *ledger) without(op journal.Op) []change {
 	return slices.DeleteFunc(l.changes, func(c change) bool { return c.op == op })
 }
 
-// resume reopens the journal; nil if the run has none.
+// resume reopens the journal to continue it. It returns nil if the run has no journal, or if the journal cannot be
+// read.
 func (l *ledger) resume() *journal.Resumed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,14 +126,14 @@ func (l *ledger) resume() *journal.Resumed {
 		l.file.Close()
 		return nil
 	}
-	if r.Header.Keeper == os.Getpid() && !l.earlier { // else there was another keeper before this one
+	if r.Header.Keeper == os.Getpid() && !l.earlier { // otherwise another keeper may have made the calls
 		l.withdraw(r)
 	}
 	return r
 }
 
-// record records the answered changes that the engine has not recorded. They must not be lost with a provider or a
-// keeper that dies while other calls are in progress.
+// record records the answered changes that the engine has not recorded. It is called while other calls are still
+// running, because a provider or the keeper may die before these end. open has the open leases.
 func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +142,7 @@ func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) 
 	}
 	for _, c := range l.changes {
 		if _, is := r.Open[c.op]; !is {
-			continue // it is recorded; the engine was lost before it could report that
+			continue // already recorded; the engine died before it could tell the keeper
 		}
 		if changed, ok := l.made(ctx, c, open); ok {
 			r.Later(func(error) {}, c.op, changed...)
@@ -150,8 +151,9 @@ func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) 
 	l.changes = nil
 }
 
-// withdraw finds the calls that the engine announced and never made, and records that they changed nothing. It skips
-// calls to built-in providers: the engine makes them itself, so the keeper cannot know whether they were made.
+// withdraw finds the calls that the engine announced in the journal and never made, and records that they changed
+// nothing. It skips calls to built-in providers: the engine makes them itself, so the keeper does not know whether they
+// were made.
 func (l *ledger) withdraw(r *journal.Resumed) {
 	for op, o := range r.Open {
 		switch {
@@ -164,10 +166,10 @@ func (l *ledger) withdraw(r *journal.Resumed) {
 	}
 }
 
-// made returns the changes of a call. The provider process of the call may have opened a lease whose secrets the engine
-// had no time to register, so made registers the secrets of all open leases first. It returns false if the answer about
-// a lease of this process cannot be read. The leases of other processes do not matter then: the engine registers their
-// secrets before it sends them to this process.
+// made returns the changes of a call, or false if they must not be recorded. It first registers the secrets in all open
+// leases, because the engine may have died before it sent them to the keeper. If an answer that opened a lease in the
+// process of the call cannot be decoded, made returns false. Leases of other processes do not matter then: the engine
+// sends their secrets to the keeper before it sends them to this process.
 func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.Change, bool) {
 	secrets := &secret.Set{}
 	for _, t := range l.secrets {
@@ -181,7 +183,7 @@ func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.C
 	return l.recovered(c.provider.client(), secrets).Record(ctx, c.note, c.body, c.answer)
 }
 
-// client returns a client of the provider process. A Recorder uses it to ask for the schemas.
+// client returns a client for the provider process, through which a Recorder requests the schemas.
 func (p *served) client() provider.Provider {
 	if p.asked == nil {
 		p.asked = wire.Client(p.Conn, p.Protocol, p.program.Provider, wire.Options{})

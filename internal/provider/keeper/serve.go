@@ -22,7 +22,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// closeTime is the time limit for opening, renewing and closing one lease after the engine has ended.
+// closeTime is the time limit for closing one lease. After the engine has ended, it also limits the calls that open,
+// renew or close leases.
 const closeTime = 30 * time.Second
 
 // server is the keeper's side.
@@ -33,29 +34,29 @@ type server struct {
 
 	mu        sync.Mutex
 	providers map[uint32]*served
-	calls     map[uint32]*call // in progress
-	finished  int              // calls that have ended
+	calls     map[uint32]*call // running calls, by number
+	finished  int              // number of calls that have ended
 	alone     bool             // the engine has ended
 	ended     sync.Cond        // signalled when a call has ended, the engine took more of a stream, or the engine has ended
 
 	closing sync.Mutex // held while leases are closed
 
-	jobs chan func() // to waiting goroutines: a goroutine that has made a call has a stack of the right size
+	jobs chan func() // jobs for waiting goroutines, which are reused because their stacks are already large enough
 }
 
-// call is a call in progress.
+// call is a running call.
 type call struct {
 	effect effect
 	cancel context.CancelFunc
-	passed int // bytes of a stream's answers that the engine has not taken
+	passed int // bytes of a stream's answers that were sent and that the engine has not taken
 }
 
-// starting describes a program to start.
+// starting describes a program that is to be started.
 type starting struct {
 	launch.Program
-	Path  []byte // replaces the Path of Program, as Env does: JSON strings are UTF-8, and these need not be
+	Path  []byte // replaces Program.Path, as Env replaces Program.Env: JSON strings must be UTF-8, but these may not be
 	Env   [][]byte
-	Heard bool // the engine wants the lines that it writes
+	Heard bool // the engine wants the lines that the program writes
 }
 
 // program returns the program to start.
@@ -67,16 +68,16 @@ func (s starting) program() launch.Program {
 	return s.Program
 }
 
-// outcome is how a start went.
+// outcome is the result of a start.
 type outcome struct {
 	Protocol        int
-	At              launch.Address // for calls without effects
-	Address         []byte         // of At, which need not be UTF-8
+	At              launch.Address // address for calls without effects
+	Address         []byte         // At.Address, which may be invalid UTF-8
 	Summary, Detail string         // the error; Summary is empty if the start succeeded
 }
 
-// Serve serves the engine at the other end of a connection until all leases are closed. After the engine has ended, a
-// signal from stop ends all waiting.
+// Serve serves the engine at the other end of conn until the engine has ended and all leases are closed. After the
+// engine has ended, a signal from stop cancels all running calls.
 func Serve(conn net.Conn, recovered NewRecorder, stop <-chan os.Signal) error {
 	s := &server{link: &link{conn: conn}, ledger: ledger{recovered: recovered}, providers: map[uint32]*served{}, calls: map[uint32]*call{}, jobs: make(chan func())}
 	s.ended.L = &s.mu
@@ -90,7 +91,7 @@ func Serve(conn net.Conn, recovered NewRecorder, stop <-chan os.Signal) error {
 	hasty := time.AfterFunc(closeTime, func() { s.giveUp(opens, renews, closes) })
 	defer hasty.Stop()
 	select {
-	case <-stop: // while the engine was there
+	case <-stop: // ignore signals that came while the engine was running
 	default:
 	}
 	for {
@@ -140,7 +141,7 @@ func (s *server) receive(k kind, number uint32, payload []byte) error {
 			return err
 		}
 		s.ledger.begin(r)
-		if len(r.Path) == 0 { // a journal that follows another one directly continues its leases
+		if len(r.Path) == 0 { // if the next journal follows directly, it continues the leases of this one
 			s.book.forget()
 		}
 	case recordedFrame:
@@ -163,7 +164,7 @@ func (s *server) provider(number uint32) *served {
 	return s.providers[number]
 }
 
-// begin takes note of a call that begins.
+// begin records that a call begins. It returns the context of the call.
 func (s *server) begin(number uint32, e effect) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.mu.Lock()
@@ -172,7 +173,7 @@ func (s *server) begin(number uint32, e effect) context.Context {
 	return ctx
 }
 
-// end takes note of its end.
+// end records that a call has ended.
 func (s *server) end(number uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,8 +183,8 @@ func (s *server) end(number uint32) {
 	s.ended.Broadcast()
 }
 
-// settle waits until no call with an effect is in progress. After each call it calls record, unless another call is
-// opening something: the secrets of its answer are unknown until it ends.
+// settle waits until no call with a lasting effect is running. It calls record at the beginning and after each call,
+// except while a call that opens a lease is running: until it ends, the secrets in its answer are unknown.
 func (s *server) settle(record func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +207,7 @@ func (s *server) settle(record func()) {
 	}
 }
 
-// giveUp cancels the calls in progress that have one of the effects.
+// giveUp cancels the running calls that have one of the given effects.
 func (s *server) giveUp(of ...effect) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +220,7 @@ func (s *server) giveUp(of ...effect) {
 	}
 }
 
-// start starts a provider.
+// start starts a provider and tells the engine the result.
 func (s *server) start(ctx context.Context, number uint32, what starting) {
 	var log func(level, line string)
 	if what.Heard {
@@ -260,12 +261,12 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 	s.end(number)
 	text, err := json.Marshal(out)
 	if err != nil {
-		panic(err) // there is nothing in it that cannot be written
+		panic(err) // an outcome can always be encoded
 	}
 	s.link.send(startedFrame, number, text)
 }
 
-// ask makes a call. Its effect is noted before the engine gets the answer.
+// ask makes a call. It records the effect of the call before the engine gets the answer.
 func (s *server) ask(number uint32, payload []byte) error {
 	r, p, err := s.asked(number, payload)
 	if p == nil {
@@ -292,7 +293,7 @@ func (s *server) ask(number uint32, payload []byte) error {
 	return nil
 }
 
-// asked reads a request. If its provider has ended, it answers the call, and returns no provider.
+// asked decodes a request. If the provider of the request has ended, asked answers the call and returns no provider.
 func (s *server) asked(number uint32, payload []byte) (request, *served, error) {
 	r, ok := readRequest(payload)
 	if !ok {
@@ -305,7 +306,7 @@ func (s *server) asked(number uint32, payload []byte) (request, *served, error) 
 	return r, p, nil
 }
 
-// run runs a job in a goroutine that waits for one, or in another.
+// run runs a job in a waiting goroutine, or in a new goroutine if none is waiting.
 func (s *server) run(job func()) {
 	select {
 	case s.jobs <- job:
@@ -327,15 +328,15 @@ func (s *server) answer(number uint32, answer []byte, err error) {
 	s.link.send(answerFrame, number, []byte{0}, answer)
 }
 
-// stream passes the answers of a stream on. The changes of such a call are not recorded, because only the engine can
-// interpret the answers.
+// stream makes a call with several answers, and passes them on. The results of such a call are not recorded, because
+// only the engine can interpret the answers.
 func (s *server) stream(number uint32, payload []byte) error {
 	r, p, err := s.asked(number, payload)
 	if p == nil {
 		return err
 	}
 	ctx := s.begin(number, effectOf(r.method))
-	s.ledger.ask(r.op) // the answers are not recorded: if the engine is lost, the outcome of the call is not known
+	s.ledger.ask(r.op) // the answers are not recorded: if the engine dies, the result of the call stays unknown
 	go func() {
 		err := s.relay(ctx, p, &r, number)
 		s.answer(number, nil, err)
@@ -363,7 +364,7 @@ func (s *server) relay(ctx context.Context, p *served, r *request, number uint32
 	return err
 }
 
-// mayPass waits until the engine took enough of the earlier answers. After the loss of the engine it does not wait.
+// mayPass waits until the engine has taken enough of the earlier answers. It does not wait if the engine has ended.
 func (s *server) mayPass(ctx context.Context, number uint32) {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -378,7 +379,7 @@ func (s *server) mayPass(ctx context.Context, number uint32) {
 	}
 }
 
-// pass passes an answer on.
+// pass sends one answer of a stream to the engine.
 func (s *server) pass(number uint32, answer []byte) {
 	s.mu.Lock()
 	s.calls[number].passed += len(answer)
@@ -386,7 +387,7 @@ func (s *server) pass(number uint32, answer []byte) {
 	s.link.send(passedFrame, number, answer)
 }
 
-// took notes how much of a stream the engine took.
+// took records that the engine has taken n bytes of a stream.
 func (s *server) took(number uint32, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -396,8 +397,8 @@ func (s *server) took(number uint32, n int) {
 	}
 }
 
-// part closes the open leases for an engine that ends, and returns the leases that it could not close. It does not wait
-// for changes.
+// part closes the open leases for an engine that is about to end, and sends the addresses of the leases that could not
+// be closed. It cancels changes, and does not record them.
 func (s *server) part() {
 	s.giveUp(none, changes)
 	s.settle(func() {})
@@ -409,9 +410,9 @@ func (s *server) part() {
 	s.link.send(doneFrame, 0, text)
 }
 
-// orphaned finishes everything after the engine has ended. It waits for the calls that change, open or close something
-// and records each when it ends. Then it closes the leases, the last one first, because closing a lease may need the
-// leases before it.
+// orphaned finishes the work after the engine has ended. It waits for the calls that change, open or close something,
+// and records the changes. Then it closes the leases, the last opened first, because the closing of a lease may need a
+// lease that was opened before it. At the end it closes the journal and ends the providers.
 func (s *server) orphaned() {
 	s.mu.Lock()
 	s.alone = true
@@ -442,7 +443,7 @@ func (s *server) orphaned() {
 	ended.Wait()
 }
 
-// closeAll closes the leases. A provider that does not answer is not asked again.
+// closeAll closes all leases. If a provider does not answer, closeAll skips the other leases of this provider.
 func (s *server) closeAll() {
 	s.closing.Lock()
 	defer s.closing.Unlock()

@@ -1,4 +1,4 @@
 package keeper
 
-// program returns the program to run: this one, also if its file was replaced meanwhile.
+// program returns the path of the running program, which works even if its file was replaced meanwhile.
 func program() (string, error) { return "/proc/self/exe", nil }

@@ -12,8 +12,8 @@ const Argument = "_keep"
 
 var errUnsupported = errors.New("there are no keepers on this system")
 
-// Spawn fails.
+// Spawn returns an error.
 func Spawn(string, []string) (*Process, error) { return nil, errUnsupported }
 
-// Main fails.
+// Main returns an error.
 func Main(NewRecorder) error { return errUnsupported }

@@ -23,13 +23,14 @@ const Supported = true
 // Argument is the only argument of a process that is to be a keeper. No command has that name.
 const Argument = "_keep"
 
-// socket is the number of the descriptor that a keeper finds its engine at.
+// socket is the descriptor of a keeper's connection to the engine.
 const socket = 3
 
-// needed are the variables of a keeper. The variables of a provider come with its start.
+// needed has the environment variables that a keeper gets. The variables of a provider are in the frame that starts it.
 var needed = []string{"PATH", "HOME", "TMPDIR", "GODEBUG", "GOMEMLIMIT"}
 
-// Spawn starts a keeper: this program again. name is the name of the process, and env the engine's environment.
+// Spawn starts a keeper process with this program. name is the name of the process, and env is the engine's
+// environment.
 func Spawn(name string, env []string) (*Process, error) {
 	self, err := program()
 	if err != nil {
@@ -44,7 +45,7 @@ func Spawn(name string, env []string) (*Process, error) {
 	cmd := exec.Command(self, Argument)
 	cmd.Args[0] = name
 	cmd.Env = subprocess.Environ(env, func(name string) bool { return !slices.Contains(needed, name) })
-	cmd.ExtraFiles = []*os.File{theirs} // the first is number 3
+	cmd.ExtraFiles = []*os.File{theirs} // the first extra file has the descriptor 3
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func Spawn(name string, env []string) (*Process, error) {
 	return &Process{Conn: c, ID: cmd.Process.Pid, Ended: ended}, err
 }
 
-// pair makes a socket pair. Only the process that gets an end inherits it.
+// pair returns the ends of a socket pair. A child process inherits only the end that it is given.
 func pair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -73,16 +74,17 @@ func pair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "keeper"), os.NewFile(uintptr(ends[1]), "engine"), nil
 }
 
-// Main is a keeper's process.
+// Main is the main function of a keeper process.
 func Main(recovered NewRecorder) error {
-	// Nothing but the engine ends a keeper. The signals are taken, and not ignored: providers would ignore them, too.
+	// Only the end of the engine ends a keeper. The signals are received, and not ignored, because child processes
+	// inherit ignored signals.
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGQUIT)
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	subprocess.Hide()
 	subprocess.Lock()
-	// A call is a few wake-ups and little work: on one processor none of them wakes another thread.
+	// A call needs little work, but several goroutines. With one processor, they do not wake other threads.
 	runtime.GOMAXPROCS(1)
 	file := os.NewFile(socket, "engine")
 	c, err := net.FileConn(file)

@@ -4,5 +4,5 @@ package keeper
 
 import "os"
 
-// program returns the program to run: this one.
+// program returns the path of the running program.
 func program() (string, error) { return os.Executable() }

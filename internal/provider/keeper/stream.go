@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// NewStream begins a call with one request and any number of answers, as rpc.Conn.NewStream does.
+// NewStream begins a call with one request and several answers, like rpc.Conn.NewStream.
 func (c *conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if c.own != nil && effectOf(method) == none {
 		return c.own.NewStream(ctx, d, method)
@@ -39,11 +39,11 @@ type answers struct {
 	rpc.OneRequest
 	conn         *conn
 	method       string
-	op           journal.Op  // its number in the journal; 0 if it is in none
-	number       uint32      // of the call; 0 before the request is sent
-	w            *waiting    // its answers
-	acknowledged uint32      // bytes that the caller took and the keeper does not know of
-	stop         func() bool // ends the watch of the context
+	op           journal.Op  // number of the call in the journal; 0: not in a journal
+	number       uint32      // number of the call; 0 before the request is sent
+	w            *waiting    // the answers
+	acknowledged uint32      // bytes that the caller has taken and that the keeper was not told about
+	stop         func() bool // ends the wait for the end of the context
 }
 
 // SendMsg sends the request.
@@ -70,7 +70,8 @@ func (a *answers) SendMsg(asked any) error {
 	return nil
 }
 
-// RecvMsg waits for the next answer. Answers that came before the end of the stream come first.
+// RecvMsg waits for the next answer. At the end of the stream, it first returns all answers that were received, and
+// then the error or io.EOF.
 func (a *answers) RecvMsg(answer any) error {
 	if a.number == 0 {
 		return status.Error(codes.Internal, "the request of the stream was not sent")
@@ -99,7 +100,7 @@ func (a *answers) RecvMsg(answer any) error {
 	}
 }
 
-// took tells the keeper from time to time how much the caller took.
+// took tells the keeper how many bytes the caller has taken, after each room/2 bytes.
 func (a *answers) took(n int) {
 	if a.acknowledged += uint32(n); a.acknowledged >= room/2 {
 		a.conn.keeper.link.send(tookFrame, a.number, binary.LittleEndian.AppendUint32(nil, a.acknowledged))
@@ -107,7 +108,7 @@ func (a *answers) took(n int) {
 	}
 }
 
-// pop takes the next answer of a stream, if there is one.
+// pop removes and returns the next answer of a stream, or false if none was received.
 func (k *peer) pop(w *waiting) ([]byte, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

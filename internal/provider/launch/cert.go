@@ -21,13 +21,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// CertVariable is the environment variable with our certificate as PEM. A program lets in the holder of this certificate, and sends
-// its own certificate in its first line.
+// CertVariable is the environment variable with Lethe's certificate as PEM. A provider program accepts only connections
+// with this certificate, and sends its own certificate in its first line.
 const CertVariable = "PLUGIN_CLIENT_CERT"
 
-// Identify makes a key and a certificate for one connection. They prove to a program that the connection comes from the
-// process that started it. The certificate equals go-plugin's except for its curve: P-256 is strong enough for the
-// connection, and takes a hundredth of the time of P-521 on both sides. The key leaves the process only in an Address.
+// Identify makes a key and a certificate for one connection. They prove to a provider program that the connection comes
+// from the process that started it. The certificate equals go-plugin's except for its curve: P-256 is strong enough for
+// this use, and needs a hundredth of the time of P-521 on both sides. The key leaves the process only in an Address.
 func Identify() (config *tls.Config, certificate string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,12 +42,12 @@ func Identify() (config *tls.Config, certificate string, err error) {
 		Subject:               pkix.Name{CommonName: host},
 		DNSNames:              []string{host},
 		SerialNumber:          serial,
-		NotBefore:             now.Add(-30 * time.Second), // clocks may jump
+		NotBefore:             now.Add(-30 * time.Second), // clocks may differ
 		NotAfter:              now.AddDate(30, 0, 0),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageKeyAgreement | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
-		IsCA:                  true, // it has itself for an authority
+		IsCA:                  true, // the certificate signs itself
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -64,19 +64,19 @@ func Identify() (config *tls.Config, certificate string, err error) {
 // host is the name in the certificates of both sides.
 const host = "localhost"
 
-// Address lets another process connect to a running program. The zero value does not.
+// Address has the data with which another process connects to a running program. The zero value has none.
 type Address struct {
 	Network, Address  string
-	Key, Certificate  []byte // our identity; nil: the connection has no TLS
+	Key, Certificate  []byte // Lethe's identity; nil: the connection has no TLS
 	ServerCertificate []byte
 	Ticket, Session   []byte // of the first connection, so that another one needs no certificates; nil: not available
 }
 
-// sessions is a cache of TLS sessions that has one, the last: for one program.
+// sessions is a TLS session cache for one program. It keeps only the last session.
 type sessions struct {
 	mu   sync.Mutex
 	last *tls.ClientSessionState
-	came chan struct{} // has an element once there is one
+	came chan struct{} // has an element after a session was stored
 }
 
 // Get implements tls.ClientSessionCache.
@@ -97,11 +97,12 @@ func (s *sessions) Put(_ string, state *tls.ClientSessionState) {
 	}
 }
 
-// ticketTime is how long a ticket is waited for, which comes right after the handshake, if there is one at all.
+// ticketTime is how long a session ticket is awaited after the handshake. A server need not send one.
 const ticketTime = 50 * time.Millisecond
 
-// handOn stores the TLS session of a connection in the address of the program. The certificate of go-plugin has a key
-// on a curve whose proof takes both sides 30 ms. A process that shows the ticket of the session avoids the proof.
+// handOn stores the TLS session of a connection in the address of the program. With the ticket of the session, another
+// process need not prove its certificate, which would take 30 ms on both sides for the curve of go-plugin's
+// certificates.
 func (w *Address) handOn(s *sessions) {
 	select {
 	case <-s.came:
@@ -131,7 +132,8 @@ func (w *Address) resume() tls.ClientSessionCache {
 	return &sessions{last: last, came: make(chan struct{}, 1)}
 }
 
-// addressOf returns the address of a program that listens at a. line is the line of its handshake.
+// addressOf returns the address of a program that listens at a, or the zero value if line is incomplete. line is the
+// line of the program's handshake.
 func addressOf(a net.Addr, config *tls.Config, line string) Address {
 	w := Address{Network: a.Network(), Address: a.String()}
 	if config == nil {
@@ -150,7 +152,7 @@ func addressOf(a net.Addr, config *tls.Config, line string) Address {
 	return w
 }
 
-// Reach makes another connection to a program that runs.
+// Reach makes a further connection to a running program.
 func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 	if w.Key == nil {
 		return rpc.Dial(ctx, listens{w.Network, w.Address}, nil, wire.MaxMessage)
@@ -171,7 +173,7 @@ func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 	return rpc.Dial(ctx, listens{w.Network, w.Address}, config, wire.MaxMessage)
 }
 
-// listens is an address.
+// listens is an address as a net.Addr.
 type listens struct{ network, address string }
 
 func (l listens) Network() string { return l.network }

@@ -13,15 +13,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// Calls that a plugin serves beside the provider: a call that ends it, and a call that streams its output after the
-// handshake, because its standard output and error are then closed.
+// Calls that a plugin serves in addition to the provider: shutdown ends the process, and hear streams its output. The
+// stream is necessary because a plugin closes its standard output and error after the handshake.
 const (
 	shutdown = "/plugin.GRPCController/Shutdown"
 	hear     = "/plugin.GRPCStdio/StreamStdio"
 )
 
-// dial starts the process and connects to it by package rpc. go-plugin has a part in the handshake
-// only: the program's first line, and the certificates.
+// dial starts the process and connects to it with package rpc. It uses go-plugin only for the handshake: the program's
+// first line, and the certificates. It returns the connection, a function for its address, and a function that ends the
+// process.
 func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, func() Address, func(), error) {
 	a, err := client.Start()
 	if err != nil {
@@ -54,9 +55,10 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 	}, nil
 }
 
-// listen reads the output of the program. It must be read even if nobody wants it: a program that cannot print stops.
+// listen reads the output of the program. It must be read even if it is not needed, because a program whose output is
+// not read stops.
 func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
-	_ = conn.Listen(ctx, hear, func(message []byte) { // programs older than the call have an error
+	_ = conn.Listen(ctx, hear, func(message []byte) { // a program that does not have this call returns an error
 		text, channel := printed(message)
 		out := stdout
 		if channel == 2 {
@@ -66,7 +68,7 @@ func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
 	})
 }
 
-// printed reads a message StdioData: the channel is field 1, the text field 2.
+// printed decodes a message StdioData: field 1 is the channel, field 2 is the text.
 func printed(m []byte) (text []byte, channel uint64) {
 	for len(m) > 0 {
 		num, typ, n := protowire.ConsumeField(m)
@@ -85,11 +87,11 @@ func printed(m []byte) (text []byte, channel uint64) {
 	return text, channel
 }
 
-// farewell asks the process to end, and kills it if it does not.
+// farewell asks the process to end, and kills it if it does not end in time.
 func farewell(conn *rpc.Conn, proc *process) {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	_ = conn.Invoke(ctx, shutdown, nil, nil) // it may be gone before it answers
+	_ = conn.Invoke(ctx, shutdown, nil, nil) // the process may end before it answers
 	conn.Close()
 	ctx, cancel = context.WithTimeout(ctx, graceTime)
 	defer cancel()

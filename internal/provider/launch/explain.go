@@ -14,13 +14,13 @@ import (
 // title is the title of every diagnostic about a provider that did not start.
 const title = "Failed to start provider"
 
-// explain explains why the process cannot be used. It uses the behaviour of the process, and go-plugin's error only if
-// that explains nothing.
+// explain returns the error about a process that cannot be used. It explains the error by the behaviour of the process.
+// If that is not possible, it uses err, the error of go-plugin.
 func (p *process) explain(ctx context.Context, err error) error {
 	return diag.Errorf(title, "The provider %s, whose program is %s, could not be started: %s.", p, p.path, p.reason(ctx, err))
 }
 
-// String is the provider's address with its version, if that is known.
+// String returns the provider's address, with its version if the version is known.
 func (p *process) String() string {
 	if p.version == "" {
 		return p.addr.String()
@@ -57,7 +57,7 @@ func (p *process) reason(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// stopped reports whether the process ended before go-plugin gave up and killed it.
+// stopped reports whether the process ended without being killed.
 func (p *process) stopped() bool {
 	select {
 	case <-p.done:
@@ -67,7 +67,7 @@ func (p *process) stopped() bool {
 	}
 }
 
-// startFailure explains why the process was not created.
+// startFailure returns the reason why the process could not be created.
 func startFailure(err error) string {
 	var path *fs.PathError
 	switch {

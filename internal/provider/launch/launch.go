@@ -1,9 +1,9 @@
 // Package launch starts provider processes, or connects to processes that another program started.
 //
-// Processes is the usual provider.Launcher. It finds a provider's program, starts it, agrees on a protocol version in
+// Processes is the usual provider.Launcher. It finds a provider's program, starts it, reads the protocol version from
 // the program's first line of output, and passes the connection to package wire. The handshake is go-plugin's, except
-// for our certificate (cert.go): both sides have a certificate for one connection, unless TF_DISABLE_PLUGIN_TLS is set.
-// This package controls the process:
+// for Lethe's certificate (cert.go): unless TF_DISABLE_PLUGIN_TLS is set, both sides have a certificate for one
+// connection. The package sets up the process as follows:
 //
 //   - it runs in a separate session, so that a closed terminal or an interrupt meant for us does
 //     not end it while leases must be closed;
@@ -15,10 +15,9 @@
 //     providers are configured that way;
 //   - its socket is in a separate directory, which is deleted with it.
 //
-// A process that another program started (TF_REATTACH_PROVIDERS) is used, and not ended.
+// A process that another program started (TF_REATTACH_PROVIDERS) is used, but not ended.
 //
-// Errors name the provider and its behaviour instead of starting. They are diag.Diagnostic
-// values, ready to be shown.
+// An error names the provider and describes the behaviour of its program. Errors are diag.Diagnostic values.
 package launch
 
 import (
@@ -45,14 +44,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Handshake tells a program that it was started as a plugin, by a client that speaks the protocol.
-// The cookie is the protocol's and the same for all clients; it is no secret.
+// Handshake tells a program that a client which speaks the protocol has started it as a plugin. The cookie is part of
+// the protocol and the same for all clients, so it is not secret.
 var Handshake = plugin.HandshakeConfig{
 	MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
 }
 
-// Start starts the provider's program, or connects to a process that runs already.
+// Start starts the provider's program, or connects to a running process in Reattach.
 func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provider, error) {
 	program, err := ps.program(p)
 	if err != nil {
@@ -92,7 +91,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 	return wire.Client(r.Conn, r.Protocol, p, options), nil
 }
 
-// Close prevents further starts.
+// Close calls Shutdown.
 func (ps *Processes) Close() error {
 	if ps.Shutdown == nil {
 		return nil
@@ -123,8 +122,8 @@ func (ps *Processes) program(p addr.Provider) (Program, error) {
 	return out, nil
 }
 
-// Start starts a program and connects to it. log gets its output with a level, line by line without line ends, from
-// several goroutines; nil drops the output.
+// Start starts a program and connects to it. log receives the output, line by line without line ends, with a level. It
+// is called from several goroutines. A nil log drops the output.
 func Start(ctx context.Context, program Program, log func(level, line string)) (*Running, error) {
 	if program.Running != "" {
 		return attach(ctx, program)
@@ -147,7 +146,7 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Done: proc.done, Address: address, Close: end}, nil
 }
 
-// attach connects to a running process, which is left running.
+// attach connects to a running process. Its Close does not end the process.
 func attach(ctx context.Context, program Program) (*Running, error) {
 	within, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -156,12 +155,13 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 	if err != nil {
 		return nil, diag.Errorf(title, "The provider %s in TF_REATTACH_PROVIDERS cannot be reached (%s). It may have exited.", program.Provider, err)
 	}
-	// Address stays empty: a program may configure itself anew for each connection, so all calls have to take one.
+	// Address stays empty: a program may lose its configuration with each new connection, so all calls must use the
+	// same one.
 	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
 }
 
-// connect starts the process and connects to it. end asks it to end, and kills it if it does not;
-// it is nil after an error.
+// connect starts the process and connects to it. end asks the process to end, and kills it if it does not. After an
+// error, end is nil.
 func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, address func() Address, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
@@ -176,11 +176,11 @@ func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientCo
 	}, nil
 }
 
-// configure returns the settings for go-plugin. It runs the process through ours (process.go), and sees only the first
-// line of its output.
+// configure returns the settings for go-plugin. With them, go-plugin runs the program through proc, and sees only the
+// first line of its output.
 func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	var secure *tls.Config
-	var own []string // variables of the program alone
+	var own []string // variables for this program only
 	if !program.Plain {
 		config, certificate, err := Identify()
 		if err != nil {
@@ -208,10 +208,10 @@ func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	}, nil
 }
 
-// socketDir returns the directory for sockets: the directory for temporary files, or the system's if the path of that
-// is too long for the path of a socket (107 bytes at most).
+// socketDir returns the directory for sockets. This is the directory for temporary files. If its path is too long for
+// the path of a socket (at most 107 bytes), it is /tmp.
 func socketDir(temp string) string {
-	const room = 64 // for the names below it
+	const room = 64 // for the names in the directory
 	if len(temp)+room <= 107 {
 		return temp
 	}
@@ -228,7 +228,7 @@ func (ps *Processes) environ() []string {
 	return os.Environ()
 }
 
-// newProcess is a program, not started.
+// newProcess returns a process that is not started yet.
 func newProcess(program Program, log func(level, line string)) *process {
 	proc := &process{addr: program.Provider, path: program.Path, version: program.Version, done: make(chan struct{})}
 	if log != nil {
@@ -238,8 +238,7 @@ func newProcess(program Program, log func(level, line string)) *process {
 	return proc
 }
 
-// versionIn is the version in a file name such as terraform-provider-time_v0.14.2_x5; "" if the name
-// has none.
+// versionIn returns the version in a file name such as terraform-provider-time_v0.14.2_x5, or "" if the name has none.
 func versionIn(path string) string {
 	_, rest, ok := strings.Cut(filepath.Base(path), "_v")
 	if !ok {
@@ -249,18 +248,18 @@ func versionIn(path string) string {
 	return version
 }
 
-// inherited are the variables that a handshake of our own parent may have left: a provider has its
-// own.
+// inherited has variables that a provider must not inherit. They may come from the handshake of a program that started
+// Lethe as a plugin.
 var inherited = []string{CertVariable, "PLUGIN_MULTIPLEX_GRPC", "PLUGIN_UNIX_SOCKET_DIR", "PLUGIN_UNIX_SOCKET_GROUP"}
 
-// sdkLogs are the variables that set the log levels of the parts of a provider's SDK. One more variable, with the
+// sdkLogs has the variables that set the log levels of the parts of a provider's SDK. Another variable, with the
 // provider's name, sets the level of the provider's own lines.
 var sdkLogs = []string{
 	"TF_LOG_SDK", "TF_LOG_SDK_PROTO", "TF_LOG_SDK_FRAMEWORK", "TF_LOG_SDK_MUX",
 	"TF_LOG_SDK_HELPER_RESOURCE", "TF_LOG_SDK_HELPER_SCHEMA",
 }
 
-// silenced switches the log of a provider off, except for levels that the environment sets.
+// silenced returns an environment that disables the log of a provider, except for levels that env sets.
 func silenced(env []string, p addr.Provider) []string {
 	own := "TF_LOG_PROVIDER_" + strings.ToUpper(strings.ReplaceAll(p.Type, "-", "_"))
 	for _, name := range append(sdkLogs[:len(sdkLogs):len(sdkLogs)], own) {

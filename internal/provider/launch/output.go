@@ -13,10 +13,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// lines cuts its input into lines and logs each at its level. It is an io.Writer that never fails.
+// lines cuts its input into lines and logs each with its level. It is an io.Writer that never fails.
 type lines struct {
-	log   func(level, line string) // nil: they are thrown away
-	trace *trace                   // sees each line; may be nil
+	log   func(level, line string) // nil: the lines are dropped
+	trace *trace                   // receives each line; may be nil
 
 	mu    sync.Mutex
 	buf   []byte
@@ -24,9 +24,9 @@ type lines struct {
 	panic bool // a stack trace has begun
 }
 
-// Longest is the maximum length of lines in the log, so that a program that never ends its line does not fill our
-// memory. Of a longer line, one more byte is logged. The log cuts it off after it has searched it for secrets, because
-// a cut secret could not be recognised.
+// Longest is the maximum length of a line in the log, in bytes. It protects Lethe's memory from a program that never
+// ends its line. One more byte of a longer line is logged, so that the log knows of the cut: it shortens the line after
+// it has searched it for secrets, because it could not find a cut secret.
 const Longest = 64 << 10
 
 // newLines returns a writer for a log; a nil log drops the input.
@@ -37,8 +37,8 @@ func newLines(log func(level, line string)) io.Writer {
 	return &lines{log: log}
 }
 
-// unfailing returns a log for goroutines of other packages, such as goroutines that read a program's output. A panic of
-// ours there would end the process with every lease open. The line is lost.
+// unfailing returns a log for goroutines of other packages, such as goroutines that read a program's output. A panic in
+// the log function would otherwise end the process while leases are open. The line that causes the panic is lost.
 func unfailing(log func(level, line string)) func(level, line string) {
 	return func(level, line string) {
 		defer func() { _ = recover() }()
@@ -91,21 +91,21 @@ func (l *lines) emit() {
 	}
 }
 
-// trace is the part of a program's last output that explains its end: the reason, and the position of the goroutine
-// that ended it.
+// trace keeps the part of a program's output that explains a crash: the reason, and the stack of the goroutine that
+// crashed.
 type trace struct {
 	mu    sync.Mutex
 	lines []string
-	full  bool // the rest is about other goroutines, or too much
+	full  bool // further lines are about other goroutines, or too many
 }
 
-// mostTrace is how many lines there are at most.
+// mostTrace is the maximum number of lines in a trace.
 const mostTrace = 60
 
-// crashes are the first words of Go's reasons for the end of a program.
+// crashes has the words with which Go begins the reason of a crash.
 var crashes = []string{"panic: ", "fatal error: "}
 
-// see takes note of a line.
+// see adds a line, if it belongs to the trace.
 func (t *trace) see(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +117,7 @@ func (t *trace) see(line []byte) {
 	case strings.HasPrefix(text, "goroutine ") && slices.ContainsFunc(t.lines, func(l string) bool { return strings.HasPrefix(l, "goroutine ") }):
 		t.full = true
 		return
-	case len(t.lines) == mostTrace || len(text) > Longest: // a secret that is cut could not be recognised
+	case len(t.lines) == mostTrace || len(text) > Longest: // a cut secret could not be found
 		t.full, t.lines = true, t.lines[:1]
 		t.lines[0] = "(the trace is too long and not shown)"
 		return
@@ -131,10 +131,10 @@ func (t *trace) String() string {
 	return strings.TrimSpace(strings.Join(t.lines, "\n"))
 }
 
-// prefixes are the level prefixes of lines of older SDKs.
+// prefixes has the levels by the prefixes that older SDKs write.
 var prefixes = map[string]string{"[TRACE]": "trace", "[DEBUG]": "debug", "[INFO]": "info", "[WARN]": "warn", "[ERROR]": "error"}
 
-// plain is the level of a line that is just text. A crash is an error, with its whole trace.
+// plain returns the level of a line that is not structured. All lines from the beginning of a crash are errors.
 func (l *lines) plain(line string) string {
 	if end := strings.IndexByte(line, ']'); end > 0 {
 		if level := prefixes[line[:end+1]]; level != "" {
@@ -148,8 +148,8 @@ func (l *lines) plain(line string) string {
 	return "debug"
 }
 
-// structuredLine reads a line as SDKs write it, an object with @level and @message, into
-// `module: message: key=value …`, keys sorted.
+// structuredLine decodes a line in the format of the SDKs, a JSON object with @level and @message. The text is `module:
+// message: key=value …`, with sorted keys.
 func structuredLine(line []byte) (level, text string, ok bool) {
 	if line[0] != '{' {
 		return "", "", false

@@ -19,34 +19,34 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// process is one run of a provider's program. It is a runner.Runner of go-plugin, which gets from
-// it the first line of output and the news of its end, and nothing else.
+// process is one run of a provider's program. It implements go-plugin's runner.Runner. From it, go-plugin gets only the
+// first line of output and the end of the process.
 type process struct {
 	addr    addr.Provider
 	path    string
 	version string
 	env     []string
-	log     func(level, line string) // nil: its lines are dropped
+	log     func(level, line string) // nil: lines are dropped
 	trace   trace                    // of its standard error
 	first   *firstLine
-	dir     string // for its socket; it goes when the process does
+	dir     string // directory of its socket; removed with the process
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	killed bool
 	failed error // of the start
 
-	done  chan struct{} // closed when the process has ended; afterwards these are set:
-	how   string        // it ended
-	alone bool          // it was not killed before
+	done  chan struct{} // closed when the process has ended; then how and alone are set
+	how   string        // the way in which the process ended
+	alone bool          // the process was not killed before it ended
 }
 
-// The time limit for a program's first line, unless Processes sets another, and the time limit for its end after it was
+// startTime is the default time limit for a program's first line. endTime is the time limit for its end after it was
 // asked to end.
 var (
 	startTime = 60 * time.Second
 	endTime   = 5 * time.Second
-	graceTime = 2 * time.Second // the part of it after the program has confirmed
+	graceTime = 2 * time.Second // the part of endTime after the program has confirmed
 )
 
 // Start runs the program.
@@ -64,19 +64,19 @@ func (p *process) Start(context.Context) error {
 	return nil
 }
 
-// run starts the process. A program that was written a moment ago may still be open for writing
-// in a process that is being started at this very moment; that passes.
+// run starts the process. A program file that was just written may still be open for writing in a child process that
+// another goroutine is starting. The error passes after a moment, so run tries again.
 func (p *process) run() error {
 	for try := 0; ; try++ {
 		p.cmd = exec.Command(p.path)
 		p.cmd.Env = p.env
 		p.cmd.Stdout = p.first
 		p.cmd.Stderr = &lines{log: p.log, trace: &p.trace}
-		p.cmd.WaitDelay = time.Second // for its children that keep its output open
+		p.cmd.WaitDelay = time.Second // for child processes that keep its output open
 		p.cmd.SysProcAttr = subprocess.Attributes()
 		err := subprocess.Start(p.cmd)
 		if err == nil {
-			subprocess.NoCore(p.cmd.Process) // it receives secrets
+			subprocess.NoCore(p.cmd.Process) // because it receives secrets
 		}
 		if err == nil || !busy(err) || try == 5 {
 			return err
@@ -106,7 +106,7 @@ func (p *process) wait(cmd *exec.Cmd) {
 	close(p.done)
 }
 
-// kill ends the process at once, and prevents the start of a process that has not started.
+// kill ends the process at once. If the process was not started yet, kill prevents its start.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,8 +121,8 @@ func (p *process) kill() {
 	}
 }
 
-// ended returns how the process ended, "" if it has not. Further lines have the reason, if it printed one. A connection
-// breaks a moment before the process ends, so ended waits that moment.
+// ended returns how the process has ended, or "" if it is running. Further lines have the reason, if the process
+// printed one. ended waits up to half a second, because the connection breaks before the process ends.
 func (p *process) ended() string {
 	select {
 	case <-p.done:
@@ -143,7 +143,8 @@ func (p *process) Diagnose(context.Context) string                  { return "" 
 func (p *process) PluginToHost(n, a string) (string, string, error) { return n, a, nil }
 func (p *process) HostToPlugin(n, a string) (string, string, error) { return n, a, nil }
 
-// ID must not be empty, also before the start, or go-plugin would not clean up.
+// ID returns the process ID, or "none" before the start. It must not be empty, because go-plugin would not clean up
+// then.
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,20 +154,20 @@ func (p *process) ID() string {
 	return strconv.Itoa(p.cmd.Process.Pid)
 }
 
-// firstLine takes the standard output of the process and keeps the first line, the handshake. Readers get that line
-// when it is complete, and then the end.
+// firstLine receives the standard output of the process, and keeps the first line, the handshake. Readers get this line
+// when it is complete, and then io.EOF.
 type firstLine struct {
-	rest io.Writer // gets the later lines
+	rest io.Writer // receives the later lines
 
 	mu      sync.Mutex
 	buf     []byte
-	newline bool          // the line is whole
-	done    chan struct{} // closed when it is, or nothing more will come
+	newline bool          // the line is complete
+	done    chan struct{} // closed when the line is complete, or when the output has ended
 	closed  bool
 	read    int
 }
 
-// lineMax is the maximum length of a handshake in bytes. With a certificate it has about 1 KiB.
+// lineMax is the maximum length of a handshake in bytes. A handshake with a certificate has about 1 KiB.
 const lineMax = 16 << 10
 
 func (f *firstLine) Write(b []byte) (int, error) {
@@ -185,7 +186,7 @@ func (f *firstLine) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// finish makes the line readable, as far as there is one.
+// finish makes the line readable, even if it is incomplete.
 func (f *firstLine) finish() {
 	if !f.closed {
 		f.closed = true
@@ -201,7 +202,7 @@ func (f *firstLine) Close() error {
 	return nil
 }
 
-// Read returns the line with its end.
+// Read returns the line with its line end.
 func (f *firstLine) Read(b []byte) (int, error) {
 	<-f.done
 	f.mu.Lock()
@@ -217,78 +218,77 @@ func (f *firstLine) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// text is the line as far as it has come, and whether that is all or more than there should be.
+// text returns the part of the line that was received. It returns true if the line is complete or too long.
 func (f *firstLine) text() (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return string(bytes.TrimRight(f.buf, "\r")), f.newline || len(f.buf) == lineMax
 }
 
-// Program is one to start: all that another process needs to know to start it in the place of this one.
+// Program is a program to start. It has all data that another process needs to start it.
 type Program struct {
 	Provider addr.Provider
 	Path     string
-	Version  string        // for messages, "" if it is not known
+	Version  string        // for messages; "" if unknown
 	Env      []string      // its variables, "name=value"
 	Plain    bool          // the connection has no TLS
-	Complete bool          // as in Processes
-	Timeout  time.Duration // for the program to make itself known
+	Complete bool          // see Processes.Complete
+	Timeout  time.Duration // time limit for the handshake
 
-	Running  string // its address without TLS, if another program has started it, as "unix:/path"; else ""
-	Protocol int    // major version that it speaks then
+	Running  string // address of a process that another program has started, such as "unix:/path"; else ""
+	Protocol int    // major protocol version of that process
 }
 
-// Running is the process of a provider, and the connection to it.
+// Running is a running provider process with the connection to it.
 type Running struct {
 	Conn     grpc.ClientConnInterface
 	Protocol int             // major version
-	Ended    func() string   // as in wire.Options; nil: unknown
-	Done     <-chan struct{} // closed when it has ended; nil: unknown
-	Address  func() Address  // for another process; nil: not available
-	Close    func()          // asks it to end, and kills it if it does not
+	Ended    func() string   // see wire.Options; nil: unknown
+	Done     <-chan struct{} // closed when the process has ended; nil: unknown
+	Address  func() Address  // the address for another process; nil: not available
+	Close    func()          // asks the process to end, and kills it if it does not
 }
 
 // Reattach is a running provider process that another program started and will end.
 type Reattach struct {
-	Named addr.Provider // as the key has it, with the registry host that its user writes
-	Test  bool          // a test program runs it, to observe it
+	Named addr.Provider // the provider as the variable names it, with the registry host that the user wrote
+	Test  bool          // a test program runs the process to observe it
 	Major int           // of the protocol: 5 or 6
 	Addr  net.Addr      // its address, without TLS
 }
 
-// Processes starts providers as processes. Its fields are set before the first Start and not
-// changed afterwards.
+// Processes starts providers as processes. Its fields must not change after the first Start.
 type Processes struct {
-	// Find returns the path of a provider's program. Its errors are passed on unchanged.
+	// Find returns the path of a provider's program. Start returns its errors unchanged.
 	Find func(addr.Provider) (path string, err error)
-	// VersionOf returns the version of that provider, for messages. May be nil: then the file's name is searched for
-	// it.
+	// VersionOf returns the version of a provider, for messages. If it is nil, the version comes from the name of the
+	// program's file.
 	VersionOf func(addr.Provider) string
-	// Kept returns the schemas that a provider sent to an earlier command; nil if nothing may be kept. May be nil
-	// itself.
+	// Kept returns the cache for the schemas of a provider, which earlier commands may have filled; nil: no cache. Kept
+	// may be nil.
 	Kept func(addr.Provider) wire.Kept
-	// Reattach are running processes to use instead, by the canonical address of the provider.
+	// Reattach has running processes to use instead of programs, by the result of addr.Provider.Canon.
 	Reattach map[addr.Provider]Reattach
-	// Log gets the output of a process, one line at a time without its end, with its level ("trace", "debug", "info",
-	// "warn", "error"). It is called from several goroutines. nil drops the output.
+	// Log receives the output of a process, one line at a time without its line end, with its level ("trace", "debug",
+	// "info", "warn", "error"). It is called from several goroutines. nil drops the output.
 	Log func(p addr.Provider, level, line string)
-	// Called is called after each call to a provider, and after its start, with the call "start", from many goroutines.
-	// May be nil.
+	// Called is called after each call to a provider, and after its start with the method "start". It is called from
+	// several goroutines. It may be nil.
 	Called func(addr.Provider, wire.Call)
-	// Env is our environment as "name=value"; nil: the environment of the process.
+	// Env is Lethe's environment as "name=value". nil means the environment of the process.
 	Env []string
-	// Silent asks providers not to write log lines. SDKs write some for every call by default, which costs the provider
-	// and us more than the call.
+	// Silent asks providers not to write log lines. By default, SDKs write several lines for every call, which take
+	// more time than the call.
 	Silent bool
 	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
 	Complete bool
-	// Version is the version of the program that providers are to work for, such as "1.12.0".
+	// Version is the version of Terraform that providers are told, such as "1.12.0".
 	Version string
-	// Deadlines are how long providers may take to answer. Without, they have a minute to make themselves known.
+	// Deadlines are the time limits for providers. If Start is not set, the handshake may take a minute.
 	Deadlines provider.Deadlines
-	// Through starts programs; nil: Start does.
+	// Through starts programs. nil means the function Start.
 	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)
-	// Shutdown is called after the last start. It returns when the processes that Through has started have ended, or
-	// after a time limit. May be nil.
+	// Shutdown is called after the last start. It returns when the processes that Through started have ended, or after
+	// a time limit. It may be nil.
 	Shutdown func() error
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// ParseReattach reads the value of TF_REATTACH_PROVIDERS: processes by address of the provider.
-// The result is keyed by canonical address, so that keys with the name of either registry serve
-// both, and keys with the legacy namespace "-", which test programs write beside the real ones,
-// stand back behind those. The empty string is no processes.
+// ParseReattach parses the value of TF_REATTACH_PROVIDERS. The keys of the result are results of addr.Provider.Canon,
+// so an entry for one registry also serves the other. An entry with the legacy namespace "-", which test programs write
+// in addition, counts only if no other entry has the same key. The result for "" is nil.
 func ParseReattach(text string) (map[addr.Provider]Reattach, error) {
 	if text == "" {
 		return nil, nil
@@ -61,7 +60,7 @@ func reattach(protocol string, major int, network, address string) (Reattach, er
 	}
 	switch major {
 	case 0:
-		major = 5 // of SDKs that do not name their version
+		major = 5 // SDKs that do not name their version
 	case 5, 6:
 	default:
 		return Reattach{}, fmt.Errorf("version %d of the provider protocol is not supported, only 5 and 6", major)

@@ -4,5 +4,5 @@ package launch
 
 func busy(error) bool { return false }
 
-// foreign reports that the file is no program that can run here.
+// foreign returns false: the reason is unknown on this system.
 func foreign(error) bool { return false }

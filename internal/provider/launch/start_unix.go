@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// busy reports that the program's file is open for writing.
+// busy reports whether an error means that the program's file is open for writing.
 func busy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
 
-// foreign reports that the file is no program that can run here.
+// foreign reports whether an error means that the file is not a program for this system.
 func foreign(err error) bool { return errors.Is(err, syscall.ENOEXEC) }

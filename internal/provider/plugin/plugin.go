@@ -1,12 +1,13 @@
 // Package plugin serves the built-in provider lethe as a plugin, so that Terraform and OpenTofu can use it.
 //
-// A plugin host starts a provider without arguments, with a cookie in the environment. If the program is started like
-// that, it is the plugin; every other start is a command. A provider may start commands of Lethe, which inherit the
-// cookie and have arguments.
+// A plugin host starts a provider without arguments, with a cookie in the environment. If the program is started in
+// this way, it is the plugin. Otherwise it runs a command. A provider may start commands of Lethe: these inherit the
+// cookie, but have arguments.
 //
-// The package has the plugin's side of the protocol of go-plugin: the socket, the certificate, the line of the handshake
-// and the call that ends the process. The server of go-plugin also serves net/rpc, which finds methods by reflection.
-// With it, the linker keeps all exported methods of the program: 10 of 51 MB (ADR 17).
+// The package implements the plugin's side of go-plugin's protocol: the socket, the certificate, the line of the
+// handshake and the call that ends the process. It does not use the server of go-plugin, which also serves net/rpc.
+// net/rpc finds methods by reflection, so the linker would keep all exported methods of the program: 10 of 51 MB (ADR
+// 17).
 package plugin
 
 import (
@@ -33,7 +34,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Hosted reports whether a plugin host has started this process. args begin with the name of the program.
+// Hosted reports whether a plugin host has started this process. args begins with the name of the program.
 func Hosted(args []string) bool {
 	return len(args) == 1 && os.Getenv(launch.Handshake.MagicCookieKey) == launch.Handshake.MagicCookieValue
 }
@@ -75,7 +76,7 @@ func serveHost(s *serve.Server) error {
 		line += certificate(config)
 	}
 	if os.Getenv("PLUGIN_MULTIPLEX_GRPC") != "" {
-		line += "|false" // only hosts with this variable read a seventh field
+		line += "|false" // only a host that sets this variable reads a seventh field
 	}
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // no reaction: the host gets it too, and ends the plugin when it has finished
 	server := grpc.NewServer(options...)
@@ -90,12 +91,12 @@ func serveHost(s *serve.Server) error {
 	return server.Serve(listener)
 }
 
-// certificate returns the certificate of a server as the handshake has it.
+// certificate returns a server's certificate in the form of the handshake.
 func certificate(c *tls.Config) string {
 	return base64.RawStdEncoding.EncodeToString(c.Certificates[0].Certificate[0])
 }
 
-// listen opens a socket for the host: a Unix socket in a new directory, or on Windows a port.
+// listen opens a socket for the host: a Unix socket in a new directory, or a TCP port on Windows.
 func listen() (l net.Listener, remove func(), err error) {
 	if runtime.GOOS == "windows" {
 		l, err = listenOnPort()

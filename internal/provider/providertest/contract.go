@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Run tests that requests and answers arrive as they were sent.
+// Run tests that a transport passes requests and answers on unchanged.
 func Run(t *testing.T, c Contract) {
 	t.Run("schemas", c.schemas)
 	t.Run("requests", c.requests)
@@ -34,8 +34,8 @@ func Run(t *testing.T, c Contract) {
 	t.Run("shutdown", c.shutdown)
 }
 
-// fill gives every field of a struct that goes to a provider (all without the tag wire:"-") a distinct value, so that the
-// test notices lost and swapped fields.
+// fill returns a struct in which each field that a provider receives (without the tag wire:"-") has a distinct value,
+// so that the test notices lost and swapped fields.
 func fill[T any]() T {
 	var x T
 	v := reflect.ValueOf(&x).Elem()
@@ -55,7 +55,7 @@ func fill[T any]() T {
 		case int64:
 			value = int64(100 + i)
 		case bool:
-			value = name != "Unanswered" // of which no answer tells
+			value = name != "Unanswered" // the other side never sends it
 		case provider.Allow:
 			value = provider.Allow{Deferral: true}
 		case provider.Deferred:
@@ -78,10 +78,10 @@ func fill[T any]() T {
 	return x
 }
 
-// handler is how a Fake answers most calls.
+// handler is the type of most functions of a Fake.
 type handler[Q, A any] = func(context.Context, Q) (A, provider.Diags)
 
-// carried tests one call: the request arrives whole, and so does the answer.
+// carried tests one call: the request and the answer must arrive unchanged.
 func carried[Q, A any](t *testing.T, p provider.Provider, far *handler[Q, A], near func(provider.Provider, context.Context, Q) (A, provider.Diags)) {
 	t.Helper()
 	var got Q
@@ -108,7 +108,7 @@ func (c Contract) requests(t *testing.T) {
 	c.smallRequests(t)
 }
 
-// smallRequests are those whose arguments are not a struct.
+// smallRequests tests the calls whose arguments are not a struct.
 func (c Contract) smallRequests(t *testing.T) {
 	ctx := context.Background()
 	var got []any
@@ -233,7 +233,8 @@ func (c Contract) errorsKeepAnswers(t *testing.T) {
 	equal(t, "Open diagnostics", ds, fail)
 }
 
-// lists checks that all answers to a search arrive in order, that a search can be given up, and that it can be cancelled.
+// lists checks that all answers to a search arrive in order, that the caller can end a search early, and that it can
+// cancel a search.
 func (c Contract) lists(t *testing.T) {
 	warn := provider.Diags{diag.Warningf("careful", "")}
 	one := fill[provider.Listed]()
@@ -280,8 +281,7 @@ func (c Contract) lists(t *testing.T) {
 	<-ended
 }
 
-// invocations checks that all answers to an invocation arrive in order, with the errors at its end, and that nothing is
-// read after the end.
+// invocations checks that all answers to an invocation arrive in order, and that the last has the errors.
 func (c Contract) invocations(t *testing.T) {
 	fail := provider.Diags{diag.Errorf("failed", "half way")}
 	p := c.Open(t, &Fake{Functions: Functions{OnPlanAction: func(_ context.Context, r provider.ActionRequest) (provider.Deferred, provider.Diags) {
@@ -368,7 +368,7 @@ func (c Contract) stop(t *testing.T) {
 	}
 }
 
-// cancel: a call whose context ends comes back, with an error, and the provider hears of it.
+// cancel checks that a call ends with an error when its context ends, and that the context of the provider ends, too.
 func (c Contract) cancel(t *testing.T) {
 	began, heard := make(chan struct{}), make(chan struct{})
 	p := c.Open(t, &Fake{OnRead: func(ctx context.Context, _ provider.ReadRequest) (provider.ReadResponse, provider.Diags) {

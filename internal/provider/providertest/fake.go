@@ -1,8 +1,8 @@
 // Package providertest contains helpers for tests of code that uses or transports providers.
 //
-// Fake is a provider in the process of the test, whose answers are functions. Run tests the contract of
-// provider.Provider: each transport between a caller and a provider (the two versions of the wire, a relay, a pool) must
-// pass every request and every answer unchanged. Run checks that with a Fake at the other end.
+// Fake is a provider in the process of the test. Its answers are results of functions. Run tests the contract of
+// provider.Provider: each transport between a caller and a provider (the two versions of the protocol, a relay, a pool)
+// must pass every request and every answer on unchanged. Run uses a Fake as the provider.
 package providertest
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Fake is a provider that answers with its functions. The default for a nil function is: everything is valid, read
-// returns the object unchanged, plan returns the proposed object, and apply returns the planned object. The zero value
-// has no types. Set the fields before the first call.
+// Fake is a provider that answers with its functions. If a function is nil, the answer is a default: all configurations
+// are valid, Read returns the object unchanged, Plan returns the proposed object, and Apply returns the planned object.
+// The zero value has no types. The fields must be set before the first call.
 type Fake struct {
 	Address  addr.Provider
 	Describe func() (*provider.Schemas, provider.Diags)
@@ -47,13 +47,13 @@ type Fake struct {
 	kept kept
 }
 
-// kept is the record of a fake.
+// kept has the recorded calls of a Fake, and the result of Describe.
 type kept struct {
 	log       callLog
 	described described
 }
 
-// Functions are functions for the functions and the actions of a provider.
+// Functions has the functions of a Fake for provider functions and actions.
 type Functions struct {
 	OnPlanAction func(context.Context, provider.ActionRequest) (provider.Deferred, provider.Diags)
 	OnInvoke     func(context.Context, provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags]
@@ -62,13 +62,13 @@ type Functions struct {
 	OnCall      func(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error)
 }
 
-// Ends are functions for the end of a provider.
+// Ends has the functions of a Fake for Stop and Shutdown.
 type Ends struct {
 	OnStop     func(context.Context) error
 	OnShutdown func() error
 }
 
-// callLog lists the calls so far.
+// callLog records the calls.
 type callLog struct {
 	mu    sync.Mutex
 	calls []string
@@ -81,15 +81,15 @@ type described struct {
 	diags   provider.Diags
 }
 
-// Calls are the calls so far, in order: the method, and the type or function where there is one,
-// such as "Read playground_thing".
+// Calls returns the calls so far, in order. A call is the method, followed by the type or the function if the call has
+// one, such as "Read playground_thing".
 func (f *Fake) Calls() []string {
 	f.kept.log.mu.Lock()
 	defer f.kept.log.mu.Unlock()
 	return slices.Clone(f.kept.log.calls)
 }
 
-// Count is how often a call was made, written as Calls has it.
+// Count returns the number of calls that equal call, in the form of Calls.
 func (f *Fake) Count(call string) int {
 	n := 0
 	for _, c := range f.Calls() {
@@ -107,7 +107,7 @@ func (f *Fake) note(call ...any) {
 	f.kept.log.calls = append(f.kept.log.calls, line[:len(line)-1])
 }
 
-// Addr is the fake's address.
+// Addr returns the fake's address.
 func (f *Fake) Addr() addr.Provider { return f.Address }
 
 // Schemas returns the result of Describe, which it calls once.
@@ -123,7 +123,7 @@ func (f *Fake) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	return f.kept.described.schemas, f.kept.described.diags
 }
 
-// ValidateConfig checks the settings.
+// ValidateConfig returns the settings unchanged.
 func (f *Fake) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	f.note("ValidateConfig")
 	if f.OnValidateConfig == nil {
@@ -132,7 +132,7 @@ func (f *Fake) ValidateConfig(ctx context.Context, config provider.Dynamic) (pro
 	return f.OnValidateConfig(ctx, config)
 }
 
-// Configure takes the settings.
+// Configure accepts the settings.
 func (f *Fake) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
 	f.note("Configure")
 	if f.OnConfigure == nil {
@@ -141,7 +141,7 @@ func (f *Fake) Configure(ctx context.Context, config provider.Dynamic, allow pro
 	return f.OnConfigure(ctx, config, allow)
 }
 
-// Validate checks a configuration.
+// Validate accepts the configuration.
 func (f *Fake) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
 	f.note("Validate", mode, typ)
 	if f.OnValidate == nil {
@@ -186,7 +186,7 @@ func (f *Fake) Apply(ctx context.Context, r provider.ApplyRequest) (provider.App
 	return f.OnApply(ctx, r)
 }
 
-// Import finds nothing.
+// Import returns no object.
 func (f *Fake) Import(ctx context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	f.note("Import", r.Type)
 	if f.OnImport == nil {
@@ -204,7 +204,7 @@ func (f *Fake) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveR
 	return f.OnMove(ctx, r)
 }
 
-// ReadData gives the configuration.
+// ReadData returns the configuration.
 func (f *Fake) ReadData(ctx context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
 	f.note("ReadData", r.Type)
 	if f.OnReadData == nil {
@@ -231,7 +231,7 @@ func (f *Fake) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2[p
 	return f.OnInvoke(ctx, r)
 }
 
-// List finds nothing.
+// List returns no results.
 func (f *Fake) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
 	f.note("List", r.Type)
 	if f.OnList == nil {
@@ -240,7 +240,7 @@ func (f *Fake) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provi
 	return f.OnList(ctx, r)
 }
 
-// Open gives the configuration.
+// Open returns the configuration.
 func (f *Fake) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	f.note("Open", r.Type)
 	if f.OnOpen == nil {
@@ -249,7 +249,7 @@ func (f *Fake) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenR
 	return f.OnOpen(ctx, r)
 }
 
-// Renew keeps the private data.
+// Renew returns the private data unchanged.
 func (f *Fake) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	f.note("Renew", typ)
 	if f.OnRenew == nil {
@@ -258,7 +258,7 @@ func (f *Fake) Renew(ctx context.Context, typ string, private []byte) (provider.
 	return f.OnRenew(ctx, typ, private)
 }
 
-// CloseLease ends a lease.
+// CloseLease succeeds.
 func (f *Fake) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	f.note("CloseLease", typ)
 	if f.OnCloseLease == nil {
@@ -267,7 +267,7 @@ func (f *Fake) CloseLease(ctx context.Context, typ string, private []byte) provi
 	return f.OnCloseLease(ctx, typ, private)
 }
 
-// ConfiguredFunctions are none.
+// ConfiguredFunctions returns no functions.
 func (f *Fake) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	f.note("ConfiguredFunctions", "")
 	if f.OnFunctions == nil {
@@ -276,7 +276,7 @@ func (f *Fake) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Fu
 	return f.OnFunctions(ctx)
 }
 
-// Call gives the first argument back.
+// Call returns the first argument.
 func (f *Fake) Call(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error) {
 	f.note("Call", function)
 	switch {
@@ -315,8 +315,8 @@ func (f *Fake) Shutdown() error {
 	return f.OnShutdown()
 }
 
-// Types is a description of a provider with these types, for Fake.Describe: settings without
-// attributes, no functions.
+// Types returns a function for Fake.Describe. It describes a provider that has these types of one mode, settings
+// without attributes, and no functions.
 func Types(mode addr.Mode, types map[string]*schema.Block) func() (*provider.Schemas, provider.Diags) {
 	return func() (*provider.Schemas, provider.Diags) {
 		s := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
@@ -327,11 +327,11 @@ func Types(mode addr.Mode, types map[string]*schema.Block) func() (*provider.Sch
 	}
 }
 
-// Msgpack is a value that consists of these bytes.
+// Msgpack returns a value with these bytes.
 func Msgpack(s string) provider.Dynamic { return provider.Dynamic{Msgpack: []byte(s)} }
 
-// path is a path for diagnostics: strings that begin with a dot are attributes, other strings and
-// integers are keys.
+// path returns a path for diagnostics. A string that begins with a dot is an attribute. Other strings and integers are
+// keys.
 func path(steps ...any) cty.Path {
 	var p cty.Path
 	for _, s := range steps {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Log collects the calls that a test wants to see, in order. It may be used from many goroutines.
+// Log collects the calls that a test checks, in order. Its methods may be called concurrently.
 type Log struct {
 	mu    sync.Mutex
 	lines []string
@@ -18,7 +18,7 @@ func (l *Log) Note(line string) {
 	l.lines = append(l.lines, line)
 }
 
-// Drain returns the lines since the last call, separated by commas.
+// Drain returns the lines since its last call, separated by commas, and removes them.
 func (l *Log) Drain() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 
 // Contract describes the transport under test for Run.
 type Contract struct {
-	// Open puts the client under test in front of a provider.
+	// Open returns the provider under test, which passes its calls to far.
 	Open func(t *testing.T, far provider.Provider) provider.Provider
-	// FlatTypes: attributes with attributes inside cannot be described (protocol 5).
+	// FlatTypes is true if the transport cannot describe nested attributes (protocol 5).
 	FlatTypes bool
 }
 
@@ -37,7 +37,7 @@ var (
 	bothWays = provider.Dynamic{Msgpack: []byte("\x81\xa1a\xc0"), JSON: []byte(`{"a":null}`)}
 )
 
-// schemas: everything a provider describes arrives, each type when it is asked for.
+// schemas checks that all parts of a provider's schemas arrive, and that they are requested only once.
 func (c Contract) schemas(t *testing.T) {
 	types := everyShape(c.FlatTypes)
 	far := &Fake{Address: someAddr, Describe: func() (*provider.Schemas, provider.Diags) {
@@ -108,7 +108,8 @@ var someFunction = provider.Function{
 	DeprecationMessage: "do it yourself",
 }
 
-// everyShape is schemas with everything that can be described.
+// everyShape returns schemas that contain each kind of attribute and block. If flat is true, they have no nested
+// attributes.
 func everyShape(flat bool) map[string]*schema.Schema {
 	attrs := []*schema.Attr{
 		{Name: "computed", Type: cty.Bool, Computed: true},
@@ -141,7 +142,7 @@ func everyShape(flat bool) map[string]*schema.Schema {
 	return out
 }
 
-// nestedAttrs are attributes with attributes inside, in every nesting and two deep.
+// nestedAttrs returns nested attributes in every nesting, up to two levels deep.
 func nestedAttrs(inside []*schema.Attr) []*schema.Attr {
 	plain := []*schema.Attr{inside[0], inside[4], inside[5]}
 	inner := cty.Object(map[string]cty.Type{"computed": cty.Bool, "required": cty.String, "secret": cty.String})
@@ -156,7 +157,7 @@ func nestedAttrs(inside []*schema.Attr) []*schema.Attr {
 	}
 }
 
-// Compare are the options of cmp for requests and answers of providers.
+// Compare has the options of cmp for requests and answers of providers.
 var Compare = cmp.Options{
 	cmp.Comparer(func(a, b cty.Type) bool {
 		if a == cty.NilType || b == cty.NilType {
@@ -166,6 +167,6 @@ var Compare = cmp.Options{
 	}),
 	cmp.Comparer(func(a, b cty.PathStep) bool { return cty.Path{a}.Equals(cty.Path{b}) }),
 	cmpopts.IgnoreUnexported(schema.Block{}),
-	cmpopts.IgnoreFields(diag.Diagnostic{}, "Foreign"), // who passes a diagnostic on says where it is from
+	cmpopts.IgnoreFields(diag.Diagnostic{}, "Foreign"), // the code that passes a diagnostic on sets it
 	cmpopts.EquateEmpty(),
 }

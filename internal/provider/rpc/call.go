@@ -11,11 +11,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// prefix is the number of bytes before a message: one byte for compression, and four for the length of the message.
+// prefix is the number of bytes before a message: one byte for the compression, and four for the length of the message.
 const prefix = 5
 
-// Invoke makes a call. Request and answer are proto.Message; a request may also be encoded already, as
-// []byte, or nil, for an empty one, and an answer a *[]byte, which gets it undecoded, or nil.
+// Invoke makes a call. The request is a proto.Message, an encoded message ([]byte), or nil for an empty message. The
+// answer is a proto.Message, a *[]byte, which gets the encoded message, or nil if the answer is not needed.
 func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _ ...grpc.CallOption) error {
 	s := streams.Get().(*stream)
 	if err := s.encode(request, c.max); err != nil {
@@ -28,13 +28,13 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _
 	defer s.free()
 	err := Decode(s.answer[prefix:], answer)
 	if _, raw := answer.(*[]byte); raw {
-		s.answer = nil // it is the caller's
+		s.answer = nil // the bytes belong to the caller now
 	}
 	return err
 }
 
-// Decode reads an answer into a proto.Message or a *[]byte. A nil answer reads nothing. The result may share memory
-// with b.
+// Decode decodes b into a proto.Message, or stores b in a *[]byte. If answer is nil, Decode does nothing. The result
+// may share memory with b.
 func Decode(b []byte, answer any) error {
 	switch out := answer.(type) {
 	case proto.Message:
@@ -47,7 +47,7 @@ func Decode(b []byte, answer any) error {
 	return nil
 }
 
-// Listen makes a call with a stream of answers, and calls hear for each. hear must not keep its argument, and must not
+// Listen makes a call with a stream of answers, and calls hear for each answer. hear must neither keep its argument nor
 // wait for other calls.
 func (c *Conn) Listen(ctx context.Context, method string, hear func(message []byte)) error {
 	s := streams.Get().(*stream)
@@ -62,8 +62,8 @@ func (c *Conn) Listen(ctx context.Context, method string, hear func(message []by
 	return nil
 }
 
-// encode encodes the request with its prefix. Long byte fields are not copied: the caller must not change them before
-// the call ends.
+// encode encodes the request with its prefix. It does not copy long byte fields, so the caller must not change them
+// before the end of the call.
 func (s *stream) encode(request any, max int) error {
 	s.request = append(s.request[:0], 0, 0, 0, 0, 0)
 	var err error
@@ -92,7 +92,7 @@ func (s *stream) encode(request any, max int) error {
 	return nil
 }
 
-// call sends the request of s and waits for the answer. After an error s must not be used.
+// call sends the request of s and waits for the answer. After an error, the caller must not use s.
 func (c *Conn) call(ctx context.Context, method string, s *stream) error {
 	id, err := c.send(ctx, method, s)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *Conn) call(ctx context.Context, method string, s *stream) error {
 	return err
 }
 
-// wait waits for the answer of a call. It returns true if the context ended first: the reader may then still use s.
+// wait waits for the answer to a call. gaveUp is true if ctx ended first. The reading goroutine may then still use s.
 func (c *Conn) wait(ctx context.Context, id uint32, s *stream) (gaveUp bool, err error) {
 	select {
 	case <-s.done:
@@ -113,7 +113,7 @@ func (c *Conn) wait(ctx context.Context, id uint32, s *stream) (gaveUp bool, err
 		if c.giveUp(id, s) {
 			return true, status.FromContextError(ctx.Err()).Err()
 		}
-		<-s.done // it ended at the same moment
+		<-s.done // the call ended at the same time
 	}
 	return false, s.err
 }
@@ -129,7 +129,7 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	return id, c.write(ctx, id, s, true)
 }
 
-// open opens a stream. The caller holds the lock.
+// open opens a stream. The caller must hold c.mu.
 func (c *Conn) open(ctx context.Context, method string, s *stream) (uint32, error) {
 	if err := c.await(ctx, func() bool { return uint32(len(c.streams)) < c.most || c.leaving != nil }); err != nil {
 		return 0, err
@@ -147,19 +147,19 @@ func (c *Conn) open(ctx context.Context, method string, s *stream) (uint32, erro
 	return id, nil
 }
 
-// write writes a request to an open stream. last is true if no other follows. The caller holds the lock.
+// write writes a request to an open stream. last is true if it is the last request. The caller must hold c.mu.
 func (c *Conn) write(ctx context.Context, id uint32, s *stream, last bool) error {
 	more := s.more
 	for rest := s.request; ; {
 		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 && len(c.out) < brim }); err != nil {
-			if c.err == nil { // else the connection has ended
+			if c.err == nil { // otherwise the connection has ended
 				c.reset(id)
 				c.flush()
 			}
 			return err
 		}
 		if s.ended {
-			break // the server does not want to know the rest
+			break // the server does not need the rest
 		}
 		n := int(min(int64(len(rest)), c.window, s.window, int64(c.frame)))
 		var flags http2.Flags
@@ -178,13 +178,14 @@ func (c *Conn) write(ctx context.Context, id uint32, s *stream, last bool) error
 		}
 	}
 	if s.more = nil; cap(s.request) > long {
-		s.request = nil // an answer as long may come
+		s.request = nil // the buffer is too large to be kept
 	}
 	c.flush()
 	return nil
 }
 
-// await waits until ready returns true, which it may do at once. Buffered data is sent first.
+// await waits until ready returns true. If it has to wait, it first sends the buffered data. It returns an error if ctx
+// or the connection ends.
 func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -208,7 +209,7 @@ func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	return c.err
 }
 
-// giveUp cancels a call. It returns false if the call has ended already.
+// giveUp cancels a call. It returns false if the call has ended before.
 func (c *Conn) giveUp(id uint32, s *stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +221,7 @@ func (c *Conn) giveUp(id uint32, s *stream) bool {
 	return true
 }
 
-// reset tells the server that no caller waits for an answer any more.
+// reset tells the server that the answer to a call is not needed any more.
 func (c *Conn) reset(id uint32) {
 	delete(c.streams, id)
 	c.changed.Broadcast()

@@ -13,41 +13,41 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Conn is a connection to a server. It may be used from many goroutines.
+// Conn is a connection to a server. Its methods may be called concurrently.
 type Conn struct {
 	net    net.Conn
 	secure bool
-	max    int // bytes that no message may exceed
+	max    int // maximum length of a message in bytes
 
 	mu          sync.Mutex
-	changed     sync.Cond // windows, the number of streams, or err
-	err         error     // why no call can be made any more; calls in progress have failed
-	leaving     error     // why no call can be made any more; calls in progress may still be answered
+	changed     sync.Cond // signals a change of windows, of the number of streams, or of err
+	err         error     // error of all further calls; running calls have failed
+	leaving     error     // error of new calls; running calls may still be answered
 	streams     map[uint32]*stream
 	next        uint32            // id of the next stream
-	heads       map[string][]byte // the encoded headers of a request, by method
-	out, buffer []byte            // to be written; a buffer to fill meanwhile
-	writing     bool              // a caller is writing, and will also write the content of out
-	window      int64             // bytes of messages that the server still takes
-	initial     int64             // the same for a stream, at first
-	frame       int               // the longest frame that the server takes
-	most        uint32            // streams at a time; 0 before the server has introduced itself
+	heads       map[string][]byte // encoded headers of a request, by method
+	out, buffer []byte            // out is to be written; buffer is reused for out
+	writing     bool              // a goroutine is writing; it also writes the content of out
+	window      int64             // bytes of messages that the server still accepts
+	initial     int64             // initial window of a stream
+	frame       int               // maximum length of a frame that the server accepts
+	most        uint32            // maximum number of concurrent streams; 0 before the server's settings
 
-	// The reader's own.
+	// The fields below belong to the reading goroutine.
 	decoder *hpack.Decoder
 	fields  fields
-	got     uint32 // bytes of messages since the server was last allowed to go on
+	got     uint32 // bytes of messages since the last update of the connection's window
 }
 
-// Our side of flow control. The connection accepts any amount: it is extended whenever half of this is used. A stream
-// accepts room bytes, and more by allow.
+// window is the number of bytes that the server may send on the connection. When half of it is used, the client extends
+// it, so it limits nothing. A stream has a smaller window: room bytes, extended by allow.
 const window = math.MaxInt32
 
-// room is the number of bytes of a stream that a server may send before the caller reads them. A longer message may
-// come whole, one at a time.
+// room is the number of bytes of a stream that a server may send before the caller takes them. A longer message is
+// accepted, but only one at a time.
 const room = 1 << 20
 
-// fail ends everything. The caller holds the lock.
+// fail ends the connection and all calls with an error. The caller must hold c.mu.
 func (c *Conn) fail(err error) {
 	if c.err != nil {
 		return
@@ -61,12 +61,12 @@ func (c *Conn) fail(err error) {
 	c.changed.Broadcast()
 }
 
-// brim is how much may wait to be written before those who send long messages wait as well: no message is copied as a
+// brim is the number of buffered bytes from which senders of long messages wait, so that no long message is copied as a
 // whole.
 const brim = 256 << 10
 
-// flush writes the content of out, unless another caller does already. The caller holds the lock; it is not held while
-// writing.
+// flush writes the content of out, unless another goroutine is writing. The caller must hold c.mu. flush releases it
+// while it writes.
 func (c *Conn) flush() {
 	if c.writing {
 		return
@@ -91,27 +91,27 @@ func (c *Conn) flush() {
 	c.writing = false
 }
 
-// stream is one call in progress. The connection's lock guards its fields while it is in streams; afterwards it belongs
-// to the caller.
+// stream is a running call. While it is in Conn.streams, the connection's lock guards its fields. After that, it
+// belongs to the caller.
 type stream struct {
-	window   int64         // bytes that the server still takes
+	window   int64         // bytes that the server still accepts
 	answer   []byte        // the received part of the message, with its prefix
-	answered bool          // the message is whole
+	answered bool          // the message is complete
 	takes    int64         // bytes that the server may still send
-	many     bool          // there may be any number of answers
-	hear     func([]byte)  // gets each of many answers; if nil, they are queued
+	many     bool          // the call may have several answers
+	hear     func([]byte)  // gets each of several answers; if nil, they are queued
 	queue    [][]byte      // answers that the caller has not taken
-	queued   int64         // bytes of them, with their prefixes
+	queued   int64         // length of queue in bytes, with prefixes
 	done     chan struct{} // has an element when the call has ended
 	ended    bool
 	err      error // the result
 	request  []byte
-	more     [][]byte // of the request: the parts that were not copied
+	more     [][]byte // parts of the request that are not copied
 }
 
 var streams = sync.Pool{New: func() any { return &stream{done: make(chan struct{}, 1)} }}
 
-// long is a buffer that is left to the collector instead of being used again.
+// long is the length, in bytes, from which a buffer is not reused.
 const long = 64 << 10
 
 // free returns an ended stream to the pool.
@@ -126,7 +126,7 @@ func (s *stream) free() {
 	streams.Put(s)
 }
 
-// end lets the caller go on. The caller of end holds the lock.
+// end ends the wait of the stream's caller. The caller of end must hold the connection's lock.
 func (s *stream) end(err error) {
 	if !s.ended {
 		s.ended, s.err = true, err
@@ -134,7 +134,7 @@ func (s *stream) end(err error) {
 	}
 }
 
-// fields are those header fields of one block that mean something here.
+// fields has the header fields of one block that package rpc uses.
 type fields struct {
 	http    string // :status
 	code    string // grpc-status
@@ -152,8 +152,8 @@ func (f *fields) add(h hpack.HeaderField) {
 	}
 }
 
-// Go runs f in a goroutine. An error or a panic of f ends the connection; a panic becomes a *diag.Bug. All callers get
-// the error, and the program continues.
+// Go runs f in a goroutine. An error or a panic of f ends the connection with an error, which all callers get. A panic
+// becomes a *diag.Bug. The program continues.
 func (c *Conn) Go(f func() error) {
 	go func() {
 		if err := safely(f); err != nil {
@@ -169,7 +169,7 @@ func safely(f func() error) (err error) {
 	return f()
 }
 
-// appendHead begins a frame of n bytes.
+// appendHead appends the header of a frame with n bytes.
 func appendHead(b []byte, n int, t http2.FrameType, f http2.Flags, id uint32) []byte {
 	return append(b, byte(n>>16), byte(n>>8), byte(n), byte(t), byte(f), byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
 }
@@ -178,14 +178,14 @@ func appendSetting(b []byte, id http2.SettingID, v uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(id)), v)
 }
 
-// appendUpdate lets the server send n bytes more, of a stream, or of all if id is 0.
+// appendUpdate appends a frame that permits the server to send n more bytes: of one stream, or of the connection if id
+// is 0.
 func appendUpdate(b []byte, id, n uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendHead(b, 4, http2.FrameWindowUpdate, 0, id), n)
 }
 
-// head is the header block of a call of a method: literals that no table remembers (RFC 7541,
-// section 6.2.2), so that it is the same for every call, with names from the static table where
-// it has them.
+// head returns the header block of a call of a method. It consists of literals that are not indexed (RFC 7541, section
+// 6.2.2), so it is the same for every call. It uses names from the static table where possible.
 func (c *Conn) head(method string) []byte {
 	if h := c.heads[method]; h != nil {
 		return h
@@ -210,8 +210,8 @@ func (c *Conn) head(method string) []byte {
 	return h
 }
 
-// appendText appends a string in HPACK's form without Huffman coding: its length in seven bits, and a longer length in
-// groups of seven bits, the lowest first.
+// appendText appends a string in HPACK's form without Huffman coding: the length in seven bits, or a longer length in
+// groups of seven bits, the lowest group first, and then the string.
 func appendText(b []byte, s string) []byte {
 	n := len(s)
 	if n < 0x7f {

@@ -6,13 +6,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// An attribute may have 70 MB, and is bytes in a message in a message. Such bytes are sent without a copy, and an
-// answer is used in its receive buffer: copies would be most of the memory of a command.
+// An attribute may have 70 MB. It is a byte field of a message inside a message. Package rpc sends such fields without
+// copying them, and decodes an answer without copying them from the receive buffer. Copies would use most of the memory
+// of a command.
 
-// large is how long bytes are that are not copied, and a message that is looked through for them.
+// large is the length, in bytes, from which a byte field is not copied, and from which a message is searched for such
+// fields.
 const large = 1 << 20
 
-// inside is how many messages inside each other are looked through.
+// inside is the maximum depth of messages that are searched.
 const inside = 3
 
 // Pieces encodes a message. Its long byte fields are separate pieces that share memory with the message.
@@ -24,7 +26,7 @@ func Pieces(m proto.Message) ([][]byte, error) {
 	return [][]byte{b}, err
 }
 
-// pieces is Pieces of a message that is large.
+// pieces works like Pieces, for a large message.
 func pieces(m protoreflect.Message, depth int) ([][]byte, error) {
 	small := m.Type().New()
 	small.SetUnknown(m.GetUnknown())
@@ -54,7 +56,7 @@ func pieces(m protoreflect.Message, depth int) ([][]byte, error) {
 		return nil, failed
 	}
 	b, err := proto.Marshal(small.Interface())
-	return append(out, b), err // the order of fields means nothing
+	return append(out, b), err // the order of fields does not matter
 }
 
 func total(pieces [][]byte) int {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// dispatch deals with a frame. An error is the end of the connection.
+// dispatch handles a frame. An error ends the connection.
 func (c *Conn) dispatch(x http2.Frame, f *http2.Framer) error {
 	switch x := x.(type) {
 	case *http2.HeadersFrame:
@@ -49,7 +49,7 @@ func (c *Conn) dispatch(x http2.Frame, f *http2.Framer) error {
 	return nil
 }
 
-// later flushes without making the reader wait: the server may be waiting for us to read.
+// later flushes in another goroutine. The reading goroutine must not wait, because the server may wait until it reads.
 func (c *Conn) later() {
 	if !c.writing {
 		c.Go(func() error {
@@ -65,7 +65,7 @@ func (c *Conn) later() {
 func (c *Conn) read() error {
 	f := http2.NewFramer(nil, bufio.NewReaderSize(c.net, 32<<10))
 	f.SetReuseFrames()
-	f.SetMaxReadFrameSize(16384) // longer ones have to be allowed first
+	f.SetMaxReadFrameSize(16384) // the client's settings do not permit longer frames
 	for {
 		x, err := f.ReadFrame()
 		if err == nil {
@@ -104,7 +104,7 @@ func (c *Conn) receiveSettings(x *http2.SettingsFrame) error {
 	return err
 }
 
-// receiveGoAway ends the calls that the server will not answer. The connection takes no new calls afterwards.
+// receiveGoAway ends the calls that the server will not answer. After it, new calls return an error.
 func (c *Conn) receiveGoAway(x *http2.GoAwayFrame) error {
 	why := fmt.Sprintf("the server goes away (%s)", x.ErrCode)
 	if text := x.DebugData(); len(text) > 0 {
@@ -119,18 +119,18 @@ func (c *Conn) receiveGoAway(x *http2.GoAwayFrame) error {
 	return nil
 }
 
-// end ends a call. The caller holds the lock.
+// end ends a call. The caller must hold c.mu.
 func (c *Conn) end(id uint32, err error) {
 	s := c.streams[id]
 	if s == nil {
-		return // the call was given up
+		return // the caller no longer waits
 	}
 	delete(c.streams, id)
 	c.changed.Broadcast()
 	s.end(err)
 }
 
-// receiveData takes a part of an answer.
+// receiveData handles a part of an answer.
 func (c *Conn) receiveData(x *http2.DataFrame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +162,9 @@ func (c *Conn) receiveData(x *http2.DataFrame) error {
 	return nil
 }
 
-// allow lets the server send more of a stream if it could have to wait: the rest of the arriving message, and in calls
-// with a stream of answers up to room bytes. It reports whether there is something to write. The caller holds the lock.
+// allow extends the window of a stream if the server would otherwise have to wait: for the rest of a message, and for
+// up to room bytes in calls with several answers. It returns true if it has buffered a frame. The caller must hold
+// c.mu.
 func (c *Conn) allow(id uint32, s *stream) bool {
 	var rest, free int64
 	if len(s.answer) >= prefix && !s.answered {
@@ -181,7 +182,7 @@ func (c *Conn) allow(id uint32, s *stream) bool {
 	return true
 }
 
-// append adds to the answer. With the beginning comes its length.
+// append adds bytes to the answer. The prefix at the beginning contains the length of the message.
 func (s *stream) append(b []byte, max int) error {
 	for len(b) > 0 {
 		if s.answered {
@@ -219,11 +220,11 @@ func (s *stream) append(b []byte, max int) error {
 	return nil
 }
 
-// size returns the length of the message. Its prefix must be complete.
+// size returns the length of the message. The prefix must be complete.
 func (s *stream) size() int { return int(binary.BigEndian.Uint32(s.answer[1:])) }
 
-// receiveHeaders reads the headers before or after an answer. Every block must be decoded, also for calls that were
-// given up, because later blocks refer to earlier ones.
+// receiveHeaders handles the headers before or after an answer. It must decode every block, even for calls whose caller
+// no longer waits, because later blocks refer to earlier ones.
 func (c *Conn) receiveHeaders(x *http2.HeadersFrame, f *http2.Framer) error {
 	c.fields = fields{}
 	id, last := x.StreamID, x.StreamEnded()
@@ -274,7 +275,7 @@ func (c *Conn) receiveHeaders(x *http2.HeadersFrame, f *http2.Framer) error {
 	return nil
 }
 
-// verdict returns the result of a call according to the fields of a block. The last block must have one.
+// verdict returns the result of a call from the fields of a block. In the last block, a missing status is an error.
 func (f *fields) verdict(last bool) error {
 	if f.http != "" && f.http != "200" {
 		n, _ := strconv.Atoi(f.http)
@@ -314,7 +315,7 @@ func httpCode(n int) codes.Code {
 	return codes.Unknown
 }
 
-// resetCode returns the gRPC code for a reset stream.
+// resetCode returns the gRPC code for a stream that the server has reset.
 func resetCode(e http2.ErrCode) codes.Code {
 	switch e {
 	case http2.ErrCodeRefusedStream:

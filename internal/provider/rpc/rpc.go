@@ -1,15 +1,14 @@
 // Package rpc makes gRPC calls to a provider process over one connection: calls with one request, and one answer or a
 // stream of answers, and calls with a stream of requests and one answer.
 //
-// It is the client's half of HTTP/2 (RFC 9113) and of gRPC on it ("gRPC over HTTP2" of the gRPC
-// project), reduced to the needs of providers: no proxies, balancing, retries, compression or
-// interceptors. A caller writes its own request, together with the requests of others who call at the
-// same time. One goroutine reads answers and wakes their callers. A call costs a tenth of the time of
-// a complete implementation, and a plan of ten thousand resources makes forty thousand calls.
+// The package implements the client's half of HTTP/2 (RFC 9113) and of gRPC on HTTP/2 ("gRPC over HTTP2" of the gRPC
+// project), as far as providers need them: without proxies, balancing, retries, compression and interceptors. A caller
+// writes its own request, together with the requests of concurrent callers. One goroutine reads the answers and wakes
+// their callers. A call takes a tenth of the time of a complete implementation, and a plan of ten thousand resources
+// makes forty thousand calls.
 //
-// Errors are errors of package status, with the codes and texts of grpc-go, so that callers need not know which of the
-// two made a
-// call.
+// Errors are errors of package status, with the codes and texts of grpc-go, so that callers need not distinguish the
+// two implementations.
 package rpc
 
 import (
@@ -23,8 +22,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Dial connects to a server, with TLS if there is a configuration for it. No message may be longer
-// than max bytes, in either direction.
+// Dial connects to a server, with TLS if t is not nil. max is the maximum length of a message in bytes, in both
+// directions.
 func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, a.Network(), a.String())
@@ -44,12 +43,12 @@ func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error
 	return New(secure, true, max)
 }
 
-// New speaks gRPC over an open connection. secure is true if the connection uses TLS.
+// New returns a Conn over an open connection. secure is true if the connection uses TLS.
 func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	c := &Conn{
 		net: nc, secure: secure, max: max,
 		streams: map[uint32]*stream{}, next: 1, heads: map[string][]byte{},
-		window: 65535, initial: 65535, frame: 16384, // until the server sends others
+		window: 65535, initial: 65535, frame: 16384, // until the server sends its settings
 	}
 	c.changed.L = &c.mu
 	c.decoder = hpack.NewDecoder(4096, c.fields.add)
@@ -69,7 +68,7 @@ func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	return c, nil
 }
 
-// Close ends the connection. Calls that have no answer yet fail.
+// Close ends the connection. Calls that were not answered yet fail.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

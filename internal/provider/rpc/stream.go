@@ -11,17 +11,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// NewStream begins a call with one request and any number of answers, or with any number of requests and one answer.
-// Calls with both are not supported, and Header and Trailer return nothing.
+// NewStream begins a call with one request and several answers, or with several requests and one answer. Several
+// requests and several answers are not supported. Header and Trailer return nothing.
 //
-// In a call with many answers, SendMsg sends the request and ends it. RecvMsg returns the next answer, and io.EOF after
-// the last. The caller reads until RecvMsg fails, or cancels the context: a stream that nobody reads makes the server
-// wait.
+// In a call with several answers, SendMsg sends the request and ends the sending. RecvMsg returns the next answer, and
+// io.EOF after the last. The caller must read until RecvMsg fails, or cancel the context, because otherwise the server
+// waits.
 //
-// In a call with many requests, CloseSend ends the requests, and RecvMsg waits for the answer. SendMsg returns io.EOF
-// if the call has ended before: RecvMsg then returns the reason.
+// In a call with several requests, CloseSend ends the requests, and RecvMsg waits for the answer. If the call has ended
+// before, SendMsg returns io.EOF, and RecvMsg returns the reason.
 //
-// Requests and answers have the types that Invoke takes.
+// Requests and answers have the same types as in Invoke.
 func (c *Conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	if d.ClientStreams && d.ServerStreams {
 		return nil, status.Error(codes.Unimplemented, "streams in both directions are not supported")
@@ -36,14 +36,14 @@ func (c *Conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
 	return &serverStream{OneRequest: OneRequest{ctx}, conn: c, stream: s, method: method, stop: func() bool { return true }}, nil
 }
 
-// serverStream is a call with many answers. Its fields do not change once the request is sent.
+// serverStream is a call with several answers. Its fields do not change after the request is sent.
 type serverStream struct {
 	OneRequest
 	conn   *Conn
 	stream *stream
 	method string
 	id     uint32
-	stop   func() bool // ends the watch of the context
+	stop   func() bool // ends the wait for the end of the context
 }
 
 // SendMsg sends the request.
@@ -65,13 +65,13 @@ func (r *serverStream) SendMsg(request any) error {
 	return err
 }
 
-// cancel ends a stream whose answers are not wanted any more. The caller holds the lock.
+// cancel ends a stream whose answers are not needed any more. The caller must hold c.mu.
 func (c *Conn) cancel(id uint32, s *stream, why error) {
 	if s.ended && len(s.queue) == 0 {
 		return
 	}
 	if s.queue, s.queued = nil, 0; s.ended {
-		s.err = why // else the caller takes the answers it has for all
+		s.err = why // otherwise the caller would take the answers that it has for all answers
 		return
 	}
 	c.reset(id)
@@ -92,7 +92,8 @@ func (r *serverStream) RecvMsg(answer any) error {
 	return Decode(b, answer)
 }
 
-// receive waits for an answer and takes it. Answers that came before the end of the stream come first.
+// receive waits for an answer and returns it. At the end of the stream, it first returns all answers that were
+// received, and then the error or io.EOF.
 func (c *Conn) receive(id uint32, s *stream) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,10 +115,11 @@ func (c *Conn) receive(id uint32, s *stream) ([]byte, error) {
 	return nil, io.EOF
 }
 
-// OneRequest has the methods of a grpc.ClientStream that are the same for all calls with one request and many answers.
+// OneRequest has the methods of a grpc.ClientStream that are the same for all calls with one request and several
+// answers.
 type OneRequest struct{ Ctx context.Context }
 
-// CloseSend has nothing to do: SendMsg ends the request.
+// CloseSend does nothing, because SendMsg ends the sending.
 func (OneRequest) CloseSend() error { return nil }
 
 // Context returns the context of the call.
@@ -129,7 +131,7 @@ func (OneRequest) Header() (metadata.MD, error) { return nil, nil }
 // Trailer returns nothing: providers send none.
 func (OneRequest) Trailer() metadata.MD { return nil }
 
-// requests is a call with many requests and one answer.
+// requests is a call with several requests and one answer.
 type requests struct {
 	OneRequest
 	conn   *Conn
@@ -137,7 +139,7 @@ type requests struct {
 	id     uint32
 }
 
-// openRequests begins a call with many requests.
+// openRequests begins a call with several requests.
 func (c *Conn) openRequests(ctx context.Context, method string) (*requests, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

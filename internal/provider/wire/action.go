@@ -20,8 +20,8 @@ func (c *client) PlanAction(ctx context.Context, r provider.ActionRequest) (prov
 	return fromDeferred(resp.GetDeferred()), ds
 }
 
-// Invoke invokes an action. It reads the next answer only after the caller has taken the one before. It reads no answer
-// after the end of the action.
+// Invoke invokes an action. It reads the next answer only after the caller has taken the previous one. It reads no
+// answer after the end of the action.
 func (c *client) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
 	return func(yield func(provider.Invoked, provider.Diags) bool) {
 		ctx, cancel := c.within(ctx, invokeAction)

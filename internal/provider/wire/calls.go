@@ -12,15 +12,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ask makes one call. If no answer came, the answer is nil, whose fields read as empty, and the failure is a diagnostic
-// like the provider's own.
+// ask makes one call. If the call fails, the answer is nil, whose getters return zero values, and the failure is a
+// diagnostic like the provider's own.
 func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
 	resp, _, ds := effect[T, R](ctx, c, m, req, provider.Note{})
 	return resp, ds
 }
 
-// effect makes a call that changes or opens something. Its second result is true if the call was made and no answer can
-// be read: its outcome is unknown.
+// effect makes a call that changes or opens something. unanswered is true if the call was made and no answer was
+// decoded: it is then unknown whether the call had an effect.
 func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message, note provider.Note) (resp R, unanswered bool, _ provider.Diags) {
 	started := !c.crashed.Load() && ctx.Err() == nil
 	ctx, cancel := c.within(ctx, m)
@@ -33,7 +33,7 @@ func effect[T any, R response[T]](ctx context.Context, c *client, m method, req 
 	return resp, false, c.diags(resp.GetDiagnostics())
 }
 
-// within adds the deadline of a call to the context. Renewals and closings get theirs from the caller.
+// within adds the deadline of a call to the context. For renewals and closings, the caller has set it.
 func (c *client) within(ctx context.Context, m method) (context.Context, context.CancelFunc) {
 	switch d := c.opts.Deadlines; m {
 	case configure:
@@ -46,13 +46,13 @@ func (c *client) within(ctx context.Context, m method) (context.Context, context
 	return ctx, func() {}
 }
 
-// Noted is an option of a call: connections by way of another process keep the note there.
+// Noted is an option of a call: the note for the keeper. Only connections through the keeper use it.
 type Noted struct {
 	grpc.EmptyCallOption
 	provider.Note
 }
 
-// Stop asks the provider to give up the calls in progress.
+// Stop asks the provider to stop its running calls.
 func (c *client) Stop(ctx context.Context) error {
 	c.stopped.Store(true)
 	var resp wirepb.StopProvider_Response
@@ -68,7 +68,8 @@ func (c *client) Stop(ctx context.Context) error {
 // Shutdown ends the process.
 func (c *client) Shutdown() error { return c.close() }
 
-// ValidateConfig checks the provider's settings. Only major 5 returns them; in major 6 they are unchanged.
+// ValidateConfig checks the provider's settings. Protocol 5 returns them with defaults. For protocol 6, ValidateConfig
+// returns them unchanged.
 func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
 		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})

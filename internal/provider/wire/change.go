@@ -6,15 +6,15 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Change is a call of ApplyResourceChange with its answer. The objects in it stay encoded. If the engine crashes, the
-// keeper makes the record of the change from it.
+// Change is a call of ApplyResourceChange with its answer. Its objects stay encoded. If the engine crashes, the keeper
+// uses it to record the change.
 type Change struct {
 	Request  provider.ApplyRequest
 	Response provider.ApplyResponse
 	Diags    provider.Diags
 }
 
-// ReadChange reads a call of ApplyResourceChange, which is the same in both versions of the protocol.
+// ReadChange decodes a call of ApplyResourceChange. The messages are the same in both versions of the protocol.
 func ReadChange(request, answer []byte) (Change, error) {
 	var req wirepb.ApplyResourceChange_Request
 	if err := proto.Unmarshal(request, &req); err != nil {
@@ -39,7 +39,7 @@ type Opening struct {
 	Config, Result provider.Dynamic
 }
 
-// ReadOpening reads a call of OpenEphemeralResource.
+// ReadOpening decodes a call of OpenEphemeralResource.
 func ReadOpening(request, answer []byte) (Opening, error) {
 	var req wirepb.OpenEphemeralResource_Request
 	if err := proto.Unmarshal(request, &req); err != nil {
@@ -50,7 +50,7 @@ func ReadOpening(request, answer []byte) (Opening, error) {
 	return Opening{req.TypeName, fromDynamic(req.Config), fromDynamic(resp.Result)}, err
 }
 
-// Raw is the codec of messages that stay as they travel: *[]byte and []byte.
+// Raw is a codec for messages that stay encoded: []byte to send, and *[]byte to receive.
 type Raw struct{}
 
 // Marshal implements encoding.Codec.
@@ -62,5 +62,5 @@ func (Raw) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// Name implements encoding.Codec: the content type is the one for protobuf messages.
+// Name implements encoding.Codec. The content type is the same as for protobuf messages.
 func (Raw) Name() string { return "proto" }

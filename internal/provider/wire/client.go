@@ -13,24 +13,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// MaxMessage is the maximum size of a message in bytes, in both directions. The SDKs have the same limit for messages
-// that they receive.
+// MaxMessage is the maximum size of a message in bytes, in both directions. It is also the limit of the SDKs for
+// messages that they receive.
 const MaxMessage = 256 << 20
 
 // Options are settings of a client. All are optional.
 type Options struct {
-	// Version is the provider's own version, for messages.
+	// Version is the provider's version, for messages.
 	Version string
-	// Terraform is the version that the provider is to work for, such as "1.12.0": SDKs branch on it.
+	// Terraform is the version of Terraform that the provider is told, such as "1.12.0", because SDKs behave
+	// differently for different versions.
 	Terraform string
-	// Ended returns how the process behind the connection ended ("exit status 2"), "" if it has not. The lines after
-	// that contain its last output. It is called when a call fails, and may wait a moment for the end of the process.
+	// Ended returns how the process behind the connection has ended ("exit status 2"), or "" if it is running. Further
+	// lines contain its last output. Ended is called when a call fails, and may wait a moment for the end of the
+	// process. It may be nil.
 	Ended func() string
-	// Deadlines are the time limits of answers; the zero value has none.
+	// Deadlines are the time limits of answers. The zero value has no limits.
 	Deadlines provider.Deadlines
-	// Kept has the schemas from an earlier command. May be nil.
+	// Kept is the cache with the schemas from earlier commands. It may be nil.
 	Kept Kept
-	// Called is called with each call after its end, from many goroutines. May be nil.
+	// Called is called after each call. It is called from several goroutines. It may be nil.
 	Called func(Call)
 	// Close ends the process. It is called once, by the first Shutdown.
 	Close func() error
@@ -45,13 +47,13 @@ type client struct {
 	opts    Options
 	close   func() error
 	schemas onceSchemas
-	crashed atomic.Bool // the process has ended, as a call found out
-	stopped atomic.Bool // the provider was asked to give up the calls in progress
+	crashed atomic.Bool // a call has found that the process has ended
+	stopped atomic.Bool // the provider was asked to stop its running calls
 }
 
-// onceSchemas has the schemas of the process. Concurrent callers share one request.
+// onceSchemas has the schemas of the process. Concurrent callers make only one request.
 type onceSchemas struct {
-	turn chan struct{} // full while a caller asks
+	turn chan struct{} // has an element while a caller makes the request
 	done atomic.Pointer[described]
 }
 
@@ -60,13 +62,14 @@ type described struct {
 	diags   provider.Diags
 }
 
-// Kept stores the schema answers of a provider from one command to the next. A stored answer is valid for the same
-// package in the same circumstances only; an implementation ensures that, and Load returns everything that was stored,
-// or nil. Answers are stored if they have no diagnostics and if the provider does not need the call (SchemaOptional).
+// Kept is a cache for the schema answers of a provider, which lasts from one command to the next. A stored answer is
+// valid only for the same package in the same circumstances. An implementation must ensure that: Load returns the
+// stored answers unchanged, or nil. Answers are stored if they have no diagnostics, and if the provider does not need
+// the call (SchemaOptional).
 type Kept interface {
-	// Load returns the stored answers, nil if nothing or nothing usable is stored.
+	// Load returns the stored answers, or nil if no usable ones are stored.
 	Load() []byte
-	// Store keeps answers for other commands.
+	// Store stores answers for later commands.
 	Store(answers []byte)
 }
 
@@ -77,14 +80,14 @@ type response[T any] interface {
 	GetDiagnostics() []*wirepb.Diagnostic
 }
 
-// Crashed reports whether a call found that the process has ended. Later calls get no answer either.
+// Crashed reports whether a call has found that the process has ended. Later calls fail, too.
 func (c *client) Crashed() bool { return c.crashed.Load() }
 
-// Client returns a provider for a connection to a process that speaks major version 5 or 6 of the protocol. The
-// connection must have been made with DialOptions.
+// Client returns a provider for a connection to a process that uses major version 5 or 6 of the protocol. A connection
+// of grpc-go must have the options DialOptions.
 func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options) provider.Provider {
 	if tables[major] == nil {
-		panic(fmt.Sprintf("no protocol version %d", major)) // the dialler has agreed on a version before
+		panic(fmt.Sprintf("no protocol version %d", major)) // the version was negotiated before
 	}
 	if o.Close == nil {
 		o.Close = func() error { return nil }
@@ -96,10 +99,10 @@ func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options
 		close: sync.OnceValue(o.Close), schemas: onceSchemas{turn: make(chan struct{}, 1)}}
 }
 
-// Addr is the provider's address.
+// Addr returns the provider's address.
 func (c *client) Addr() addr.Provider { return c.addr }
 
-// String names the provider in messages: "provider hashicorp/time (version 0.14.2)".
+// String returns the name of the provider for messages, such as "provider hashicorp/time (version 0.14.2)".
 func (c *client) String() string {
 	if c.opts.Version == "" {
 		return "provider " + c.addr.String()
@@ -107,18 +110,18 @@ func (c *client) String() string {
 	return "provider " + c.addr.String() + " (version " + c.opts.Version + ")"
 }
 
-// window is how much a provider may send before we have read it. The default of 64 KiB makes a
-// schema of several megabytes wait for acknowledgements; the connection is local, so that a
-// larger one costs nothing.
+// window is the number of bytes that a provider may send before Lethe reads them. With the default of 64 KiB, a
+// provider that sends schemas of several megabytes would wait for many acknowledgements. The connection is local, so a
+// larger window costs nothing.
 const window = 4 << 20
 
-// DialOptions are the options that every connection to a provider needs.
+// DialOptions returns the options that every connection of grpc-go to a provider needs.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(4 * window),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableRetry(), // a call that changes something must not be made twice
+		grpc.WithDisableRetry(), // a call that changes something must not be repeated
 	}
 }

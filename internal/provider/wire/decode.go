@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// decodeBlock makes a block of its message; of nil an empty one.
+// decodeBlock converts a message to a block. A nil message gives an empty block.
 func (c *client) decodeBlock(m *wirepb.Schema_Block) (*schema.Block, error) {
 	b := &schema.Block{
 		Description: m.GetDescription(),
@@ -88,8 +88,8 @@ func (c *client) decodeAttr(a *schema.Attr, m *wirepb.Schema_Attribute) (err err
 	return err
 }
 
-// five sets the fields of a that major 5 numbers differently. If the wire type of a field does not fit the field of
-// major 6 with that number, the decoder has kept it as unknown.
+// five sets the fields of a that have other numbers in major 5. The decoder of major 6 has stored such a field as
+// unknown if its wire type does not match.
 func five(a *schema.Attr, m *wirepb.Schema_Attribute) error {
 	a.WriteOnly, a.Deprecation = false, ""
 	unknown := m.ProtoReflect().GetUnknown()
@@ -121,7 +121,7 @@ func (c *client) decodeObject(m *wirepb.Schema_Object) (*schema.Object, error) {
 	return o, err
 }
 
-// objectType is the type of a nested attribute as a whole.
+// objectType returns the type of a nested attribute.
 func objectType(o *schema.Object) cty.Type {
 	atys := make(map[string]cty.Type, len(o.Attrs))
 	for _, a := range o.Attrs {
@@ -157,10 +157,10 @@ func (c *client) decodeNested(ms []*wirepb.Schema_NestedBlock) ([]*schema.Nested
 	return out, sortNames("block", out, func(n *schema.Nested) string { return n.Name })
 }
 
-// count is a number of blocks; SDKs send no negative ones, and more than fit are as good as all.
+// count converts a number of blocks. It changes negative numbers to 0, and limits large numbers to 32 bits.
 func count(n int64) int { return int(min(max(n, 0), math.MaxInt32)) }
 
-// commonTypes are the types that most attributes have, by their encoding on the wire.
+// commonTypes has the types of most attributes, by their encoding.
 var commonTypes = map[string]cty.Type{
 	`"string"`:           cty.String,
 	`"number"`:           cty.Number,
@@ -176,7 +176,7 @@ var commonTypes = map[string]cty.Type{
 	`["list","dynamic"]`: cty.List(cty.DynamicPseudoType),
 }
 
-// decodeType reads a type in its JSON form.
+// decodeType decodes a type from its JSON form.
 func decodeType(raw []byte) (cty.Type, error) {
 	if ty, ok := commonTypes[string(raw)]; ok {
 		return ty, nil

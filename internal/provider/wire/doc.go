@@ -1,13 +1,14 @@
-// Package wire speaks the provider protocol: one client for its majors 5 and 6.
+// Package wire implements the client of the provider protocol, for the major versions 5 and 6.
 //
-// Client returns a provider.Provider for a connection. The two majors have the same messages except for a few numbers
-// (see wirepb), and other names. So there is one set of generated messages, one implementation of each call, and a
-// table of method names. Values pass through as bytes: only diagnostics, paths and schemas are decoded here, and a
-// schema only when a caller asks for it (index.go finds schemas in the answer, decode.go reads them).
+// Client returns a provider.Provider for a connection. The two major versions have the same messages, except for a few
+// field numbers (see wirepb), and different names of calls. So the package has one set of generated messages, one
+// implementation of each call, and a table of method names. Values stay encoded: the package decodes only diagnostics,
+// paths and schemas, and a schema only when a caller needs it (index.go finds schemas in the answer, decode.go decodes
+// them).
 //
-// A failed call is a diagnostic like the provider's own. It names the provider and the call, and tells whether the
-// process died, did not know the call, sent too much or sent an invalid message (fault.go).
+// A failed call is a diagnostic like the provider's own. It names the provider and the call. It explains whether the
+// process died, did not know the call, sent too much data or sent an invalid message (fault.go).
 //
-// The package does not start processes: package launch does, and passes the connection. Only the packages below
-// provider know gRPC, and only this one knows the messages of the protocol (invariant I3).
+// The package does not start processes: package launch does, and passes the connection to Client. Only the packages
+// below provider use gRPC, and only this package uses the messages of the protocol (invariant I3).
 package wire

@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// fault explains a call without an answer, or with an answer that cannot be read. The titles are Terraform's and
-// OpenTofu's, because tests of providers match on them.
+// fault returns the error about a call that was not answered, or whose answer cannot be decoded. The titles are the
+// same as in Terraform and OpenTofu, because tests of providers compare them.
 func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic {
 	call := fmt.Sprintf("the call %s of %s", c.methods.short(m), c)
 	if bug := (*diag.Bug)(nil); errors.As(err, &bug) {
@@ -50,8 +50,9 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	}
 }
 
-// tooLargeAnswer returns the error of an answer that is too large, if the provider could not send it. The provider's
-// error has the text for a request that is too large, with another size than the request has.
+// tooLargeAnswer replaces the error of a provider that could not send its answer, because the answer is too large. The
+// text of that error is the same as for a request that is too large, but its size differs from the size of the request.
+// tooLargeAnswer returns other errors unchanged.
 func tooLargeAnswer(err error, req proto.Message) error {
 	var size, most int
 	n, _ := fmt.Sscanf(status.Convert(err).Message(), "trying to send message larger than max (%d vs. %d)", &size, &most)
@@ -61,10 +62,10 @@ func tooLargeAnswer(err error, req proto.Message) error {
 	return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", size, most)
 }
 
-// broken are parts of the errors about an answer that cannot be read, and about an answer that was broken off.
+// broken has parts of the errors about an answer that cannot be decoded or is incomplete.
 var broken = []string{"unmarshal", "stream terminated by RST_STREAM", "server closed the stream", "the server answered", "compressed flag"}
 
-// silent reports whether a call with this error may have been carried out without a readable answer.
+// silent reports whether a call with this error may have had an effect, although no answer was decoded.
 func silent(err error) bool {
 	st := status.Convert(err)
 	switch st.Code() {
@@ -78,8 +79,8 @@ func silent(err error) bool {
 	return slices.ContainsFunc(broken, func(part string) bool { return strings.Contains(st.Message(), part) })
 }
 
-// silence explains a missing answer: the process has ended, or the connection has. If secret is true, the last output
-// of the process may contain the answer, and is not shown.
+// silence explains why no answer came: the process has ended, or the connection has. If secret is true, the last output
+// of the process may contain the answer, so silence does not show texts from it.
 func (c *client) silence(call, why string, secret bool) string {
 	const log = "The output of the provider is in the log (TF_LOG=error or lower)."
 	if c.opts.Ended != nil {
@@ -97,8 +98,8 @@ func (c *client) silence(call, why string, secret bool) string {
 	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, log)
 }
 
-// withoutText returns Go's report of the end of a program without arbitrary texts. The lines of the runtime itself
-// contain types and numbers.
+// withoutText returns the trace of a crashed Go program without texts of the program. It keeps the lines of the Go
+// runtime, which contain only types and numbers.
 func withoutText(trace string) string {
 	why, where, _ := strings.Cut(trace, "\ngoroutine ")
 	if first, _, _ := strings.Cut(why, "\n"); strings.HasPrefix(first, "panic: runtime error: ") || strings.HasPrefix(first, "fatal error: ") {
@@ -114,8 +115,8 @@ func withoutText(trace string) string {
 
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// diags returns the provider's own diagnostics; nil for an empty list. Every severity except warning is an error, also
-// an unknown one: Terraform and OpenTofu drop diagnostics with unknown severities.
+// diags converts the provider's diagnostics. It returns nil for an empty list. Each severity except warning counts as
+// an error, even an unknown severity. Terraform and OpenTofu drop diagnostics with unknown severities.
 func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	if len(from) == 0 {
 		return nil
@@ -139,8 +140,8 @@ func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	return out
 }
 
-// fromPath is the path inside an object; nil for none. A step that names nothing ends it: the
-// container is a better place to point at than none.
+// fromPath converts a path inside an object. It returns nil for an empty path. A step without a selector ends the path,
+// so that the path points to the container.
 func fromPath(p *wirepb.AttributePath) cty.Path {
 	steps := p.GetSteps()
 	if len(steps) == 0 {

@@ -11,11 +11,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// The answer to getSchema may be tens of megabytes, of which a configuration needs kilobytes. It is therefore not
-// decoded but indexed: one pass over its outermost fields (message GetProviderSchema.Response) notes the position of
+// The answer to getSchema may have tens of megabytes, of which a configuration needs kilobytes. So the answer is not
+// decoded, but indexed: one pass over its outermost fields (message GetProviderSchema.Response) records the position of
 // each type's schema. The schemas stay slices of the answer.
 
-// answer is the result of the pass.
+// answer is the index of an answer.
 type answer struct {
 	config, meta []byte
 	types        []rawType
@@ -24,13 +24,13 @@ type answer struct {
 	capabilities wirepb.ServerCapabilities
 }
 
-// rawEntry is an entry of a map whose values are messages.
+// rawEntry is an entry of a map, with its value encoded.
 type rawEntry struct {
 	name string
 	raw  []byte
 }
 
-// rawType is a type's schema, not decoded.
+// rawType is the encoded schema of a type.
 type rawType struct {
 	mode addr.Mode
 	rawEntry
@@ -53,7 +53,7 @@ const (
 
 var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral, fieldLists: addr.List, fieldStores: addr.StateStore, fieldActions: addr.Action}
 
-// indexAnswer makes the pass.
+// indexAnswer indexes an answer. It returns an error if the answer is malformed.
 func indexAnswer(raw []byte) (*answer, error) {
 	a := new(answer)
 	err := eachMessage(raw, func(n protowire.Number, m []byte) error {
@@ -89,7 +89,7 @@ func indexAnswer(raw []byte) (*answer, error) {
 	return a, err
 }
 
-// actionSchema returns the schema in an ActionSchema: its field 1.
+// actionSchema returns field 1 of an ActionSchema, the encoded schema.
 func actionSchema(m []byte) (schema []byte, err error) {
 	err = eachMessage(m, func(n protowire.Number, v []byte) error {
 		if n == 1 {
@@ -100,7 +100,7 @@ func actionSchema(m []byte) (schema []byte, err error) {
 	return schema, err
 }
 
-// mapEntry reads an entry of a map: the key is field 1, the value field 2.
+// mapEntry decodes an entry of a map: field 1 is the key, field 2 the value.
 func mapEntry(m []byte) (rawEntry, error) {
 	var e rawEntry
 	err := eachMessage(m, func(n protowire.Number, v []byte) error {
@@ -118,7 +118,7 @@ func mapEntry(m []byte) (rawEntry, error) {
 	return e, err
 }
 
-// eachMessage visits the fields of a message that have a length: strings, bytes and messages.
+// eachMessage calls visit for each field of a message that has a length: strings, bytes and messages.
 func eachMessage(b []byte, visit func(protowire.Number, []byte) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

@@ -12,11 +12,11 @@ import (
 
 // answers are the encoded answers of a provider to getSchema and to getIdentities.
 type answers struct {
-	major               int // of the protocol
+	major               int // major version of the protocol
 	schemas, identities []byte
 }
 
-// encode writes the version of the protocol, the length of the first answer, and both.
+// encode encodes the answers: the version of the protocol, the length of the first answer, and both answers.
 func (a answers) encode() []byte {
 	b := binary.AppendUvarint(make([]byte, 0, len(a.schemas)+len(a.identities)+32), uint64(a.major))
 	b = binary.AppendUvarint(b, uint64(len(a.schemas)))
@@ -27,7 +27,7 @@ func appendMessage(b []byte, n protowire.Number, m []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(b, n, protowire.BytesType), m)
 }
 
-// decodeKept undoes encode.
+// decodeKept decodes the result of encode. It returns false if b is malformed.
 func decodeKept(b []byte) (answers, bool) {
 	major, n := binary.Uvarint(b)
 	size, m := binary.Uvarint(b[max(n, 0):])
@@ -38,11 +38,11 @@ func decodeKept(b []byte) (answers, bool) {
 	return answers{int(major), b[:size], b[size:]}, true
 }
 
-// fieldIdentity is the field of GetResourceIdentitySchemas.Response that has the schemas.
+// fieldIdentity is the number of the field of GetResourceIdentitySchemas.Response that has the schemas.
 const fieldIdentity = 1
 
-// part is the answers with the types that are to be kept alone, in an order of their own: providers
-// answer in another one each time.
+// part returns the answers with only the types for which keep returns true. It sorts the fields, because providers send
+// them in a different order each time.
 func (a answers) part(keep func(addr.Mode, string) bool) answers {
 	return answers{
 		major: a.major,
@@ -56,11 +56,11 @@ func (a answers) part(keep func(addr.Mode, string) bool) answers {
 	}
 }
 
-// filtered returns a message with some of its inner messages, sorted. name returns the key of an inner message that is
-// an entry of a map.
+// filtered returns a message with the inner messages for which keep returns true, sorted. name returns the key of an
+// inner message that is an entry of a map.
 func filtered(message []byte, keep func(n protowire.Number, name func() string) bool) []byte {
 	var fields [][]byte
-	_ = eachMessage(message, func(n protowire.Number, m []byte) error { // it was read before
+	_ = eachMessage(message, func(n protowire.Number, m []byte) error { // eachMessage has succeeded on it before
 		name := func() string {
 			e, _ := mapEntry(m)
 			return e.name

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// List searches for objects. It reads the next answer only after the caller has taken the one before, so that a long
+// List searches for objects. It reads the next answer only after the caller has taken the previous one, so that a long
 // stream needs little memory.
 func (c *client) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
 	return func(yield func(provider.Listed, provider.Diags) bool) {
@@ -28,8 +28,8 @@ func (c *client) List(ctx context.Context, r provider.ListRequest) iter.Seq2[pro
 	}
 }
 
-// stream makes a call with many answers. If it fails, the last element has no answer and the error. Ending the iteration
-// early cancels the call.
+// stream makes a call with several answers. If it fails, the last element has no answer and an error. If the caller
+// ends the iteration early, the call is cancelled.
 func stream[T any, M interface {
 	*T
 	proto.Message

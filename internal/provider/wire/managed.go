@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// Upgrade brings a stored object to the current schema.
+// Upgrade converts a stored object to the current schema.
 func (c *client) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	resp, ds := ask[wirepb.UpgradeResourceState_Response](ctx, c, upgradeResource, &wirepb.UpgradeResourceState_Request{
 		TypeName: r.Type, Version: r.Version, RawState: &wirepb.RawState{Json: r.JSON, Flatmap: r.Flatmap},
@@ -33,7 +33,7 @@ func (c *client) Read(ctx context.Context, r provider.ReadRequest) (provider.Rea
 	}, ds
 }
 
-// Plan asks for the planned object.
+// Plan requests the planned object.
 func (c *client) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	resp, ds := ask[wirepb.PlanResourceChange_Response](ctx, c, planResource, &wirepb.PlanResourceChange_Request{
 		TypeName:           r.Type,
@@ -55,7 +55,7 @@ func (c *client) Plan(ctx context.Context, r provider.PlanRequest) (provider.Pla
 	}, ds
 }
 
-// Apply makes a change. The answer is valid also beside errors.
+// Apply makes a change. The answer is valid even if there are errors.
 func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	resp, unanswered, ds := effect[wirepb.ApplyResourceChange_Response](ctx, c, applyResource, &wirepb.ApplyResourceChange_Request{
 		TypeName:        r.Type,
@@ -79,7 +79,7 @@ func applied(resp *wirepb.ApplyResourceChange_Response, unanswered bool) provide
 	}
 }
 
-// Import looks an existing object up.
+// Import requests an existing object.
 func (c *client) Import(ctx context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	resp, ds := ask[wirepb.ImportResourceState_Response](ctx, c, importResource, &wirepb.ImportResourceState_Request{
 		TypeName: r.Type, Id: r.ID, Identity: toIdentity(r.Identity), ClientCapabilities: capabilities(r.Allow),
@@ -96,7 +96,7 @@ func (c *client) Import(ctx context.Context, r provider.ImportRequest) (provider
 	return out, ds
 }
 
-// Move turns an object of another type into one of r.Type.
+// Move converts an object of another type to the type r.Type.
 func (c *client) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	resp, ds := ask[wirepb.MoveResourceState_Response](ctx, c, moveResource, &wirepb.MoveResourceState_Request{
 		SourceProviderAddress:       r.SourceProvider.String(),
@@ -115,7 +115,7 @@ func (c *client) Move(ctx context.Context, r provider.MoveRequest) (provider.Mov
 	}, ds
 }
 
-// UpgradeIdentity brings a stored identity to the current identity schema.
+// UpgradeIdentity converts a stored identity to the current identity schema.
 func (c *client) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
 	resp, ds := ask[wirepb.UpgradeResourceIdentity_Response](ctx, c, upgradeIdentity,
 		&wirepb.UpgradeResourceIdentity_Request{TypeName: typ, Version: version, RawIdentity: &wirepb.RawState{Json: json}})

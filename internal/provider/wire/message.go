@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// toDynamic is d as a message; nil if there is nothing to send.
+// toDynamic converts a value to a message, or to nil if the value is empty.
 func toDynamic(d provider.Dynamic) *wirepb.DynamicValue {
 	if isZero(d) {
 		return nil
@@ -18,7 +18,7 @@ func toDynamic(d provider.Dynamic) *wirepb.DynamicValue {
 	return &wirepb.DynamicValue{Msgpack: d.Msgpack, Json: d.JSON}
 }
 
-// toIdentity is d as a message; nil if there is nothing to send.
+// toIdentity converts an identity to a message, or to nil if the identity is empty.
 func toIdentity(d provider.Dynamic) *wirepb.ResourceIdentityData {
 	if isZero(d) {
 		return nil
@@ -36,7 +36,7 @@ func fromIdentity(v *wirepb.ResourceIdentityData) provider.Dynamic {
 	return fromDynamic(v.GetIdentityData())
 }
 
-// rawJSON returns a stored object as a message; nil for an empty object.
+// rawJSON returns a message with a stored object, or nil if b is empty.
 func rawJSON(b []byte) *wirepb.RawState {
 	if len(b) == 0 {
 		return nil
@@ -44,8 +44,8 @@ func rawJSON(b []byte) *wirepb.RawState {
 	return &wirepb.RawState{Json: b}
 }
 
-// The answers that we accept. Write-only attributes are always accepted: a provider must not refuse them in validation
-// because of us.
+// The capabilities of Lethe that a request announces. Write-only attributes are always allowed, because a provider
+// would otherwise report an error for them in validation.
 var (
 	allowNothing  = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true}
 	allowDeferral = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true, DeferralAllowed: true}
@@ -68,7 +68,8 @@ func fromDeferred(d *wirepb.Deferred) provider.Deferred {
 	return provider.Deferred(strings.ToLower(d.Reason.String()))
 }
 
-// fromTime converts a time. It returns the zero time for nil, and for an invalid time, which badTime reports.
+// fromTime converts a time. It returns the zero time for nil, and for an invalid time, about which badTime reports an
+// error.
 func fromTime(t *timestamppb.Timestamp) time.Time {
 	if t == nil || !t.IsValid() {
 		return time.Time{}

@@ -41,8 +41,8 @@ const (
 	methodCount
 )
 
-// names are the names of the calls by major protocol version. If major 5 has no separate name, its name is that in
-// major 6.
+// names has the names of the calls in each major version of the protocol. If v5 is empty, the name in version 5 is the
+// same as in version 6.
 var names = [methodCount]struct{ v6, v5 string }{
 	getSchema:         {"GetProviderSchema", "GetSchema"},
 	getIdentities:     {v6: "GetResourceIdentitySchemas"},
@@ -80,7 +80,7 @@ var names = [methodCount]struct{ v6, v5 string }{
 	stopProvider:      {"StopProvider", "Stop"},
 }
 
-// table is the full method names of one major version.
+// table has the full method names of one major version.
 type table [methodCount]string
 
 var tables = func() map[int]*table {
@@ -95,5 +95,5 @@ var tables = func() map[int]*table {
 	return map[int]*table{5: five, 6: six}
 }()
 
-// short is the method's name without its service, for messages.
+// short returns the method's name without its service, for messages.
 func (t *table) short(m method) string { return t[m][len("/tfplugin6.Provider/"):] }

@@ -19,7 +19,7 @@ func (c *client) ReadData(ctx context.Context, r provider.DataRequest) (provider
 	return provider.DataResponse{State: fromDynamic(resp.GetState()), Deferred: fromDeferred(resp.GetDeferred())}, ds
 }
 
-// Open opens an ephemeral resource. The answer is valid also beside errors, because an open lease must be closed.
+// Open opens an ephemeral resource. The answer is valid even if there are errors, because an open lease must be closed.
 func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	resp, unanswered, ds := effect[wirepb.OpenEphemeralResource_Response](ctx, c, openEphemeral, &wirepb.OpenEphemeralResource_Request{
 		TypeName: r.Type, Config: toDynamic(r.Config), ClientCapabilities: capabilities(r.Allow),
@@ -36,7 +36,7 @@ func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.Ope
 	}, badTime(c, openEphemeral, r.Type, resp.GetRenewAt(), ds)
 }
 
-// Renew prolongs a lease.
+// Renew renews a lease.
 func (c *client) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	resp, ds := ask[wirepb.RenewEphemeralResource_Response](ctx, c, renewEphemeral,
 		&wirepb.RenewEphemeralResource_Request{TypeName: typ, Private: private})
@@ -44,14 +44,14 @@ func (c *client) Renew(ctx context.Context, typ string, private []byte) (provide
 		badTime(c, renewEphemeral, typ, resp.GetRenewAt(), ds)
 }
 
-// CloseLease ends a lease.
+// CloseLease closes a lease.
 func (c *client) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	_, ds := ask[wirepb.CloseEphemeralResource_Response](ctx, c, closeEphemeral,
 		&wirepb.CloseEphemeralResource_Request{TypeName: typ, Private: private})
 	return ds
 }
 
-// badTime adds an error to ds if t is no time.
+// badTime adds an error to ds if t is not nil and not a valid time.
 func badTime(c *client, m method, typ string, t *timestamppb.Timestamp, ds provider.Diags) provider.Diags {
 	if t == nil || t.IsValid() {
 		return ds
@@ -61,8 +61,8 @@ func badTime(c *client, m method, typ string, t *timestamppb.Timestamp, ds provi
 		c, c.methods.short(m), typ, t.Seconds, t.Nanos))
 }
 
-// ConfiguredFunctions asks for the functions of a configured process. Providers older than the call have only the
-// functions of their schemas.
+// ConfiguredFunctions requests the functions of a configured process. It returns nil if the provider does not support
+// this call: then it has only the functions in its schemas.
 func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	var resp wirepb.GetFunctions_Response
 	err := c.conn.Invoke(ctx, c.methods[getFunctions], &wirepb.GetFunctions_Request{}, &resp)
@@ -85,8 +85,8 @@ func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.
 	return out, ds
 }
 
-// Call runs a function. The error is a *provider.CallError where the function complains, and a
-// diag.Diagnostic where the call itself went wrong.
+// Call calls a function. If the function returns an error, the error is a *provider.CallError. If the call itself
+// fails, it is a diag.Diagnostic.
 func (c *client) Call(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error) {
 	req := &wirepb.CallFunction_Request{Name: function}
 	for _, a := range args {
@@ -102,7 +102,7 @@ func (c *client) Call(ctx context.Context, function string, args []provider.Dyna
 	return fromDynamic(resp.Result), nil
 }
 
-// blamed returns the index of the argument at fault, -1 if it is none of the arguments of the call.
+// blamed returns the index of the wrong argument, or -1 if the error is not about an argument of the call.
 func blamed(e *wirepb.FunctionError, args int) int {
 	if e.FunctionArgument == nil || *e.FunctionArgument < 0 || *e.FunctionArgument >= int64(args) {
 		return -1

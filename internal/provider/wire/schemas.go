@@ -17,7 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Schemas returns all schemas of the provider. It keeps an answer, or a failure unless the caller's context has ended.
+// Schemas returns all schemas of the provider. It requests them once. It also keeps a failure, unless the caller's
+// context has ended.
 func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	select {
 	case c.schemas.turn <- struct{}{}:
@@ -35,8 +36,8 @@ func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags
 	return s, ds
 }
 
-// describe returns the kept schemas of an earlier command, or asks for the schemas and then for the identities. Older
-// providers do not know identities.
+// describe returns the schemas from the cache. If the cache has none, describe requests the schemas and then the
+// identity schemas. Older providers do not support the second request.
 func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	if s := c.kept(); s != nil {
 		return s, nil
@@ -56,7 +57,7 @@ func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diag
 	return s, ds
 }
 
-// decodeAnswers decodes both answers. It returns nil and an error if they cannot be used.
+// decodeAnswers decodes both answers. If they cannot be used, it returns nil and the errors.
 func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) {
 	s, ds := c.decodeSchemas(raw.schemas)
 	if s == nil || ds.HasErrors() {
@@ -70,8 +71,8 @@ func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) 
 	return s, append(ds, more...)
 }
 
-// Prime calls for the schemas and drops the answer unread. Providers rely on this call before any other, unless they
-// announce the contrary (SchemaOptional).
+// Prime requests the schemas and drops the answer. Unless a provider announces SchemaOptional, it relies on this call
+// before any other.
 func (c *client) Prime(ctx context.Context) provider.Diags {
 	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, nil, rawAnswer); err != nil {
 		return provider.Diags{c.fault(ctx, getSchema, err)}
@@ -79,13 +80,13 @@ func (c *client) Prime(ctx context.Context) provider.Diags {
 	return nil
 }
 
-// rawAnswer makes a call without arguments whose answer stays encoded.
+// rawAnswer is the option for a call with an empty request whose answer stays encoded.
 var rawAnswer = grpc.ForceCodecV2(rawCodec{})
 
-// rawCodec sends an empty message, and stores the bytes of the answer in a *[]byte or drops them.
+// rawCodec sends an empty message. It stores the bytes of the answer in a *[]byte, or drops them.
 type rawCodec struct{}
 
-func (rawCodec) Name() string { return "proto" } // the name on the wire for both sides
+func (rawCodec) Name() string { return "proto" } // same content type as for protobuf messages
 
 func (rawCodec) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
 
@@ -96,7 +97,7 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// decodeSchemas decodes an answer to getSchema. It returns nil and an error if the answer cannot be read at all.
+// decodeSchemas decodes an answer to getSchema. If the answer cannot be used, it returns nil and an error.
 func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	a, err := indexAnswer(raw)
 	if err != nil {
@@ -112,7 +113,7 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 		return nil, append(ds, c.unusable("module metadata", err))
 	}
 	if len(s.Meta.Attrs)+len(s.Meta.Blocks) == 0 {
-		s.Meta = nil // SDKs send this for "none"
+		s.Meta = nil // SDKs send an empty schema for none
 	}
 	s.Capabilities = provider.Capabilities{
 		PlanDestroy:    a.capabilities.PlanDestroy,
@@ -137,7 +138,7 @@ func leftOut(c *client, function string, err error) diag.Diagnostic {
 	return diag.Warningf("Function left out", "The %s has an invalid signature of its function %q: %s. This is a bug in the provider.", c, function, err)
 }
 
-// decodeType makes a type's schema, when it is first needed.
+// decodeType decodes the schema of a type.
 func (c *client) decodeType(t rawType) (*schema.Schema, error) {
 	s, err := c.decodeSchema(t.raw)
 	if err != nil {
@@ -148,7 +149,7 @@ func (c *client) decodeType(t rawType) (*schema.Schema, error) {
 
 var kindName = map[addr.Mode]string{addr.Managed: "resource", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action", addr.StateStore: "state store"}
 
-// identities adds the identity schemas to s.
+// identities decodes the identity schemas and adds them to s.
 func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 	var resp wirepb.GetResourceIdentitySchemas_Response
 	if err := proto.Unmarshal(raw, &resp); err != nil {
@@ -166,7 +167,7 @@ func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 	return c.diags(resp.Diagnostics)
 }
 
-// decodeSchema decodes a schema. A nil message gives a schema without attributes.
+// decodeSchema decodes a schema. An empty message gives a schema without attributes.
 func (c *client) decodeSchema(raw []byte) (*schema.Schema, error) {
 	var m wirepb.Schema
 	if err := proto.Unmarshal(raw, &m); err != nil {
@@ -187,7 +188,7 @@ func (c *client) unusable(what string, err error) diag.Diagnostic {
 	return diag.Errorf("Plugin error", "The %s has an invalid schema of %s: %s. This is a bug in the provider.", c, what, err)
 }
 
-// kept returns the kept schemas; nil if none are kept, or they cannot be used.
+// kept returns the schemas in the cache, or nil if none are stored or they cannot be used.
 func (c *client) kept() *provider.Schemas {
 	if c.opts.Kept == nil {
 		return nil
@@ -203,7 +204,7 @@ func (c *client) kept() *provider.Schemas {
 	return s
 }
 
-// Described decodes the result of provider.Schemas.Part; nil if it cannot be used.
+// Described decodes the result of provider.Schemas.Part for the provider p. It returns nil if part cannot be used.
 func Described(part []byte, p addr.Provider) *provider.Schemas {
 	raw, ok := decodeKept(part)
 	if !ok || tables[raw.major] == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pluginstore"
 )
 
-// stateStores makes the calls about states.
+// stateStores implements pluginstore.Provider with a client.
 type stateStores struct{ *client }
 
-// StateStores returns the calls of a provider about states. It returns false for a provider that is not a plugin.
+// StateStores returns the calls of a provider about states. It returns false if the provider is not a plugin.
 func StateStores(p provider.Provider) (pluginstore.Provider, bool) {
 	c, ok := p.(*client)
 	return stateStores{c}, ok
@@ -64,7 +64,7 @@ func (c stateStores) WriteState(ctx context.Context, typ, id string, parts iter.
 		err = s.CloseSend()
 	}
 	var resp wirepb.WriteStateBytes_Response
-	if err == nil || err == io.EOF { // if the provider has answered before the last request, the answer has the reason
+	if err == nil || err == io.EOF { // if the provider has answered early, the answer has the reason
 		err = s.RecvMsg(&resp)
 	}
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Call is a call to a provider that has ended.
+// Call describes a call to a provider that has ended, for logs.
 type Call struct {
-	Method string // "ApplyResourceChange"
-	Type   string // of the object; "" if the call is about none
+	Method string // such as "ApplyResourceChange"
+	Type   string // type of the object; "" if the call is not about an object
 	Took   time.Duration
-	Failed bool // there was no answer; errors in an answer are none here
+	Failed bool // no answer came; errors in an answer do not count
 }
 
-// watched is a connection that notes its calls: the method, the type and the duration. It notes no content.
+// watched is a connection that reports its calls: the method, the type and the duration, but no content.
 type watched struct {
 	grpc.ClientConnInterface
 	called func(Call)
@@ -32,7 +32,7 @@ func (w watched) Invoke(ctx context.Context, method string, args, reply any, opt
 	return err
 }
 
-// NewStream begins a call with many answers or requests.
+// NewStream begins a call with several answers or requests.
 func (w watched) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := w.ClientConnInterface.NewStream(ctx, d, method, opts...)
 	if err != nil {
@@ -41,7 +41,7 @@ func (w watched) NewStream(ctx context.Context, d *grpc.StreamDesc, method strin
 	return &watchedStream{ClientStream: s, w: w, method: method, started: time.Now()}, nil
 }
 
-// watchedStream is a call with many answers or requests that is noted when the stream ends or its caller gives it up.
+// watchedStream is a call with several answers or requests. It is reported when the stream or its context ends.
 type watchedStream struct {
 	grpc.ClientStream
 	w       watched
@@ -51,7 +51,7 @@ type watchedStream struct {
 	once    sync.Once
 }
 
-// SendMsg sends a request. The first one is noted.
+// SendMsg sends a request. The first request determines the type in the report.
 func (s *watchedStream) SendMsg(m any) error {
 	if s.request != nil {
 		return s.ClientStream.SendMsg(m)

@@ -19,7 +19,7 @@ type Chunk struct {
 	Start, End int64 // the positions of the first and the last byte
 }
 
-// chunks divides a state into chunks of one size. The last one may be shorter.
+// chunks divides a state into chunks of the same size. The last chunk may be shorter.
 func chunks(data []byte, size int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		total := int64(len(data))
@@ -32,14 +32,14 @@ func chunks(data []byte, size int64) iter.Seq[Chunk] {
 	}
 }
 
-// assembly makes a state of its chunks.
+// assembly builds a state from its chunks.
 type assembly struct {
 	chunk int64 // the size that no chunk exceeds
 	data  []byte
 	total int64
 }
 
-// add adds a chunk. The error describes the mistake in it. A chunk without bytes has only diagnostics.
+// add adds a chunk. It returns an error for an invalid chunk. A chunk without bytes has only diagnostics.
 func (a *assembly) add(c Chunk) error {
 	n, at := int64(len(c.Bytes)), int64(len(a.data))
 	switch {

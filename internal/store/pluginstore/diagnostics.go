@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// messages has the errors of one call.
+// messages collects the errors of one call.
 type messages struct {
 	text    string
 	refused bool // the provider answered with an error; false if the call got no answer
@@ -16,8 +16,8 @@ type messages struct {
 
 func (m *messages) Error() string { return m.text }
 
-// outcome returns the errors among the diagnostics of a call, nil for none, and reports each warning once. doing is the
-// purpose of the call.
+// outcome returns the errors among the diagnostics of a call, or nil if there are none. It reports each warning once.
+// doing is the purpose of the call.
 func (s *pluginStore) outcome(doing string, ds []diag.Diagnostic) error {
 	m := &messages{}
 	for _, d := range ds {
@@ -43,18 +43,18 @@ func sentence(summary, detail string) string {
 	return summary + ": " + detail
 }
 
-// refused reports whether an error is an answer of the provider.
+// refused reports whether an error comes from an answer of the provider.
 func refused(err error) bool {
 	var m *messages
 	return errors.As(err, &m) && m.refused
 }
 
-// breach returns the error of an answer that violates the protocol.
+// breach returns the error for an answer that violates the protocol.
 func (s *pluginStore) breach(format string, a ...any) error {
 	return fmt.Errorf("%s does not follow the protocol: %s. This is a bug in the provider", s.name(), fmt.Sprintf(format, a...))
 }
 
-// name names the store in messages.
+// name returns the name of the store for messages.
 func (s *pluginStore) name() string {
 	return fmt.Sprintf("the state store %s of the %s", s.o.Type, s.o.Provider)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock implements store.Store. The provider chooses the ID of the lock, so an interrupt does not end the call that
-// returns it. A provider that answers without an ID does not lock.
+// Lock implements store.Store. The provider chooses the ID of the lock, so an interrupt must not end the call that
+// returns the ID. A provider that returns no ID does not support locks.
 func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
 	return nil
 }
 
-// Break implements store.Breaker. Not every provider compares the ID of an unlock with the lock. So Break first tries
-// to take the lock: the refusal names the holder.
+// Break implements store.Breaker. Some providers do not compare the ID of an unlock with the lock. So Break first tries
+// to take the lock: the error contains the holder.
 func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 	unlock, err := s.Lock(ctx, workspace, store.NewLockInfo("force-unlock", ""))
 	var held *store.LockError
@@ -81,10 +81,11 @@ func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 	return err
 }
 
-// described matches a line of the description of a lock that terraform-plugin-framework makes.
+// described matches a line of terraform-plugin-framework's description of a lock.
 var described = regexp.MustCompile(`(?m)^ *(ID|Operation|Who|Created): +(.*)$`)
 
-// locked returns the error of a refusal. If the message describes the lock, the error has its holder.
+// locked returns the error for a lock that another holder has. If the message describes the lock, the error contains
+// the holder.
 func (s *pluginStore) locked(workspace string, refusal error) *store.LockError {
 	before, text, _ := strings.Cut(refusal.Error(), "Lock Info:")
 	who := &store.LockInfo{Path: s.Place(workspace)}

@@ -1,10 +1,10 @@
-// Package pluginstore keeps states in a state store of a provider (ADR 60).
+// Package pluginstore stores states in a state store of a provider (ADR 60).
 //
 // The protocol has no versions and no conditional writes. The version of a state is its digest. Put reads the state,
-// compares the digest and writes, and all that under the lock: the provider's lock keeps two writers apart.
+// compares the digest, and writes, all under the provider's lock, which prevents other writes at the same time.
 //
-// An answer is used only after it was checked. The files, from the top down: lock.go has the locks, pluginstore.go the
-// other methods of the store, diagnostics.go the errors, provider.go the calls, chunks.go checks streams of chunks.
+// Each answer is checked before its use. Files, from the top down: lock.go has the locks, pluginstore.go the other
+// methods of the store, diagnostics.go the errors, provider.go the calls, chunks.go the checks of chunks.
 package pluginstore
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// longestMoment is how long Put waits for the lock of another before it writes without a lock.
+// longestMoment is the time that Put waits for another holder's lock before it writes without a lock.
 const longestMoment = 10 * time.Second
 
-// Open configures a store. The provider has been configured before.
+// Open configures a store. The provider must already be configured.
 func Open(ctx context.Context, o Options) (store.Store, error) {
 	s := &pluginStore{o: o, lasting: store.Tries{Stop: o.Stop}, held: map[string]string{}, warned: map[string]bool{}}
 	s.singleWrite = &store.SingleWrite{Store: s, Tries: s.lasting, Wait: store.Hurried(longestMoment)}
@@ -55,8 +55,8 @@ func (s *pluginStore) Get(ctx context.Context, workspace string) ([]byte, store.
 	return data, store.Digest(data), nil
 }
 
-// Put implements store.Store. A caller without the lock takes it for the write if it becomes free soon. If the lock
-// stays held, or if locking fails, Put writes without it, because the caller wants no lock.
+// Put implements store.Store. If the caller has no lock, Put takes the lock for the write. If the lock does not become
+// free soon, or locking fails, Put writes without it, because the caller does not want a lock.
 func (s *pluginStore) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func (s *pluginStore) holds(workspace string) bool {
 	return ok
 }
 
-// replace writes a state if the present one has a version.
+// replace writes a state if the present state has the given version.
 func (s *pluginStore) replace(ctx context.Context, workspace string, data []byte, prev store.Version) error {
 	_, now, err := s.Get(ctx, workspace)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
 	return s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace))
 }
 
-// List implements store.Store. It omits names that cannot be names of workspaces.
+// List implements store.Store. It omits names that are not valid names of workspaces.
 func (s *pluginStore) List(ctx context.Context) ([]string, error) {
 	names, ds := s.o.Provider.ListStates(ctx, s.o.Type)
 	if err := s.outcome("list the states", ds); err != nil {
@@ -116,7 +116,7 @@ func (s *pluginStore) List(ctx context.Context) ([]string, error) {
 	return append([]string{store.Default}, slices.Compact(names)...), nil
 }
 
-// read reads a state whole. A missing state has no bytes.
+// read reads a whole state. It returns no bytes if the state does not exist.
 func (s *pluginStore) read(ctx context.Context, workspace string) ([]byte, error) {
 	a := assembly{chunk: s.chunk}
 	for part, ds := range s.o.Provider.ReadState(ctx, s.o.Type, workspace) {

@@ -10,15 +10,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Provider has the calls of a provider about states. typ is a type of state stores, id the name of a workspace. The
-// diagnostics have the messages of the provider and the failures of calls. Its String names it in messages.
+// Provider has the calls of a provider for states. typ is a type of state stores, and id is the name of a workspace.
+// The diagnostics contain the messages of the provider and the failures of calls. String returns the provider's name
+// for messages.
 type Provider interface {
 	fmt.Stringer
 
-	// ConfigureStore sends the settings of a store, in MessagePack, and the proposed size of chunks. It returns the
-	// size that the provider chose, 0 if it chose none.
+	// ConfigureStore sends the settings of a store, in MessagePack, and the proposed chunk size. It returns the size
+	// that the provider chose, or 0 if it chose none.
 	ConfigureStore(ctx context.Context, typ string, config []byte, chunk int64) (int64, []diag.Diagnostic)
-	// ReadState reads a state. The sequence has each chunk. If the call fails, the last element has the failure alone.
+	// ReadState reads a state. The sequence contains each chunk. If the call fails, the last element contains only the
+	// failure.
 	ReadState(ctx context.Context, typ, id string) iter.Seq2[Chunk, []diag.Diagnostic]
 	// WriteState replaces a state.
 	WriteState(ctx context.Context, typ, id string, parts iter.Seq[Chunk]) []diag.Diagnostic
@@ -32,7 +34,7 @@ type Provider interface {
 	DeleteState(ctx context.Context, typ, id string) []diag.Diagnostic
 }
 
-// Options describe a store. Provider and Type are required.
+// Options describes a store. Provider and Type are required.
 type Options struct {
 	Provider Provider
 	Type     string

@@ -1,6 +1,6 @@
-// Package actionview has the texts and the JSON forms of invocations of actions. The JSON forms have the members
-// of Terraform: https://developer.hashicorp.com/terraform/internals/machine-readable-ui documents the stream, and
-// package github.com/hashicorp/terraform-json the document of a plan.
+// Package actionview has the texts and JSON forms of action invocations. The JSON forms have the same members as in
+// Terraform. The stream is documented at https://developer.hashicorp.com/terraform/internals/machine-readable-ui, the
+// document of a plan in package github.com/hashicorp/terraform-json.
 package actionview
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// Cause returns the cause of an invocation. The words are the words of Terraform.
+// Cause returns the cause of an invocation, in the words of Terraform.
 func Cause(t plan.Trigger) string {
 	switch {
 	case !t.Requested():
@@ -28,7 +28,7 @@ func Cause(t plan.Trigger) string {
 // Title returns the name of an invocation with its cause.
 func Title(of event.Invocation) string { return fmt.Sprintf("%s (%s)", of.Action, Cause(of.Trigger)) }
 
-// Texts returns a line for each invocation of a plan. code formats an address.
+// Texts returns one line for each invocation of a plan. code formats an address.
 func Texts(list []*plan.Invocation, code func(string) string) (out []string) {
 	for _, i := range list {
 		t, by := i.Trigger, i.Trigger.Object.String()
@@ -78,7 +78,7 @@ func ActionOf(i addr.Instance) Action {
 	return Action{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, jsondoc.Key(i.Key)}
 }
 
-// Triggers is the cause of an invocation in the stream: one of the members is set.
+// Triggers is the cause of an invocation in the stream. One of the members is set.
 type Triggers struct {
 	Lifecycle *lifecycle `json:"lifecycle_trigger,omitempty"`
 	Requested *request   `json:"action_trigger,omitempty"`
@@ -92,13 +92,13 @@ type lifecycle struct {
 	OnFailure string `json:"on_failure"`
 }
 
-// request is an invocation by -invoke. Resource is the calling object, if the action refers to it. Terraform has no
-// member for it.
+// request is an invocation by -invoke. Resource is the calling object, if the action refers to it. Terraform does not
+// have this member.
 type request struct {
 	Resource any `json:"triggering_resource,omitempty"`
 }
 
-// TriggersOf returns the cause of an invocation. resource is the form of the object in the trigger.
+// TriggersOf returns the cause of an invocation. resource is the JSON form of the object in the trigger.
 func TriggersOf(t plan.Trigger, resource any) Triggers {
 	switch {
 	case !t.Requested():
@@ -109,7 +109,7 @@ func TriggersOf(t plan.Trigger, resource any) Triggers {
 	return Triggers{Requested: &request{resource}}
 }
 
-// PlanTriggers is the cause of an invocation in the document of a plan: one of the members is set.
+// PlanTriggers is the cause of an invocation in the document of a plan. One of the members is set.
 type PlanTriggers struct {
 	Lifecycle *planLifecycle `json:"lifecycle_action_trigger,omitempty"`
 	Requested *planRequest   `json:"invoke_action_trigger,omitempty"`
@@ -152,7 +152,7 @@ func eventName(e config.Event) string {
 // onFailure returns the name of a value of on_failure, such as ActionOnFailureHalt.
 func onFailure(word string) string { return "ActionOnFailure" + upper(word) }
 
-// upper returns a word with an upper-case first letter.
+// upper returns a word with its first letter in upper case.
 func upper(word string) string {
 	if word == "" {
 		return ""

@@ -1,16 +1,16 @@
 // Package calls logs the remote procedure calls that an engine makes to a provider.
 //
-// Each call that a playground provider receives becomes one JSON line. The line is appended with a single write to the
-// file named by the environment variable PLAYGROUND_LOG, so that lines of several provider processes never mix. Tests
-// read the file and check the calls, their content, their order and their overlap.
+// Each call that a playground provider receives becomes one JSON line. A single write appends the line to the file that
+// the environment variable PLAYGROUND_LOG names, so that lines of several provider processes never mix. Tests read the
+// file and check the calls, their content, their order and their overlap.
 //
-// A line never contains a secret. If a test must know that a secret arrived, the line contains the [Hash] of it: the
-// first eight hexadecimal digits of its SHA-256 sum.
+// A line never contains a secret. If a test must know that a secret arrived, the line contains the [Hash] of the
+// secret: the first eight hexadecimal digits of its SHA-256 sum.
 //
 // The line is written when the call ends. A call that never ends (a hang, a crash) has no line. With
 // PLAYGROUND_LOG_BEGIN=1 a second line with "phase":"begin" is written when the call starts.
 //
-// Without PLAYGROUND_LOG nothing is decoded or written, so that benchmarks can use the same providers.
+// Without PLAYGROUND_LOG, nothing is decoded or written, so that benchmarks can use the same providers.
 package calls
 
 import (
@@ -49,7 +49,7 @@ type Call struct {
 	// Unknown lists the top-level attributes of the configuration that are not wholly known.
 	Unknown []string `json:"unknown,omitempty"`
 	// Secrets maps "which:path" to the hash of a write-only value or a secret of the provider configuration. "which" is
-	// config, prior, proposed or planned. The protocol permits such values in config and proposed only; elsewhere they
+	// config, prior, proposed or planned. The protocol permits such values only in config and proposed. Elsewhere they
 	// are a fault of the engine.
 	Secrets map[string]string `json:"secrets,omitempty"`
 	// Notes holds facts that the implementation of the call adds.
@@ -70,7 +70,7 @@ type Book struct {
 	label    atomic.Pointer[string]
 }
 
-// Open returns the book of this process for a provider, as the environment variables configure it.
+// Open returns the book of this process for a provider, with the settings of the environment variables.
 func Open(provider string, protocol int) *Book {
 	return &Book{
 		provider: provider,
@@ -106,8 +106,8 @@ func (b *Book) call(name string) *Call {
 	return c
 }
 
-// write appends one line. A failure must not change the behaviour of the provider, and a provider cannot report it.
-// Errors are ignored, and the test notices the missing line.
+// write appends one line. It ignores errors, because a failure must not change the behaviour of the provider. The test
+// notices the missing line.
 func (b *Book) write(c *Call) {
 	c.mu.Lock()
 	line, err := json.Marshal(c)

@@ -1,14 +1,14 @@
-// Package cloud is the simulated cloud of the playground providers: a directory in which every object is a small JSON
-// file.
+// Package cloud is the simulated cloud of the playground providers. It is a directory in which each object is a small
+// JSON file.
 //
-// The environment variable PLAYGROUND_CLOUD names the directory. An object is TYPE.ID.json, an open lease is
-// leases/ID.json. A test counts real objects with a glob and makes drift by editing or removing a file. It finds lost
+// The environment variable PLAYGROUND_CLOUD names the directory. An object is the file TYPE.ID.json, an open lease is
+// leases/ID.json. A test counts real objects with a glob, and makes drift by editing or removing a file. It finds lost
 // objects by comparing the directory with the state.
 //
-// No file contains a secret in the clear. A secret that must be stored, because an ephemeral resource returns it later,
-// is sealed, see [Seal]. So a test can search all its directories for a canary.
+// No file contains a secret in clear. A secret that an ephemeral resource returns later is sealed, see [Seal]. So a
+// test can search all its directories for a canary.
 //
-// Without PLAYGROUND_CLOUD [Here] returns nil. Every method of a nil *Cloud does nothing and succeeds, and objects
+// Without PLAYGROUND_CLOUD, [Here] returns nil. Every method of a nil *Cloud does nothing and succeeds, and objects
 // exist only in the state.
 package cloud
 
@@ -30,7 +30,7 @@ const Env = "PLAYGROUND_CLOUD"
 // ErrGone is the error for an object or a lease that does not exist.
 var ErrGone = errors.New("no such object")
 
-// ErrTaken is the error for an object that is created with the identity of another.
+// ErrTaken is the error for a new object with the identity of another object.
 var ErrTaken = errors.New("an object with this identity exists already")
 
 // A Cloud is the directory.

@@ -13,7 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Encode writes a wholly known value as JSON in the form of a state: values of a dynamic attribute carry their type.
+// Encode writes a wholly known value as JSON in the form of a state, in which values of a dynamic attribute have their
+// type.
 func Encode(v tftypes.Value, t tftypes.Type) (json.RawMessage, error) {
 	tree, err := plain(v, t)
 	if err != nil {
@@ -104,8 +105,8 @@ func elementType(t tftypes.Type, i int) tftypes.Type {
 	return nil
 }
 
-// Seal makes a secret invisible for a search. It does not protect against an attacker: anyone with this source can open
-// it. The salt is the name of the secret.
+// Seal encodes a secret so that a search does not find it. It does not protect against an attacker: anyone with this
+// source can open it. The salt is the name of the secret.
 func Seal(salt, secret string) string {
 	return hex.EncodeToString(stream(salt, []byte(secret)))
 }

@@ -114,8 +114,8 @@ func storedSecret(secretID string) (string, bool, error) {
 	return "", false, nil
 }
 
-// madeUpSecret returns a secret string if there is no cloud: a JSON object with two keys, derived from the ID and the
-// canary.
+// madeUpSecret returns a secret string if there is no cloud. The string is a JSON object with two keys, derived from
+// the ID and the canary.
 func madeUpSecret(secretID string) string {
 	return `{"access_key":` + strconv.Quote(token("access", secretID)) + `,"secret_key":` + strconv.Quote(token("secret", secretID)) + `}`
 }

@@ -24,7 +24,7 @@ const EnvMatrix = "PLAYGROUND_MATRIX"
 func Matrix() bool { return os.Getenv(EnvMatrix) == "1" }
 
 // A role is one combination of the properties of an attribute besides its type. The names of attributes are derived
-// from it: opt_sensitive_wo_string.
+// from it, such as opt_sensitive_wo_string.
 type role struct {
 	name                                      string
 	optional, computed, preset, sensitive, wo bool
@@ -176,7 +176,7 @@ func nestedBlocks(depth int, wo bool) map[string]schema.Block {
 	return out
 }
 
-// matrix has every combination of roles, types and nestings that a schema may have.
+// matrix has every combination of roles, types and nestings that a schema permits.
 func matrix() form {
 	attrs := leaves(func(role) bool { return true })
 	for name, a := range nests(true) {

@@ -62,7 +62,7 @@ func (s *stateStore) Configure(_ context.Context, req statestore.ConfigureReques
 	}
 }
 
-// failed reports an error if the settings ask for it.
+// failed reports an error if the settings require it.
 func (s *stateStore) failed(point string, ds *diag.Diagnostics) bool {
 	return check(trouble.Fail(s.failOn, point, "store"), ds)
 }

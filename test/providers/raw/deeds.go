@@ -23,11 +23,11 @@ import (
 // A deedFunc does one thing wrong. Its error becomes the error of the RPC.
 type deedFunc func(ctx context.Context, sc *scene, arg string) error
 
-// early deeds run before the work of the call. Each of them is also a late deed, with the prefix "after-": the work is
-// done, and the answer is lost.
+// early has the deeds before the work of the call. Each of them is also a late deed, with the prefix "after-": then the
+// work is done, and the answer is lost.
 var early = map[string]deedFunc{}
 
-// late deeds change the answer.
+// late has the deeds that change the answer.
 var late = map[string]deedFunc{}
 
 func init() {
@@ -41,7 +41,7 @@ func init() {
 	}
 }
 
-// lethal deeds end the call or the provider.
+// lethal has the deeds that end the call or the provider.
 var lethal = map[string]deedFunc{
 	"panic": func(_ context.Context, sc *scene, arg string) error {
 		panic("misbehaving in " + sc.names[0] + " " + arg + withSecret(sc, arg))
@@ -87,7 +87,7 @@ func withSecret(sc *scene, arg string) string {
 	return ""
 }
 
-// manners change any part of the answer except the value.
+// manners has the deeds that change any part of the answer except the value.
 var manners = map[string]deedFunc{
 	"stdout": func(_ context.Context, _ *scene, arg string) error { return babble(os.Stdout, arg) },
 	"stderr": func(_ context.Context, _ *scene, arg string) error { return babble(os.Stderr, arg) },
@@ -178,7 +178,7 @@ var manners = map[string]deedFunc{
 	},
 }
 
-// leaks disclose a secret. Calls without a secret disclose the canary.
+// leaks has the deeds that disclose a secret. Calls without a secret disclose the canary.
 var leaks = map[string]deedFunc{
 	"leak": func(_ context.Context, sc *scene, arg string) error { return sc.put(arg, sc.secret) },
 	"leak-base64": func(_ context.Context, sc *scene, arg string) error {

@@ -277,7 +277,7 @@ func (r *rogue) ImportResourceState(ctx context.Context, q *tfprotov6.ImportReso
 	})
 }
 
-// nothing returns the value of an attribute that an import does not know: null, and an empty list for list blocks.
+// nothing returns the value for an attribute that an import does not know: null, or an empty list for list blocks.
 func nothing(t tftypes.Type) tftypes.Value {
 	if l, ok := t.(tftypes.List); ok && l.ElementType.Is(tftypes.Object{}) {
 		return tftypes.NewValue(t, []tftypes.Value{})

@@ -121,7 +121,7 @@ func thingBlock(protocol int) *block {
 	return b
 }
 
-// nestingBlock has every kind of nested block, including map and group, which no library above the protocol supports.
+// nestingBlock has every kind of nested block, also map and group, which no library above the protocol supports.
 func nestingBlock(protocol int) *block {
 	b := &block{Attributes: []*attribute{computed("id", text), required("name", text), optional("misbehave", text)}}
 	for _, n := range []struct {
@@ -188,7 +188,7 @@ func with(attrs ...*attribute) *block {
 	return &block{Attributes: append([]*attribute{computed("id", text), optional("name", text)}, attrs...)}
 }
 
-// faulty holds invalid resource schemas by the name of the fault. An engine refuses all of them except odd names.
+// faulty has invalid resource schemas, by the name of the fault. An engine must refuse all of them except odd names.
 var faulty = map[string]func() *block{
 	"wo-set-block": func() *block {
 		b := with()

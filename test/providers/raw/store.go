@@ -20,7 +20,7 @@ func storeBlock() *block {
 	}}
 }
 
-// storeDeeds change answers about states.
+// storeDeeds has the deeds that change answers about states.
 var storeDeeds = map[string]deedFunc{
 	// chunks spoils a stream: swap, twice, short, long, total, huge, diag.
 	"chunks": func(_ context.Context, sc *scene, arg string) error {
@@ -64,7 +64,7 @@ var storeDeeds = map[string]deedFunc{
 	},
 }
 
-// spoilChunks changes the chunks of a stream of more than one.
+// spoilChunks changes the chunks of a stream that has several.
 func spoilChunks(all []tfprotov6.ReadStateByteChunk, how string, to *[]tfprotov6.ReadStateByteChunk) {
 	switch last := len(all) - 1; how {
 	case "swap":

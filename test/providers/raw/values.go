@@ -14,7 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// shapes change the bytes of the value in the answer.
+// shapes has the deeds that change the bytes of the value in the answer.
 var shapes = map[string]deedFunc{
 	"nil": func(_ context.Context, sc *scene, _ string) error { return sc.replace(nil) },
 	"malformed": func(_ context.Context, sc *scene, _ string) error {
@@ -57,7 +57,7 @@ var shapes = map[string]deedFunc{
 	},
 }
 
-// contents change the value in the answer. It keeps its type.
+// contents has the deeds that change the value in the answer, but not its type.
 var contents = map[string]deedFunc{
 	"null": func(_ context.Context, sc *scene, _ string) error {
 		return sc.edit(func(v tftypes.Value) (tftypes.Value, error) { return tftypes.NewValue(v.Type(), nil), nil })

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/cloud"
 )
 
-// habit has the habits of real providers of this SDK that violate ignore_changes and approved plans.
+// habit has behaviour that is common in real providers of this SDK, but violates ignore_changes and approved plans.
 func habit() *schema.Resource {
 	hash := func(v any) string {
 		sum := sha1.Sum([]byte(v.(string)))

@@ -21,7 +21,8 @@ type role struct {
 	schema.Schema
 }
 
-// roles returns all combinations that this SDK accepts, of these presences (all if none is listed).
+// roles returns all combinations that this SDK accepts, with one of the given presences. Without presences, it returns
+// all.
 func roles(presences ...string) []role {
 	var out []role
 	for _, presence := range []role{
@@ -73,8 +74,8 @@ func leaves(of []role) map[string]*schema.Schema {
 	return out
 }
 
-// nests returns blocks of every nesting down to that depth, and lists of objects as attributes. (This SDK plans sets of
-// optional and computed objects anew each time, so they are left out.)
+// nests returns blocks of every nesting down to the depth, and lists of objects as attributes. It omits sets of
+// optional and computed objects, because this SDK plans them anew each time.
 func nests(depth int) map[string]*schema.Schema {
 	if depth == 0 {
 		return nil

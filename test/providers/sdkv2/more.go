@@ -33,7 +33,7 @@ func oldThing() *schema.Resource {
 	}
 }
 
-// legacy violates every rule that only the legacy type system may violate: its plan contradicts the configuration, and
+// legacy violates every rule that only the legacy type system may violate. Its plan contradicts the configuration, and
 // its result contradicts the plan.
 func legacy() *schema.Resource {
 	apply := func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {

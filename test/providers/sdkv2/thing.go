@@ -20,8 +20,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// kind is the type of objects in the cloud. It is the same as for things of protocol 6, so that a thing can be moved
-// from one provider to the other.
+// kind is the type of objects in the cloud. Things of protocol 6 have the same type, so that a thing can be moved from
+// one provider to the other.
 const kind = "playground_thing"
 
 // thing has the typical oddities of providers of this SDK. A comment describes each.
@@ -275,7 +275,7 @@ func readThing(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnost
 	return overlay(d, o)
 }
 
-// plain are the attributes that the cloud stores and drift can change.
+// plain has the attributes that the cloud stores and drift can change.
 var plain = []string{"name", "size", "tags", "comment"}
 
 func overlay(d *schema.ResourceData, o *cloud.Object) diag.Diagnostics {
@@ -340,7 +340,7 @@ func identify(d *schema.ResourceData) error {
 	return identity.Set("id", d.Id())
 }
 
-// object returns the stored form of a thing. The write-only password is sealed.
+// object returns the stored form of a thing, with a sealed write-only password.
 func object(d *schema.ResourceData, id string, meta any) (*cloud.Object, error) {
 	o := &cloud.Object{Type: kind, ID: id, Attributes: map[string]json.RawMessage{}, Sealed: map[string]string{}}
 	if s, ok := meta.(*session); ok {

@@ -1,7 +1,7 @@
-// Package trouble lets the playground providers fail and wait on demand.
+// Package trouble makes the playground providers fail and wait on demand.
 //
-// A provider asks at named points ("create", "renew", ...) whether it must fail. A specification contains the answer, a
-// list separated by commas or blanks:
+// A provider asks at named points ("create", "renew", ...) whether it must fail. The answer is in a specification,
+// which is a list separated by commas or blanks:
 //
 //	create      every create fails
 //	renew*2     the first two fail, later ones work

@@ -26,14 +26,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// World is a state, and the provider of its objects. The type fake_thing has the attributes name, whose change needs a
-// replacement, note, and id, which is made from the name. The data source fake_data has the same.
+// World is a state with a fake provider of its objects. The resource type fake_thing has the attributes id, name and
+// note. The provider makes id from name, and replaces an object whose name changes. The data source fake_data has the
+// same attributes.
 type World struct {
 	*testing.T
 	*providertest.Fake
 	Settings run.Settings
 	State    *state.Snapshot
-	Bag      *diag.Bag        // of the last run
+	Bag      *diag.Bag        // the diagnostics of the last run
 	Result   *planning.Result // of the last plan
 
 	log providertest.Log
@@ -45,7 +46,7 @@ var testObject = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 	{Name: "note", Type: cty.String, Optional: true},
 }}}
 
-// New makes a world without objects.
+// New returns a world without objects.
 func New(t *testing.T) *World {
 	w := &World{T: t, State: &state.Snapshot{}}
 	w.Fake = &providertest.Fake{Address: addr.Provider{Host: addr.DefaultHost, Namespace: "hashicorp", Type: "fake"}}
@@ -79,7 +80,7 @@ func New(t *testing.T) *World {
 	return w
 }
 
-// Made is the answer to an apply request that succeeds.
+// Made returns the successful answer to an apply request, and logs the change for Done.
 func (w *World) Made(r provider.ApplyRequest) provider.ApplyResponse {
 	prior, next := w.Value(r.Prior), w.Value(r.Planned)
 	switch {
@@ -95,10 +96,10 @@ func (w *World) Made(r provider.ApplyRequest) provider.ApplyResponse {
 	return provider.ApplyResponse{State: w.Wire(next)}
 }
 
-// Done returns the changes since the last time, and the data that were read.
+// Done returns the changes and the reads of data sources since the last call of Done.
 func (w *World) Done() string { return w.log.Drain() }
 
-// Value decodes an object.
+// Value decodes an object from its wire form.
 func (w *World) Value(d provider.Dynamic) cty.Value {
 	v, err := testObject.Decode(d.Msgpack)
 	if err != nil {
@@ -107,7 +108,7 @@ func (w *World) Value(d provider.Dynamic) cty.Value {
 	return v
 }
 
-// Wire encodes an object.
+// Wire encodes an object in its wire form.
 func (w *World) Wire(v cty.Value) provider.Dynamic {
 	b, err := testObject.Encode(v)
 	if err != nil {
@@ -116,14 +117,14 @@ func (w *World) Wire(v cty.Value) provider.Dynamic {
 	return provider.Dynamic{Msgpack: b}
 }
 
-// With is an object with another attribute.
+// With returns a copy of an object in which the attribute name has the value to.
 func With(v cty.Value, name string, to cty.Value) cty.Value {
 	attrs := v.AsValueMap()
 	attrs[name] = to
 	return cty.ObjectVal(attrs)
 }
 
-// Text is an attribute that is a string, "?" if it is not known, "" if it is null.
+// Text returns the value of a string attribute, "?" if it is unknown, or "" if it is null.
 func Text(v cty.Value, name string) string {
 	switch s := v.GetAttr(name); {
 	case !s.IsKnown():
@@ -135,12 +136,12 @@ func Text(v cty.Value, name string) string {
 	}
 }
 
-// TestObject is the text of a resource of the type fake_thing.
+// TestObject returns the configuration of a resource of the type fake_thing. more has further lines for the block.
 func TestObject(name string, more ...string) string {
 	return "resource \"fake_thing\" \"" + name + "\" {\n name = \"" + name + "\"\n " + strings.Join(more, "\n ") + "\n}\n"
 }
 
-// Has puts objects of the type fake_thing into the state, by address; the name is that of the resource.
+// Has puts objects of the type fake_thing into the state. The attribute name of each is the name in its address.
 func (w *World) Has(objects ...string) {
 	w.Helper()
 	edit := w.State.Edit()
@@ -154,7 +155,7 @@ func (w *World) Has(objects ...string) {
 	w.State = edit.Done()
 }
 
-// Change changes the entry of an object.
+// Change passes a copy of an object's state entry to change, and stores the result.
 func (w *World) Change(object string, change func(*state.Entry)) {
 	w.Helper()
 	o := enginetest.Instance(w, object).Current()
@@ -165,10 +166,10 @@ func (w *World) Change(object string, change func(*state.Entry)) {
 	w.State = edit.Done()
 }
 
-// Module begins the text of the module ./m in the text of a configuration.
+// Module separates the text of the root module from the text of the module ./m in a configuration.
 const Module = "# module m\n"
 
-// Compile compiles a configuration of one file, and the module ./m if the text has one.
+// Compile compiles the configuration text. If the text contains Module, the rest is the module ./m.
 func (w *World) Compile(text string) *program.Program {
 	w.Helper()
 	root, inner, _ := strings.Cut(text, Module)
@@ -182,7 +183,7 @@ func (w *World) Compile(text string) *program.Program {
 
 func (w *World) env() run.Env { return run.Env{Settings: &w.Settings, Handover: &run.Handover{}} }
 
-// Plan plans a configuration. change may be nil.
+// Plan plans a configuration. change, if not nil, changes the request. Plan keeps the diagnostics and the result in w.
 func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, bool) {
 	w.Helper()
 	req := planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}
@@ -197,15 +198,15 @@ func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, b
 	return r.Plan, ok
 }
 
-// Generate plans a configuration and writes blocks for its import targets.
+// Generate plans a configuration and writes resource blocks for its import targets.
 func (w *World) Generate(text string) (*planning.Generated, bool) {
 	w.Helper()
 	w.Bag = &diag.Bag{}
 	return planning.Generate(context.Background(), w.env(), planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}, w.Bag)
 }
 
-// Plans fails the test unless a configuration has these changes: "create fake_thing.a", one each. Unchanged objects are
-// left out.
+// Plans fails the test unless the plan of a configuration has exactly the changes in want, such as "create
+// fake_thing.a", in the order of the plan. want does not contain unchanged objects.
 func (w *World) Plans(text string, change func(*planning.Request), want ...string) *plan.Plan {
 	w.Helper()
 	p, ok := w.Plan(text, change)
@@ -218,7 +219,7 @@ func (w *World) Plans(text string, change func(*planning.Request), want ...strin
 	return p
 }
 
-// Actions lists what a plan changes.
+// Actions returns the changes of a plan, such as "create fake_thing.a", without unchanged objects.
 func Actions(p *plan.Plan) []string {
 	var out []string
 	for _, c := range p.Changes {
@@ -229,7 +230,7 @@ func Actions(p *plan.Plan) []string {
 	return out
 }
 
-// Refuses fails the test unless a configuration cannot be planned, for the reason with this title.
+// Refuses fails the test unless planning fails with a diagnostic of this title.
 func (w *World) Refuses(text string, change func(*planning.Request), title string) {
 	w.Helper()
 	if _, ok := w.Plan(text, change); ok || !w.Reports(title) {
@@ -237,12 +238,13 @@ func (w *World) Refuses(text string, change func(*planning.Request), title strin
 	}
 }
 
-// Reports tells whether the last run had a diagnostic with this title.
+// Reports reports whether the last run had a diagnostic with this title.
 func (w *World) Reports(title string) bool {
 	return slices.ContainsFunc(w.Bag.List(), func(d diag.Diagnostic) bool { return d.Summary == title })
 }
 
-// Apply plans and applies, and keeps the state. Both changes may be nil.
+// Apply plans and applies a configuration, and keeps the new state. change changes the plan request, and also changes
+// the apply request; both may be nil.
 func (w *World) Apply(text string, change func(*planning.Request), also func(*applying.Request)) (*applying.Result, bool) {
 	w.Helper()
 	p, ok := w.Plan(text, change)
@@ -260,7 +262,7 @@ func (w *World) Apply(text string, change func(*planning.Request), also func(*ap
 	return r, ok
 }
 
-// Objects lists the objects of the state: the address, with "!" behind it if the object is tainted.
+// Objects returns the addresses of the objects in the state. "!" follows the address of a tainted object.
 func (w *World) Objects() string {
 	var out []string
 	for o, e := range w.State.Objects() {

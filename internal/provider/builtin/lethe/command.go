@@ -26,14 +26,14 @@ import (
 )
 
 const (
-	printMax = 4 << 20  // the maximum number of bytes of a program's output
-	stderrIn = 64 << 10 // the number of bytes of standard error that are kept
-	// stderrOut is the number of bytes of standard error that are shown.
+	printMax = 4 << 20  // maximum number of bytes of a program's output
+	stderrIn = 64 << 10 // maximum number of bytes of standard error that are kept
+	// stderrOut is the maximum number of bytes of standard error that are shown.
 	stderrOut = 2 << 10
 )
 
-// grace is the time that an interrupted program has to end. It is also the time limit for output of child processes
-// after the program has ended.
+// grace is the time in which an interrupted program must end. It is also the time for which the output of child
+// processes is awaited after the program has ended.
 var grace = 5 * time.Second
 
 // command is a program to run.
@@ -42,16 +42,17 @@ type command struct {
 	dir     string
 	limit   time.Duration
 	stdin   []byte
-	secrets []json.RawMessage // values that must not be shown
+	secrets []json.RawMessage // values that errors must not show
 	killed  context.Context   // ends the grace of an interrupted program; nil means the full grace
 }
 
-// commandError is the failure of a program. Its text contains no output of the program.
+// commandError is the failure of a program. Its text contains no output of the program, but stderr has the masked
+// standard error.
 type commandError struct {
 	cause  error
 	text   string
 	stderr string // the masked standard error of the program
-	unsure bool   // it was started and did not exit by itself, so it may have had an effect
+	unsure bool   // the program was started and did not exit by itself, so it may have had an effect
 }
 
 func (e *commandError) Error() string { return e.text }
@@ -87,7 +88,7 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	}
 	err := cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the program succeeded; a child process keeps its output open
+		err = nil // the program succeeded, but a child process keeps the output open
 	}
 	if !asked.IsZero() {
 		c.endGroup(cmd.Process, asked.Add(grace))
@@ -101,7 +102,7 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	return nil, c.failure(ctx, within, err, out.b.Bytes(), stderr)
 }
 
-// endGroup waits for the programs that a program has started, and kills them at the given time.
+// endGroup waits until the child processes of a program have ended, and kills them at the given time.
 func (c *command) endGroup(p *os.Process, end time.Time) {
 	killed := c.killed
 	if killed == nil {
@@ -134,7 +135,8 @@ func (c *command) failure(ctx, within context.Context, err error, out []byte, st
 	return e
 }
 
-// startReason returns the reason why a program could not be started, without its name.
+// startReason returns the reason why a program could not be started, as a part of a sentence without the program's
+// name.
 func startReason(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -148,15 +150,16 @@ func startReason(err error) string {
 	return "it cannot be started"
 }
 
-// environment returns the environment for programs, without the values of variables.
+// environment returns the environment for programs. It lacks the values of Lethe's input variables.
 func (p *Provider) environment() []string {
 	return subprocess.Environ(p.o.Env, nil)
 }
 
-// mask removes the values that the program received, and its output, from its standard error. It shortens the result.
+// mask masks, in the program's standard error, the values that the program received and its output. It returns the end
+// of the result.
 func (c *command) mask(output string, printed []byte) string {
 	if len(printed) > stderrIn {
-		return "" // too long to search for
+		return "" // a search for the output would take too long
 	}
 	var set secret.Set
 	var short []string
@@ -177,7 +180,8 @@ func (c *command) mask(output string, printed []byte) string {
 	return shorten(maskShort(set.Scrub(output), short))
 }
 
-// maskShort masks values that are too short for the guard. Values of up to three bytes are masked only as whole words.
+// maskShort masks values that are too short for package secret. It masks values of up to three bytes only as whole
+// words.
 func maskShort(text string, short []string) string {
 	mask := mark.Ephemeral.Mask()
 	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // a value may be a part of another
@@ -194,7 +198,7 @@ func maskShort(text string, short []string) string {
 	return text
 }
 
-// shorten returns the end of a text, from the beginning of a line.
+// shorten returns the end of a text, at most stderrOut bytes, from the beginning of a line.
 func shorten(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= stderrOut {
@@ -217,7 +221,7 @@ func leaves(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// limited is a buffer of limited size.
+// limited is a buffer of limited size. More output is an error.
 type limited struct {
 	b    bytes.Buffer
 	max  int
@@ -232,7 +236,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// tail keeps the end of its input.
+// tail keeps the last max bytes of its input.
 type tail struct {
 	b       []byte
 	max     int
@@ -247,7 +251,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text returns the kept input from the beginning of a line, because masking would not recognize a part of a secret.
+// text returns the kept input. If earlier input was dropped, text omits the first line, because it may begin in the
+// middle of a secret, which masking would not find.
 func (t *tail) text() string {
 	s := string(t.b)
 	if t.dropped {
@@ -277,7 +282,7 @@ func resultOf(out []byte, format string) json.RawMessage {
 	return json.RawMessage(s)
 }
 
-// monstrous reports whether JSON contains a number that takes minutes to compute, such as 1e600000000.
+// monstrous reports whether JSON contains a number whose decoding takes minutes, such as 1e600000000.
 func monstrous(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -297,7 +302,7 @@ func monstrous(text string) bool {
 	}
 }
 
-// digitsMax is the maximum number of digits of a number when it is written without an exponent.
+// digitsMax is the maximum number of digits that a number may have when it is written without an exponent.
 const digitsMax = 10_000
 
 // unusable returns the error for invalid output of a program.

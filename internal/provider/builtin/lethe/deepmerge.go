@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// deepmerge is the function that merges objects and maps at all levels.
+// deepmerge returns the function that merges objects and maps at all levels.
 func deepmerge() *builtin.Function {
 	values := provider.Param{
 		Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true,
@@ -32,9 +32,10 @@ func deepmerge() *builtin.Function {
 }
 
 // merging is one call of deepmerge.
-type merging struct{ appends bool } // joins lists instead of replacing them
+type merging struct{ appends bool } // whether lists are joined instead of replaced
 
-// mergeArguments checks the arguments and merges them. An error names its argument and contains no value.
+// mergeArguments checks the arguments and merges them. An error names the position of the wrong argument, but contains
+// no value.
 func mergeArguments(args []cty.Value) (cty.Value, error) {
 	var m merging
 	if n := len(args) - 1; n >= 0 && args[n].Type() == cty.String {
@@ -65,7 +66,7 @@ func mergeArguments(args []cty.Value) (cty.Value, error) {
 	return m.merge(given), nil
 }
 
-// merge merges the values at one place, in the order of their precedence. Each element is visited once.
+// merge merges the values at one place. Later values have precedence. Each element is visited once.
 func (m merging) merge(vals []cty.Value) cty.Value {
 	last := len(vals) - 1
 	if last == 0 {
@@ -78,7 +79,7 @@ func (m merging) merge(vals []cty.Value) cty.Value {
 		return vals[last]
 	}
 	if !vals[last].IsKnown() {
-		return cty.DynamicVal // it may be null, which replaces
+		return cty.DynamicVal // the value may be null, which replaces the earlier values
 	}
 	if vals[last].IsNull() {
 		return vals[last]
@@ -103,8 +104,8 @@ func (m merging) merge(vals []cty.Value) cty.Value {
 	return m.fields(vals)
 }
 
-// fields merges objects and maps. The result is a map if all values are maps of one type and the merged elements still
-// have one type.
+// fields merges objects and maps. If all values are maps of one type, and the merged elements have the element type,
+// the result is a map. Otherwise it is an object.
 func (m merging) fields(vals []cty.Value) cty.Value {
 	at := map[string][]cty.Value{}
 	for _, v := range vals {

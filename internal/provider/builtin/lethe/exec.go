@@ -74,7 +74,8 @@ func validateExec(config cty.Value) (ds provider.Diags) {
 	return ds
 }
 
-// held is the private data of a lease. It holds everything that renewing and closing need. It stays in memory.
+// held is the private data of a lease. It has everything that is needed to renew and close the lease, and is never
+// stored.
 type held struct {
 	Renew, Close []string
 	Dir, Format  string
@@ -128,7 +129,7 @@ func (p *Provider) renewExec(ctx context.Context, private []byte) ([]byte, time.
 	return h.private(), p.renewAt(h), nil
 }
 
-// closeExec closes a lease. Stop does not interrupt it.
+// closeExec closes a lease. A call of Stop does not interrupt it.
 func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags {
 	h, ok := readPrivate(private)
 	if !ok || h.Close == nil {
@@ -140,7 +141,7 @@ func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags
 	return nil
 }
 
-// run runs a command. Stop interrupts it, and the end of ctx kills it.
+// run runs a command. A call of Stop interrupts the command, and the end of ctx kills it.
 func (p *Provider) run(ctx context.Context, c *command) ([]byte, error) {
 	c.killed = ctx
 	ctx, done := p.until(ctx)
@@ -155,7 +156,7 @@ func (p *Provider) renewAt(h *held) time.Time {
 	return p.o.Now().Add(h.After)
 }
 
-// readHeld reads the configuration of a lease.
+// readHeld returns the private data for a configuration.
 func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
 	if ds := validateExec(config); ds.HasErrors() {
 		return nil, ds
@@ -172,7 +173,7 @@ func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
 	return h, nil
 }
 
-// private encodes the private data. It returns nil for a lease that is neither renewed nor closed.
+// private encodes the private data. It returns nil if the lease is neither renewed nor closed.
 func (h *held) private() []byte {
 	if h.Renew == nil && h.Close == nil {
 		return nil
@@ -196,7 +197,7 @@ func readPrivate(private []byte) (*held, bool) {
 	return h, ok
 }
 
-// command returns a command with its input.
+// command returns a command with its input for standard input.
 func (h *held) command(action string, args []string) *command {
 	reply := struct {
 		Action  string          `json:"action"`

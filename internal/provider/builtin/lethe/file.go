@@ -64,7 +64,8 @@ const (
 	errOpenMode   = fileError("users other than its owner can read or write it; run chmod 600")
 )
 
-// readSecret reads a file. It checks the file before and after opening it, because the file may be replaced in between.
+// readSecret reads a file. It checks the file before and after opening it, because the file may be replaced between the
+// check and the opening.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -91,7 +92,7 @@ func readSecret(path string) ([]byte, error) {
 	return data, err
 }
 
-// checkSecret returns an error if a file is not fit to contain a secret.
+// checkSecret returns an error if a file is not regular, is too large, or is accessible to other users.
 func checkSecret(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():

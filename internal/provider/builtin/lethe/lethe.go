@@ -11,8 +11,8 @@
 //	function  deepmerge            merges objects and maps at all levels
 //
 // The provider runs in Lethe's process and receives values without their marks. Therefore, no diagnostic contains a
-// value of the configuration, of a file or of a program. A diagnostic about an argument names the attribute, so that
-// the user sees its line.
+// value of the configuration, of a file or of a program. A diagnostic about an argument has the path of the attribute,
+// so that the user sees its line.
 package lethe
 
 import (
@@ -61,10 +61,11 @@ func New(o Options) *Provider {
 	return p
 }
 
-// Session returns a provider with separate settings and leases.
+// Session returns a provider with separate settings and leases, for one session.
 func (p *Provider) Session() provider.Provider { return New(p.o) }
 
-// Stop cancels the opening and renewing calls in progress. Open leases remain open, can be renewed and must be closed.
+// Stop cancels the running calls that open or renew leases. Open leases remain open: they can be renewed and must be
+// closed.
 func (p *Provider) Stop(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +74,7 @@ func (p *Provider) Stop(context.Context) error {
 	return nil
 }
 
-// Shutdown closes all tunnels that are still open in this process. They have no users then.
+// Shutdown closes all tunnels that are still open in this process. At this time, no receiver uses them.
 func (p *Provider) Shutdown() error {
 	_ = p.Stop(context.Background())
 	p.tunnels.closeAll()

@@ -16,18 +16,18 @@ import (
 type Options struct {
 	// Address is the address of the provider. The zero value means terraform.io/builtin/lethe.
 	Address addr.Provider
-	// Dir is the start of relative paths, an absolute path.
+	// Dir is the absolute path from which relative paths start.
 	Dir string
-	// Env is the environment for the programs of lethe_exec, which receive it without the values of variables. It names
-	// the SSH agent, too. nil means the environment of the process.
+	// Env is the environment for the programs of lethe_exec, which receive it without the values of input variables. It
+	// also has the variable that names the SSH agent. nil means the environment of the process.
 	Env []string
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 
-	run string // identifies the process; all sessions have the same
+	run string // identifies the process; all its sessions have the same value
 }
 
-// Provider is the table of types with its open leases.
+// Provider is the provider with its open leases.
 type Provider struct {
 	*builtin.Provider
 	o       Options
@@ -39,7 +39,7 @@ type Provider struct {
 	giveUp context.CancelFunc
 }
 
-// until returns a context that also ends with Stop, and the function that releases it.
+// until returns a context that ends with ctx or at the next call of Stop, and a function that releases the context.
 func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.mu.Lock()
@@ -48,7 +48,7 @@ func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// path returns the absolute form of a path in the configuration.
+// path returns the absolute path for a path in the configuration.
 func (p *Provider) path(s string) string {
 	return cmp.Or(paths.In(p.o.Dir, s), p.o.Dir)
 }

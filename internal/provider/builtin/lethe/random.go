@@ -18,7 +18,8 @@ import (
 // longest is the maximum length of a password, and the maximum number of random bytes.
 const longest = 4096
 
-// class is a class of characters in a password. Its names and defaults are the same as in the provider random.
+// class is a class of characters in a password. The names of the arguments and their defaults are the same as in the
+// provider random.
 type class struct{ name, min, chars string }
 
 var classes = []class{
@@ -75,7 +76,7 @@ func openRandom(_ context.Context, config cty.Value) (builtin.Lease, provider.Di
 	return builtin.Lease{Result: cty.ObjectVal(out)}, nil
 }
 
-// recipe holds the lengths and characters of a password and random bytes.
+// recipe has the lengths and characters of a password and of random bytes.
 type recipe struct {
 	length, bytes int
 	all           []rune
@@ -87,7 +88,7 @@ type atLeast struct {
 	chars []rune
 }
 
-// readRecipe reads the known parts of the configuration.
+// readRecipe reads the known arguments of the configuration. It returns errors for invalid ones.
 func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	const summary = "Invalid lethe_random"
 	var r recipe
@@ -125,8 +126,8 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	return r, ds
 }
 
-// read returns the characters of a class and their minimum number in the password. ok is false if an argument is
-// unknown.
+// read returns the characters of a class and their minimum number in the password. It adds errors to ds. ok is false if
+// an argument is unknown.
 func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least int, ok bool) {
 	const summary = "Invalid lethe_random"
 	use := config.GetAttr(c.name)
@@ -159,8 +160,8 @@ func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least i
 	return chars, least, ok
 }
 
-// password creates a password: first the minimum number of each class, then characters of all classes, all in random
-// order.
+// password creates a password. It chooses the minimum number of characters of each class, then further characters of
+// all classes, and puts them into random order.
 func (r *recipe) password() string {
 	out := make([]rune, 0, r.length)
 	for _, l := range r.least {

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// Methods of digests. The name of a method includes its parameters: other parameters need another name.
+// The methods of digests. The name of a method includes its parameters, so a method with other parameters needs another
+// name.
 const (
 	keyed   = "hmac-sha256"
 	unkeyed = "argon2id-64m-3-4" // 64 MiB, 3 passes, 4 lanes: the second recommended option of RFC 9106
@@ -20,17 +21,17 @@ const (
 
 const saltSize = 16
 
-// digest identifies a secret value without containing it. It is made with a random salt, so equal values have different
-// digests.
+// digest identifies a secret value without containing it. Each digest has a random salt, so two digests of the same
+// value differ.
 type digest struct {
 	Method string `json:"method,omitempty"`
 	Salt   []byte `json:"salt,omitempty"`
 	Sum    []byte `json:"digest,omitempty"`
-	// Check identifies the key of a keyed digest. It is made with the same salt.
+	// Check identifies the key of a keyed digest, with the same salt.
 	Check []byte `json:"check,omitempty"`
 }
 
-// newDigest makes the digest of a value. key may be "".
+// newDigest returns a digest of a value. If key is "", the digest has no key.
 func newDigest(value, key string) digest {
 	d := digest{Method: unkeyed, Salt: make([]byte, saltSize)}
 	rand.Read(d.Salt)
@@ -41,10 +42,11 @@ func newDigest(value, key string) digest {
 	return d
 }
 
-// exists reports whether there is a digest.
+// exists reports whether d is a digest. The zero value is none.
 func (d digest) exists() bool { return d.Method != "" }
 
-// fits reports whether the digest was made with the key, or without a key if key is "".
+// fits reports whether the digest was made with the given key. If key is "", it reports whether the digest was made
+// without a key.
 func (d digest) fits(key string) bool {
 	if key == "" || d.Method != keyed {
 		return key == "" && d.Method == unkeyed
@@ -52,7 +54,7 @@ func (d digest) fits(key string) bool {
 	return hmac.Equal(d.Check, keyedSum(key, "key", d.Salt, ""))
 }
 
-// of reports whether the digest was made of the value. The digest must fit the key.
+// of reports whether the digest is a digest of the value. fits must be true for the key.
 func (d digest) of(value, key string) bool { return hmac.Equal(d.Sum, d.sum(value, key)) }
 
 func (d digest) sum(value, key string) []byte {
@@ -62,7 +64,7 @@ func (d digest) sum(value, key string) []byte {
 	return slowSum(value, d.Salt)
 }
 
-// keyedSum returns an HMAC. purpose separates digests of values from checks of keys.
+// keyedSum returns an HMAC. purpose makes the HMAC of a value different from the HMAC that identifies the key.
 func keyedSum(key, purpose string, salt []byte, value string) []byte {
 	m := hmac.New(sha256.New, []byte(key))
 	for _, part := range [][]byte{[]byte("lethe_secret_version " + purpose + "\x00"), salt, []byte(value)} {
@@ -71,10 +73,10 @@ func keyedSum(key, purpose string, salt []byte, value string) []byte {
 	return m.Sum(nil)
 }
 
-// slowly limits the memory: one digest without a key needs 64 MiB.
+// slowly ensures that only one digest without a key is computed at a time, because each needs 64 MiB of memory.
 var slowly sync.Mutex
 
-// slowSum returns a digest that takes much time and memory, because anyone who has the digest can try values.
+// slowSum returns a digest that takes much time and memory, because anyone who has the digest can try many values.
 func slowSum(value string, salt []byte) []byte {
 	slowly.Lock()
 	defer slowly.Unlock()
@@ -96,7 +98,7 @@ type planning struct {
 	Was       json.RawMessage `json:"was,omitempty"`       // the private data before the change
 }
 
-// isPlan reports whether the record belongs to a plan with known numbers.
+// isPlan reports whether the record belongs to a plan that has decided the numbers.
 func (r record) isPlan() bool { return r.exists() && r.Plan != nil && !r.Plan.Undecided }
 
 var errRecord = errors.New("its private data in the state cannot be read")

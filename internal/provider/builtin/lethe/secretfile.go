@@ -16,10 +16,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// secretMode is the mode of every secret file, as the attribute mode contains it.
+// secretMode is the mode of a secret file, in the format of the attribute mode.
 const secretMode = "0600"
 
-// secretFile returns the resource lethe_secret_file. The provider reads only the existence and the mode of the file. It
+// secretFile returns the resource lethe_secret_file. The provider reads only whether the file exists, and its mode. It
 // writes the content when the file is created and when the version of the content changes, and never reads it.
 func (p *Provider) secretFile() *builtin.Resource {
 	return &builtin.Resource{
@@ -72,8 +72,8 @@ const (
 	errWritten = fileError("it is written, but may be lost in a power failure")
 )
 
-// write brings the file to the planned state. If only the mode has changed, it keeps the content, because a value that
-// differs in each run must not be written without a new version.
+// write writes the content of the file, or sets its mode. If the version of the content is unchanged, write keeps the
+// content and sets only the mode: a value that differs in each run must not be written without a new version.
 func (p *Provider) write(prior, planned, config cty.Value) error {
 	path := p.path(schema.Text(planned, "path"))
 	info, err := os.Lstat(path)
@@ -93,8 +93,8 @@ func (p *Provider) write(prior, planned, config cty.Value) error {
 }
 
 // put replaces a file by a new file that belongs to the user of this process, so that the owner of the old file cannot
-// read the new content. If missing is true and another program has created the file meanwhile, put leaves it alone and
-// returns errExists.
+// read the new content. If missing is true, no file existed before: if another program has created one meanwhile, put
+// does not change it and returns errExists.
 func put(path string, content []byte, missing bool) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, disk.DirMode); err != nil {
@@ -125,8 +125,8 @@ func put(path string, content []byte, missing bool) error {
 	return err
 }
 
-// place links a new file to its name, which must not exist. On file systems without hard links, it writes a second
-// file.
+// place links the new file from to the name path. It returns errExists if that name exists. On file systems without
+// hard links, it writes the content to a second file.
 func place(from, path string, content []byte) error {
 	err := os.Link(from, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -153,7 +153,7 @@ func exists(err error) error {
 	return err
 }
 
-// remove removes a file. It returns an error for a directory, and nil if the file does not exist.
+// remove removes a file. It returns an error if the path is a directory, and nil if the file does not exist.
 func remove(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && info.IsDir() {
@@ -184,7 +184,7 @@ func (p *Provider) readSecretFile(_ context.Context, current cty.Value) (cty.Val
 	return cty.ObjectVal(out), nil
 }
 
-// modeOf returns a mode in the format of the attribute.
+// modeOf returns the mode of a file in the format of the attribute mode.
 func modeOf(info fs.FileInfo) string {
 	if !modesCount {
 		return secretMode

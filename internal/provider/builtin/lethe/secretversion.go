@@ -13,11 +13,12 @@ import (
 )
 
 // secretVersion returns the resource lethe_secret_version. Its version increases when the value differs from the value
-// of the last apply. The private data has a digest of that value.
+// of the last apply. The private data has a digest of the last value.
 //
 // Terraform and Lethe call Plan again during apply, with the stored private data. Terraform does not pass the private
-// data of the approved plan to that call, so the answer depends only on the stored digest and the value. Lethe passes it
-// (PlanCall.Approved), so the answer agrees with the approved plan even if the value has changed back since.
+// data of the approved plan to this call, so the answer can depend only on the stored digest and the value. Lethe
+// passes it (PlanCall.Approved), so the answer agrees with the approved plan even if the value has changed back after
+// the plan.
 func (p *Provider) secretVersion() *builtin.Resource {
 	return &builtin.Resource{
 		Schema: describe("A number that increases when a secret changes. The secret is in no state and in no plan.",
@@ -39,10 +40,10 @@ func checkValue(v cty.Value) provider.Diags {
 	return nil
 }
 
-// secretState is the part of an object that is stored.
+// secretState has the numbers of an object that are stored.
 type secretState struct{ version, keyRevision int64 }
 
-// stateOf reads a stored object. It returns zero for a null object, and for null and unknown numbers.
+// stateOf returns the numbers of an object. A number is 0 if the object is null, or if the number is null or unknown.
 func stateOf(object cty.Value) secretState {
 	number := func(name string) int64 {
 		if object.IsNull() {
@@ -58,10 +59,10 @@ func stateOf(object cty.Value) secretState {
 	return secretState{number("version"), number("key_revision")}
 }
 
-// lastVersion is the largest version: many receivers store versions in 32 bits.
+// lastVersion is the maximum version, because many receivers store versions in 32 bits.
 const lastVersion = math.MaxInt32
 
-// object returns an object with known numbers.
+// object returns an object with the numbers.
 func (s secretState) object() cty.Value {
 	return secretObject(cty.NumberIntVal(s.version), cty.NumberIntVal(s.keyRevision))
 }
@@ -100,15 +101,15 @@ func (p *Provider) planSecretVersion(c builtin.PlanCall) (builtin.Planned, provi
 	return builtin.Planned{Object: is.object(), Private: next.encode()}, ds
 }
 
-// undecided returns a plan whose numbers are known after the apply.
+// undecided returns a plan in which the numbers are unknown until the apply.
 func (p *Provider) undecided(c builtin.PlanCall, stored record) builtin.Planned {
 	unknown := cty.UnknownVal(cty.Number).RefineNotNull()
 	stored.Plan = &planning{Run: p.o.run, Undecided: true, Was: c.Private}
 	return builtin.Planned{Object: secretObject(unknown, unknown), Private: stored.encode()}
 }
 
-// decide compares a value with the stored digest. It returns the planned numbers and the record of the value. key is the
-// key that fits the stored digest.
+// decide compares a value with the stored digest. It returns the planned numbers and the record of the value. key is
+// the key with which the stored digest was made.
 func (p *Provider) decide(c builtin.PlanCall, stored record, value, key string) (secretState, record, provider.Diags) {
 	approved, err := readRecord(c.Approved)
 	if err != nil {
@@ -126,7 +127,7 @@ func (p *Provider) decide(c builtin.PlanCall, stored record, value, key string) 
 	case c.Prior.IsNull():
 		is = secretState{1, 1}
 	case !stored.exists():
-		if is.keyRevision++; is.keyRevision > 1 { // an imported object has revision 0
+		if is.keyRevision++; is.keyRevision > 1 { // an imported object has key revision 0
 			ds = fails(diag.Warningf("Digest of a secret is missing", "The state has version %d of this secret, but no digest to compare it with. If the secret has changed since the last apply, Lethe cannot see it. The apply records the present value as version %[1]d.", is.version))
 		}
 	case !stored.of(value, key):
@@ -144,8 +145,9 @@ func (p *Provider) recordOf(is secretState, value string) record {
 	return record{Version: is.version, KeyRevision: is.keyRevision, digest: newDigest(value, p.keys.current.text)}
 }
 
-// agree returns the numbers and the record for an apply of an approved plan. If the plan has a new version, the value
-// of the apply is recorded under it. Otherwise, the record of the plan is kept, and the next plan reports another value.
+// agree returns the numbers and the record for an apply of an approved plan. If the plan has a new version, the record
+// has the digest of the value that is applied. Otherwise agree keeps the record of the plan. If the value differs from
+// that record, the next plan has a new version.
 func (p *Provider) agree(prior secretState, approved record, value string) (secretState, record, provider.Diags) {
 	is := secretState{approved.Version, approved.KeyRevision}
 	same := approved.fits(p.keys.current.text) && approved.of(value, p.keys.current.text)
@@ -168,7 +170,7 @@ func unreadableRecord(err error) diag.Diagnostic {
 	return diag.Errorf("Invalid secret version", "The digest of this secret cannot be used: %s. Remove the object from the state, and import it again with its version.", err)
 }
 
-// applySecretVersion records the digest of the value. Engines that do not plan again during apply have the value of the
+// applySecretVersion records the digest of the value. Engines that do not plan again during apply send the value of the
 // apply only in this call.
 func (p *Provider) applySecretVersion(_ context.Context, c builtin.ApplyCall) (builtin.Applied, provider.Diags) {
 	if c.Planned.IsNull() {

@@ -33,7 +33,7 @@ func (p *Provider) settings() *builtin.Settings {
 	}
 }
 
-// readKeys reads the keys from the settings and the environment.
+// readKeys reads the keys from the settings, or the current key from the environment if the settings have none.
 func (p *Provider) readKeys(config cty.Value) (versionKeys, provider.Diags) {
 	var ds provider.Diags
 	read := func(name string) versionKey {

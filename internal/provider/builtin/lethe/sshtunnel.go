@@ -16,7 +16,7 @@ import (
 )
 
 // tunnel returns the ephemeral type lethe_ssh_tunnel. While the lease is open, connections to a local port are
-// forwarded to a remote address through an SSH server.
+// forwarded through an SSH server to a remote address.
 func (p *Provider) tunnel() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
 		Schema: describe("A tunnel from a local address to an address behind an SSH server. It exists while the resource is open.",
@@ -80,7 +80,7 @@ func (p *Provider) openTunnel(ctx context.Context, config cty.Value) (builtin.Le
 	return builtin.Lease{Result: cty.ObjectVal(out), Private: []byte(p.tunnels.add(t))}, nil
 }
 
-// makeTunnel reads the configuration of a tunnel.
+// makeTunnel returns a tunnel for a configuration. The tunnel is not open yet.
 func (p *Provider) makeTunnel(ctx context.Context, config cty.Value) (*tunnel, provider.Diags) {
 	port, _ := schema.Number(config, "tunnel_port")
 	remotePort, _ := schema.Number(config, "remote_port")
@@ -101,7 +101,7 @@ func (p *Provider) makeTunnel(ctx context.Context, config cty.Value) (*tunnel, p
 	return t, ds
 }
 
-// credentials sets the credentials for the login.
+// credentials sets the key, the certificate and the SSH agent for the login.
 func (p *Provider) credentials(ctx context.Context, t *tunnel, config cty.Value) provider.Diags {
 	const summary = "Cannot log in to the SSH server"
 	var err error
@@ -127,8 +127,8 @@ func (p *Provider) credentials(ctx context.Context, t *tunnel, config cty.Value)
 	return nil
 }
 
-// hostKeys sets the accepted host keys of the server. A server without a known key is rejected, because another server
-// could read the data in the tunnel.
+// hostKeys sets the accepted host keys of the SSH server. It returns an error if no key is known: without a key,
+// another server could pretend to be the SSH server and read the data.
 func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 	const summary = "SSH server not known"
 	var err error

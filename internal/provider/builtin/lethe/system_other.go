@@ -3,6 +3,6 @@
 package lethe
 
 const (
-	modesCount = false // the mode does not show who may read a file
+	modesCount = false // the mode does not show which users may read a file
 	noWait     = 0
 )

@@ -5,6 +5,6 @@ package lethe
 import "syscall"
 
 const (
-	modesCount = true               // the mode shows who may read a file
-	noWait     = syscall.O_NONBLOCK // opening a pipe in place of the file does not block
+	modesCount = true               // the mode shows which users may read a file
+	noWait     = syscall.O_NONBLOCK // opening does not block if the path is a pipe
 )

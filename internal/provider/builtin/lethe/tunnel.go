@@ -22,10 +22,10 @@ const (
 	loopback = "127.0.0.1" // other machines cannot reach this address
 	alive    = 15 * time.Second
 	silent   = 45 * time.Second
-	again    = time.Second // the pause between attempts to reach the server
+	again    = time.Second // pause between attempts to connect to the server
 )
 
-// tunnels holds the open tunnels by the private data of their leases.
+// tunnels has the open tunnels. The keys are the private data of their leases.
 type tunnels struct {
 	mu   sync.Mutex
 	open map[string]*tunnel
@@ -76,7 +76,7 @@ type tunnel struct {
 
 	login  sync.Mutex // held while logging in
 	client *ssh.Client
-	ended  <-chan struct{} // closed when the client's connection has ended
+	ended  <-chan struct{} // closed when the connection of client has ended
 
 	mu     sync.Mutex
 	conns  map[io.Closer]bool // nil when the lease has ended
@@ -99,7 +99,7 @@ func (t *tunnel) start(ctx context.Context) provider.Diags {
 	return nil
 }
 
-// reason returns the text of an error, without details that must not be shown.
+// reason returns the text of an error, without details that may be secret.
 func reason(err error) string {
 	switch s := sshconn.Reason(err); {
 	case errors.Is(err, context.Canceled):
@@ -110,7 +110,7 @@ func reason(err error) string {
 	return "the connection was interrupted"
 }
 
-// server returns the connection to the SSH server. If the connection was lost, it opens a new one.
+// server returns the connection to the SSH server. If no connection is open, server opens one.
 func (t *tunnel) server(ctx context.Context) (*ssh.Client, error) {
 	t.login.Lock()
 	defer t.login.Unlock()
@@ -129,8 +129,9 @@ func (t *tunnel) server(ctx context.Context) (*ssh.Client, error) {
 	return c, nil
 }
 
-// reach logs in. It tries again until the server answers, because a new server needs time until it listens. After a
-// refusal it stops, because servers count attempts.
+// reach logs in to the SSH server. It repeats the attempt until the server answers or ctx ends, because a new server
+// needs time until it accepts connections. If the server refuses the login, reach returns the error at once, because
+// servers count failed logins.
 func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 	var last error
 	for {
@@ -176,7 +177,7 @@ func (t *tunnel) accept() {
 	}
 }
 
-// carry forwards a connection to the remote address.
+// carry forwards one connection to the remote address.
 func (t *tunnel) carry(near net.Conn) {
 	defer t.drop(near)
 	far, err := t.dial()
@@ -204,7 +205,7 @@ func (t *tunnel) dial() (net.Conn, error) {
 	return c.DialContext(ctx, "tcp", t.remote)
 }
 
-// pass copies data until one side ends, and then closes the other side for writing.
+// pass copies data until from ends. It then closes to for writing.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
@@ -214,7 +215,7 @@ func pass(to, from net.Conn) {
 	}
 }
 
-// keep registers a connection, which the end of the lease closes. If the lease has ended already, it closes the
+// keep registers a connection, so that the end of the lease closes it. If the lease has ended already, keep closes the
 // connection and returns false.
 func (t *tunnel) keep(c io.Closer) bool {
 	t.mu.Lock()
@@ -264,7 +265,8 @@ func (t *tunnel) end() {
 	t.busy.Wait()
 }
 
-// complaint returns a warning if connections through the tunnel failed, because its users only see broken connections.
+// complaint returns a warning if connections through the tunnel failed, because the programs that use the tunnel see
+// only broken connections.
 func (t *tunnel) complaint() provider.Diags {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,26 +5,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// versionKeys are the keys of digests.
+// versionKeys are the keys for digests.
 type versionKeys struct{ current, previous versionKey }
 
-// versionKey is a key. The zero value means that no key is given.
+// versionKey is a key. The zero value means that the key is not set.
 type versionKey struct {
 	text    string
 	unknown bool
 }
 
-// fit is the result of looking for the key of a digest.
+// fit is the result of the search for the key of a digest.
 type fit uint8
 
 const (
 	keyFits    fit = iota
-	keyUnknown     // a key that may fit is not known yet
+	keyUnknown     // a key that may fit is unknown
 	keyWrong       // no key fits
 )
 
-// fitting returns the key that a digest was made with, "" for none. It returns keyUnknown if the current key is unknown,
-// because the digest may have to be made again with it.
+// fitting returns the key with which a digest was made, or "" if it was made without a key. If the current key is
+// unknown, fitting returns keyUnknown, because the digest may have to be made again with this key.
 func (k versionKeys) fitting(d digest) (string, fit) {
 	switch {
 	case k.current.unknown:
@@ -41,7 +41,7 @@ func (k versionKeys) fitting(d digest) (string, fit) {
 	return "", keyWrong
 }
 
-// wrong returns the error for a digest that no key fits.
+// wrong returns the error about a digest for which no key fits.
 func (k versionKeys) wrong() diag.Diagnostic {
 	const again = "To give up the comparison, remove the object from the state and import it again with its version."
 	if k.current.text == "" {

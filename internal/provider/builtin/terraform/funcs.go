@@ -69,7 +69,7 @@ func decodeValues(src cty.Value) (cty.Value, error) {
 	return cty.ObjectVal(attrs), nil
 }
 
-// complaint returns the first error in one line.
+// complaint returns the first error as one line.
 func complaint(ds []diag.Diagnostic) string {
 	d := ds[slices.IndexFunc(ds, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })]
 	at := ""

@@ -22,10 +22,11 @@ import (
 // cannot open stores. object is the address of the data source.
 type RemoteState func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
 
-// RemoteCheck checks the settings of a backend without using it. config is null if the settings are unknown.
+// RemoteCheck checks the settings of a backend without opening the backend. config is null if the settings are unknown.
 type RemoteCheck func(backend string, config cty.Value) provider.Diags
 
-// New creates the provider. Without check, settings are checked only when the state is read.
+// New returns the provider. Without check, the settings of terraform_remote_state are checked only when the state is
+// read.
 func New(remote RemoteState, check RemoteCheck) *builtin.Provider {
 	return &builtin.Provider{
 		Address:   addr.Builtin("terraform"),
@@ -52,8 +53,8 @@ func data() *builtin.Resource {
 	}
 }
 
-// planData plans a creation, an update or a replacement. As in Terraform, the output is unknown until apply if the
-// input is changed or removed.
+// planData plans a creation, an update or a replacement. If the input is changed or removed, the output is unknown
+// until apply, as in Terraform.
 func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
 	planned := proposed.AsValueMap()
 	if prior.IsNull() {
@@ -103,7 +104,7 @@ func importData(_ context.Context, id string) (cty.Value, provider.Diags) {
 	}), nil
 }
 
-// moveData converts a null_resource. Its triggers become triggers_replace.
+// moveData converts an object of the type null_resource. Its triggers become triggers_replace.
 func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	if req.SourceType != "null_resource" || req.SourceProvider.Type != "null" {
 		return cty.NilVal, provider.Diags{diag.Errorf("Unsupported source resource type for terraform_data", "An object of type %s (%s) cannot be moved to terraform_data: only null_resource can.", req.SourceType, req.SourceProvider.ForDisplay())}
@@ -116,7 +117,7 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	triggers := src.GetAttr("triggers")
 	if triggers.IsNull() {
 		triggers = cty.NullVal(cty.DynamicPseudoType)
-	} else { // an object, like { key = value } in the configuration: a map would differ from it
+	} else { // an object, like { key = value } in the configuration, which a map would not equal
 		triggers = cty.ObjectVal(triggers.AsValueMap())
 	}
 	null := cty.NullVal(cty.DynamicPseudoType)
@@ -192,7 +193,7 @@ func readRemote(ctx context.Context, read RemoteState, object string, config cty
 	return cty.ObjectVal(result), ds
 }
 
-// settings returns the settings of the backend, stored and secret.
+// settings returns the settings of the backend: config, overridden by config_wo.
 func settings(config cty.Value) cty.Value {
 	all := map[string]cty.Value{}
 	for _, name := range []string{"config", secretConfig} {

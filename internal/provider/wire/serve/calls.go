@@ -14,16 +14,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// Server answers calls for a provider.
+// Server answers calls of the protocol with a provider.
 type Server struct {
 	Major    int // 5 or 6
 	Provider provider.Provider
 }
 
-// call answers a request with the provider's own answer.
+// call answers an encoded request.
 type call func(s *Server, ctx context.Context, request []byte) (proto.Message, error)
 
-// on makes a call of a function over messages.
+// on returns a call for a function that takes a decoded request.
 func on[Q any, M interface {
 	*Q
 	proto.Message
@@ -37,7 +37,7 @@ func on[Q any, M interface {
 	}
 }
 
-// calls are all calls, by their names in protocol 6.
+// calls has all calls with one answer, by their names in protocol 6.
 var calls map[string]call
 
 func init() {
@@ -71,7 +71,7 @@ func init() {
 
 type versionKey struct{}
 
-// TerraformVersion returns the version that the client sent. Call it in OnConfigure of a fake.
+// TerraformVersion returns the version of Terraform that the client has sent. ctx is the context of Provider.Configure.
 func TerraformVersion(ctx context.Context) string { v, _ := ctx.Value(versionKey{}).(string); return v }
 
 func (s *Server) validateProvider(ctx context.Context, q *wirepb.ValidateProviderConfig_Request) (proto.Message, error) {
@@ -101,8 +101,8 @@ func (s *Server) validateResource(ctx context.Context, q *wirepb.ValidateResourc
 	return &wirepb.ValidateResourceConfig_Response{Diagnostics: diagnostics(ds)}, nil
 }
 
-// refuseWriteOnly returns errors for values of write-only attributes: a client that does not know such attributes would
-// store them.
+// refuseWriteOnly returns errors for values of write-only attributes. It is called if the client does not support such
+// attributes, because the client would store the values.
 func (s *Server) refuseWriteOnly(ctx context.Context, typ string, config provider.Dynamic) (provider.Diags, error) {
 	schemas, _ := s.Provider.Schemas(ctx)
 	if schemas == nil {

@@ -91,7 +91,7 @@ func paths(ps []cty.Path) []*wirepb.AttributePath {
 	return out
 }
 
-// SchemaAnswer is the answer to GetProviderSchema that describes these schemas.
+// SchemaAnswer returns the answer to GetProviderSchema for these schemas.
 func SchemaAnswer(major int, schemas *provider.Schemas) (*wirepb.GetProviderSchema_Response, error) {
 	a := &wirepb.GetProviderSchema_Response{}
 	if schemas == nil {

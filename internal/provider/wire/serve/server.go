@@ -1,7 +1,8 @@
-// Package serve answers the calls of the provider protocol for a provider.Provider: the other side of package wire.
+// Package serve answers the calls of the provider protocol with a provider.Provider. It is the server for the client in
+// package wire.
 //
-// The built-in provider is a plugin by way of it, and tests check with it that package wire loses nothing. The names of
-// the calls are spelled out here a second time, on purpose.
+// The built-in provider lethe uses it to run as a plugin, and tests use it to check that package wire loses nothing. It
+// has a separate list of the names of the calls, so that tests find wrong names in package wire.
 package serve
 
 import (
@@ -54,17 +55,17 @@ func (s *Server) Answer(ctx context.Context, name string, request []byte) ([]byt
 	return proto.Marshal(answer)
 }
 
-// streams are the calls with many answers, by their names.
+// streams has the calls with several answers, by their names.
 var streams map[string]func(s *Server, ctx context.Context, request []byte, send func(proto.Message) error) error
 
 func init() {
 	streams = map[string]func(*Server, context.Context, []byte, func(proto.Message) error) error{"ListResource": (*Server).list, "InvokeAction": (*Server).invoke}
 }
 
-// Streams reports whether a call has many answers.
+// Streams reports whether a call has several answers.
 func Streams(name string) bool { return streams[name] != nil }
 
-// Stream answers such a call.
+// Stream answers a call that has several answers.
 func (s *Server) Stream(stream grpc.ServerStream, name string, request []byte) error {
 	return streams[name](s, stream.Context(), request, func(m proto.Message) error {
 		b, err := proto.Marshal(m)
@@ -75,7 +76,8 @@ func (s *Server) Stream(stream grpc.ServerStream, name string, request []byte) e
 	})
 }
 
-// newNames are the names in protocol 6 of calls that have another name in protocol 5, by the name in protocol 5.
+// newNames has the names in protocol 6 of the calls that have another name in protocol 5. The keys are the names in
+// protocol 5.
 var newNames = map[string]string{
 	"GetSchema":                  "GetProviderSchema",
 	"PrepareProviderConfig":      "ValidateProviderConfig",
@@ -86,6 +88,7 @@ var newNames = map[string]string{
 }
 
 // Name returns the name in protocol 6 of a call of the served protocol. full is the name of the call with its service.
+// Name returns false if the call is unknown.
 func (s *Server) Name(full string) (string, bool) {
 	service, name, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
 	if s.Major == 6 {
@@ -105,10 +108,10 @@ func (s *Server) Name(full string) (string, bool) {
 	return name, calls[name] != nil || Streams(name)
 }
 
-// Codec leaves the messages of the protocol encoded. Messages of go-plugin are decoded.
+// Codec is a codec that leaves the messages of the provider protocol encoded. It decodes the messages of go-plugin.
 type Codec struct{}
 
-// Name returns the name of the codec that it replaces.
+// Name returns the name of the codec that Codec replaces.
 func (Codec) Name() string { return "proto" }
 
 // Marshal encodes a message.

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Main is the main function of a provider program: it serves as the plugin of the program that started the
-// process, and returns when the connection ends. A test can be such a program itself: it starts its own binary, and a
-// variable in the environment makes TestMain call Main.
+// Main is the main function of a provider program: it serves the plugin host that started the process, and returns when
+// the connection ends. A test can be such a program: it starts its own binary, with an environment variable that makes
+// TestMain call Main.
 func (s *Server) Main() {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -21,7 +21,7 @@ func (s *Server) Main() {
 	})
 }
 
-// nothing is a plugin without services: Server knows its calls without having them registered.
+// nothing is a plugin without services, because Server answers all calls without registration.
 type nothing struct {
 	plugin.NetRPCUnsupportedPlugin
 }

@@ -1,10 +1,9 @@
-// Package wiretest is the other side of the wire: it serves any provider.Provider over gRPC, as
-// protocol 5 or 6, in this process. Together with package wire it is a round trip, so that
-// anything lost on the way shows as a difference between two Go values; and single calls can be
-// replaced by handlers that answer with any bytes, or with an error, so that a provider that
-// misbehaves is a few lines of test.
+// Package wiretest serves any provider.Provider over gRPC, in protocol 5 or 6, in the process of a test. Together with
+// package wire this is a round trip, so a test notices any lost data as a difference between two Go values. A test can
+// replace single calls by handlers that answer with any bytes, or with an error, to imitate a provider that breaks the
+// protocol.
 //
-// The answers are those of package serve, with which the built-in provider is a plugin.
+// The answers to all other calls come from package serve.
 package wiretest
 
 import (
@@ -30,9 +29,9 @@ import (
 type Server struct {
 	Major    int // 5 or 6
 	Provider provider.Provider
-	// Handlers replace calls, by their names in protocol 6.
+	// Handlers replaces calls with one answer, by their names in protocol 6.
 	Handlers map[string]Handler
-	// Streams are the calls with many answers, by their names. Messages are *[]byte.
+	// Streams replaces calls with several answers, by their names. Messages are *[]byte.
 	Streams map[string]func(grpc.ServerStream) error
 
 	grpc *grpc.Server
@@ -41,8 +40,8 @@ type Server struct {
 // Handler answers a call. Request and answer are encoded messages.
 type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
-// Dial serves on a connection in memory until the test ends, and returns its other end. The options are in addition to
-// the options of every connection.
+// Dial serves on a connection in memory until the test ends, and returns the client's end. more has further options of
+// the client.
 func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
@@ -59,7 +58,7 @@ func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 	return conn
 }
 
-// Connect is Dial with package rpc, for messages of max bytes at most.
+// Connect works like Dial, but returns a connection of package rpc. max is the maximum length of a message in bytes.
 func (s *Server) Connect(t testing.TB, max int) *rpc.Conn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
@@ -77,7 +76,7 @@ func (s *Server) Connect(t testing.TB, max int) *rpc.Conn {
 	return conn
 }
 
-// Start serves on a listener.
+// Start serves on a listener, in another goroutine.
 func (s *Server) Start(l net.Listener) {
 	s.grpc = s.server(nil)
 	go s.grpc.Serve(l)
@@ -88,7 +87,7 @@ func (s *Server) server(more []grpc.ServerOption) *grpc.Server {
 		grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))...)
 }
 
-// Kill breaks the connection off, with all calls on it.
+// Kill ends all connections at once, with all running calls.
 func (s *Server) Kill() { s.grpc.Stop() }
 
 // serve answers one call.
@@ -120,13 +119,13 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	return stream.SendMsg(&answer)
 }
 
-// Answer is a handler that always answers with this message.
+// Answer returns a handler that always answers with the message m.
 func Answer(m proto.Message) Handler {
 	b, err := proto.Marshal(m)
 	return func(context.Context, []byte) ([]byte, error) { return b, err }
 }
 
-// Fail is a handler that always fails with this code.
+// Fail returns a handler that always fails with the given code and text.
 func Fail(code codes.Code, text string) Handler {
 	return func(context.Context, []byte) ([]byte, error) { return nil, status.Error(code, text) }
 }
