@@ -7,6 +7,7 @@
 //	Apply        package applying
 //	Generate     writes blocks for imported resources that the configuration lacks; a plan follows
 //	Import       a plan of which only the imported objects are kept
+//	Query        package querying
 //	Frame        a frame with a stored state, for the console
 //	PreviewLeases, Footprint, Stamps, Hosts, Walked, Unfinished    answer questions about plans, states and the current run
 //
@@ -19,10 +20,10 @@
 // The packages, each row below the packages that use it:
 //
 //	engine
-//	planning    applying
+//	planning    applying     querying
 //	validating
 //	run
-//	leases      ordering     targeting   footprint   changed
+//	leases      ordering     targeting   footprint   changed   rounds
 //	receivers   filling      moving
 //	declared
 //

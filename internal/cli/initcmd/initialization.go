@@ -60,7 +60,6 @@ const inStack = "It is part of a stack, which only HCP Terraform deploys."
 var ignoredFiles = []struct{ suffix, why string }{
 	{".tfcomponent.hcl", inStack},
 	{".tfdeploy.hcl", inStack},
-	{".tfquery.hcl", "It has queries, for the command \"query\" of Terraform 1.14."},
 	{".tfstack.hcl", inStack},
 }
 

@@ -149,15 +149,15 @@ func (d *Draft) declare(flips []declaration) bool {
 				edits = append(edits, replace(f, a.Expr.Range(), "true"))
 			}
 		})
-		if !found && !seenAll(of, typ, seen) {
+		if !found && !seenAny(of, typ, seen) {
 			return false // declared in JSON
 		}
 	}
 	return d.apply(edits)
 }
 
-// seenAll reports whether a declaration has a block in seen.
-func seenAll(of declaration, typ string, seen map[*hclsyntax.Block]bool) bool {
+// seenAny reports whether a declaration has a block in seen.
+func seenAny(of declaration, typ string, seen map[*hclsyntax.Block]bool) bool {
 	any := false
 	of.m.blocks(typ, []string{of.a}, func(_ *part, b *hclsyntax.Block) { any = any || seen[b] })
 	return any
