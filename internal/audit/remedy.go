@@ -55,7 +55,7 @@ func (x *examination) writeOnly(f *Finding, p addr.Provider, t *typeFacts) strin
 	return x.advice[key]
 }
 
-// ask asks the provider for arguments that can replace those of a finding's object.
+// ask asks the provider for arguments that can replace the arguments of a finding's object.
 func (x *examination) ask(f *Finding, p addr.Provider, t *typeFacts) {
 	v := f.unit.value.Raw
 	if f.unit.entry != nil {

@@ -125,7 +125,7 @@ func (a *applier) conditioned() map[string]*program.Declaration {
 	return out
 }
 
-// expectChecks records which conditions this walk will evaluate: those that the plan lists, and the conditions of
+// expectChecks records which conditions this walk will evaluate: the conditions that the plan lists, and the conditions of
 // objects with a change. If the walk does not evaluate an expected condition, for example after a failure, its result
 // is unknown.
 func (a *applier) expectChecks() {

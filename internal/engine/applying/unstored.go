@@ -92,7 +92,7 @@ func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 }
 
 // before reads the data sources to which the settings of d, a provider or an ephemeral resource, refer on the before
-// face. It reads those that the plan file lacks, with their dependencies.
+// face. It reads the data sources that the plan file lacks, with their dependencies.
 func (x *rereading) before(ctx context.Context, d program.Decl) {
 	if len(x.lacks) == 0 {
 		return

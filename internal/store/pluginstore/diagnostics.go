@@ -16,7 +16,7 @@ type messages struct {
 
 func (m *messages) Error() string { return m.text }
 
-// outcome returns the errors among the diagnostics of a call, or nil if there are none. It reports each warning once.
+// outcome returns the errors among the diagnostics of a call, or nil without errors. It reports each warning once.
 // doing is the purpose of the call.
 func (s *pluginStore) outcome(doing string, ds []diag.Diagnostic) error {
 	m := &messages{}
