@@ -1,6 +1,6 @@
-// Package experiment has the features that users must switch on, because they may change or disappear in any release.
-//
-// The global option -experiment and the environment variable LETHE_EXPERIMENT list them.
+// Package experiment has the names of experiments. An experiment is a feature that may change or disappear in any
+// release, so it is off until the user switches it on: with the global option -experiment or with the environment
+// variable LETHE_EXPERIMENT, which both accept names separated by commas.
 package experiment
 
 import (

@@ -54,8 +54,8 @@ func Between(r Request, bag *diag.Bag) (*Plan, bool) {
 	return p, true
 }
 
-// Target returns the target's state after the move. provider returns the provider configuration of an object in the
-// target.
+// Target returns the target's state after the move. For each moved object, it passes the provider configuration in the
+// source to provider, which returns the provider configuration in the target.
 func (p *Plan) Target(provider func(Move, addr.ProviderInstance) addr.ProviderInstance) *state.Snapshot {
 	e := p.before.Edit()
 	for _, m := range p.Moves {

@@ -165,8 +165,8 @@ func (x *checking) leases(ctx context.Context, at states.Selected) {
 	})
 }
 
-// copies adds findings about states that could not be stored. It also reports a wrong clock if a copy of the state has
-// a time in the future.
+// copies adds a finding for each state that could not be stored, and if the copies of the state cannot be listed. If the
+// newest copy has a time more than a minute in the future, it adds a finding about a wrong clock.
 func (x *checking) copies(ctx context.Context, at states.Selected) {
 	list, err := at.Inventory(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -1,5 +1,6 @@
-// Package rounds decides which changes in later rounds of an apply the first approval covers, and which leases later
-// rounds need (ADR 52). It depends only on programs and plans.
+// Package rounds decides about the later rounds of an apply (ADR 52). The user approves the plan of the first round, and
+// may approve plans of later rounds. For each later plan, Approval decides which changes the approvals cover. Needed
+// decides which leases later rounds need. The package depends only on programs and plans.
 package rounds
 
 import (

@@ -15,9 +15,9 @@ import (
 // Credential is part of each credential of a store that Redirects tests.
 const Credential = "canary-4711"
 
-// Redirects tests a client of an HTTP service behind a server that redirects all requests to another server. It checks
-// that the other server gets no credential, and that a request fails if the redirect would turn a write into a read.
-// The other server answers all requests with answer. secrets are further texts that it must not get.
+// Redirects tests a client of an HTTP service. open opens the client at a server that redirects all requests to another
+// server, which answers all requests with answer. Redirects checks that no header and no URL of a redirected request
+// contains Credential or one of secrets. If the redirects turn writes into reads, Lock and Put must return errors.
 func Redirects(t *testing.T, answer string, open func(t *testing.T, address string) store.Store, secrets ...string) {
 	secrets = append(slices.Clip(secrets), Credential)
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {

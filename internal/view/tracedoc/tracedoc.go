@@ -91,7 +91,8 @@ func (t *writer) slice(track int, s timing.Span, kind string, args map[string]an
 	t.add(event{Name: t.scrub(s.Name), Kind: kind, Phase: "X", At: micro(s.Began), Took: &took, TID: track, Args: args})
 }
 
-// rows writes each row to the first track that is free, because the slices of a track must not overlap.
+// rows writes each row to the first track whose rows have ended, or to a new track. The rows of a track must not overlap.
+// The spans of a row are nested in its slice.
 func (t *writer) rows(rows []timing.Row) {
 	var free []time.Duration
 	for _, r := range rows {

@@ -31,7 +31,8 @@ type testJournal struct {
 	path string
 }
 
-// begins is locked while Begin chooses the name of a new journal, so that no two journals have the same name.
+// begins is locked during Begin, which chooses a name that no file has, and creates the journal. Without the lock, two
+// calls could choose the same name.
 var begins sync.Mutex
 
 // Begin starts the journal of a state. If that fails, it adds a warning and returns nil.
