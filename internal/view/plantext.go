@@ -206,7 +206,7 @@ func DeferralText(c *plan.Change) string {
 		return "stays in this round, because its keys are not known yet" + why
 	case d.Reason == plan.DeferredPrereq && (c.Action == plan.Delete || c.Action == plan.Forget):
 		return "stays in this round, because other objects may depend on it"
-	case d.Reason == plan.InstanceCountUnknown, d.Reason == plan.DeferredPrereq, d.Reason == plan.ResourceConfigUnknown:
+	case d.Reason == plan.InstanceCountUnknown, d.Reason == plan.DeferredPrereq, d.Reason == plan.ResourceConfigUnknown && len(d.After) > 0:
 	case d.Reason == plan.ProviderConfigUnknown:
 		why = " (its provider needs the values)"
 	default:
