@@ -1,8 +1,6 @@
 package state
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -16,27 +14,12 @@ const transfersKey = "lethe_transfers"
 const mostTransfers = 8
 
 // Transfers returns the IDs of the latest transfers that moved objects into the state.
-func (s *Snapshot) Transfers() []string {
-	if s == nil || !bytes.Contains(s.Extra, []byte(transfersKey)) {
-		return nil
-	}
-	var fields struct {
-		List []string `json:"lethe_transfers"`
-	}
-	_ = json.Unmarshal(s.Extra, &fields) // a value of another type does not come from Lethe
-	return fields.List
-}
+func (s *Snapshot) Transfers() []string { return s.list(transfersKey) }
 
 // WithTransfer returns the snapshot with id at the end of its list of transfers.
 func (s *Snapshot) WithTransfer(id string) *Snapshot {
 	list := append(slices.Clone(s.Transfers()), id)
-	list = list[max(0, len(list)-mostTransfers):]
-	fields := map[string]json.RawMessage{}
-	e := s.Edit()
-	_ = json.Unmarshal(e.Head().Extra, &fields) // Extra is an object or empty
-	fields[transfersKey], _ = json.Marshal(list)
-	e.Head().Extra, _ = json.Marshal(fields)
-	return e.Done()
+	return s.withList(transfersKey, list[max(0, len(list)-mostTransfers):])
 }
 
 // MoveInto moves objects into another state, and returns both changed states. recorded returns the recorded

@@ -162,7 +162,7 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 		return c.UI.Fail()
 	}
 	changed := l.Dir.Lock.Changed()
-	if !saveLock(l.Dir) {
+	if !l.Dir.SaveLock() {
 		return c.UI.Fail()
 	}
 	if changed {
@@ -192,14 +192,6 @@ func only(c *base.Call, copies *fetch.Copies) bool {
 	}
 	copies.Needs = slices.DeleteFunc(copies.Needs, func(n fetch.Need) bool { return !named[n.Provider.Canon()] })
 	return !c.Bag.HasErrors()
-}
-
-func saveLock(d *workdir.Directory) bool {
-	err := d.Lock.Write()
-	if err != nil {
-		d.Call.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
-	}
-	return err == nil
 }
 
 func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
@@ -235,7 +227,7 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 	}
 	l.Dir.Lock.SetModules(l.Modules.Locks())
 	changed := l.Dir.Lock.Changed()
-	if !saveLock(l.Dir) {
+	if !l.Dir.SaveLock() {
 		return c.UI.Fail()
 	}
 	c.UI.Line("\nSuccess! The modules and providers are in " + c.Operands[0] + ".")

@@ -88,14 +88,7 @@ func (i *initialization) installStores(ctx context.Context) bool {
 	if !i.onlyDirs() || !i.locked(install) || !i.plugins.Providers.Install(ctx, install, i.dir.Lock, i.f.upgrade, &i.c.Bag) {
 		return false
 	}
-	if i.f.lockfile == "readonly" {
-		return true // writeLock reports a changed selection
-	}
-	if err := i.dir.Lock.Write(); err != nil {
-		i.c.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
-		return false
-	}
-	return true
+	return i.f.lockfile == "readonly" || i.dir.SaveLock() // writeLock reports a changed selection
 }
 
 // locked reports an error and returns false if a read-only lock file lacks a provider. It is called before any provider
@@ -179,8 +172,7 @@ func writeLock(d *workdir.Directory) bool {
 	if !d.Lock.ProvidersChanged() {
 		what = "module\nselections"
 	}
-	if err := d.Lock.Write(); err != nil {
-		d.Call.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+	if !d.SaveLock() {
 		return false
 	}
 	if isNew {

@@ -18,6 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/settings"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider/launch"
@@ -121,6 +122,15 @@ func (d *Directory) tidy() {
 	for _, name := range []string{"modules", "providers", ""} {
 		_ = os.Remove(filepath.Join(d.Data, name)) // fails if the directory has files
 	}
+}
+
+// SaveLock writes the lock file. If it cannot be written, SaveLock adds an error and returns false.
+func (d *Directory) SaveLock() bool {
+	err := d.Lock.Write()
+	if err != nil {
+		d.Call.Bag.Add(diag.Errorf("Failed to save dependency lock file", "The file %s cannot be written: %s.", fetch.LockName, disk.Reason(err)))
+	}
+	return err == nil
 }
 
 // MayAsk reports whether the user may be asked questions.

@@ -26,7 +26,6 @@ type File struct {
 	Mocks     map[config.ProviderName]*Mock            // the mock_provider blocks of the file, for all runs
 	Overrides []*Override                              // the overrides for all runs
 	Runs      []*Run                                   // in the order of the file
-	NoLeak    []*Canary                                // always empty: a test block has no expect_no_leak
 }
 
 // Expression is an expression of a test file.

@@ -1,0 +1,37 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// list returns the texts below a top-level key of the state that only Lethe knows.
+func (s *Snapshot) list(key string) []string {
+	if s == nil || !bytes.Contains(s.Extra, []byte(key)) {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	var list []string
+	_ = json.Unmarshal(s.Extra, &fields)   // Extra is an object
+	_ = json.Unmarshal(fields[key], &list) // a value of another type does not come from Lethe
+	return list
+}
+
+// withList returns the snapshot with the texts below a top-level key, or without the key if list is empty.
+func (s *Snapshot) withList(key string, list []string) *Snapshot {
+	if len(list) == 0 && !bytes.Contains(s.Extra, []byte(key)) {
+		return s
+	}
+	fields := map[string]json.RawMessage{}
+	_ = json.Unmarshal(s.Extra, &fields) // Extra is an object or empty
+	delete(fields, key)
+	if len(list) > 0 {
+		fields[key], _ = json.Marshal(list) // texts
+	}
+	e := s.Edit()
+	e.Head().Extra = nil
+	if len(fields) > 0 {
+		e.Head().Extra, _ = json.Marshal(fields) // the values are unchanged
+	}
+	return e.Done()
+}
