@@ -18,7 +18,7 @@ import (
 
 // Import is the command `import`.
 var Import = &base.Command{
-	Name: "import", Args: "ADDR ID", Short: "Associate existing infrastructure with a Lethe resource",
+	Name: "import", Stream: true, Args: "ADDR ID", Short: "Associate existing infrastructure with a Lethe resource",
 	Long: `Import existing infrastructure into your Lethe state.
 
 This will find and import the specified resource into your Lethe
@@ -82,7 +82,7 @@ func importOne(ctx context.Context, s *session.Session, to addr.Instance, id str
 	imported(ws, to)
 	c.UI.Diagnostics(c.Bag.List())
 	c.Bag.Clear()
-	c.UI.Print(c.Renamed("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n\n"))
+	c.UI.Line(c.Renamed("\nImport successful!\n\nThe resources that were imported are shown above. These resources are now in\nyour Lethe state and will henceforth be managed by Lethe.\n"))
 	return c.UI.Done(base.ExitOK)
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Resolve is the command `state resolve`.
 var Resolve = &base.Command{
-	Name: "state resolve", Args: "ADDR", Short: "Record the outcome of an unanswered provider call",
+	Name: "state resolve", Stream: true, Args: "ADDR", Short: "Record the outcome of an unanswered provider call",
 	Long: "Records the outcome of a provider call whose run was killed before the provider\nanswered. Later commands report the outcome of such a call as unknown. Check whether\nthe object exists, and report the result with -absent, -present or -id.",
 	Examples: [][2]string{
 		{"lethe state resolve -absent aws_instance.web", "The object does not exist"},
@@ -79,7 +79,7 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	}
 	notes.Unknown = others
 	ws.Note(notes)
-	c.UI.Print(to.String() + ": settled.\n")
+	c.UI.Line(to.String() + ": settled.")
 	return c.UI.Done(base.ExitOK)
 }
 
