@@ -61,7 +61,7 @@ func (d digest) sum(value, key string) []byte {
 	if d.Method == keyed {
 		return keyedSum(key, "value", d.Salt, value)
 	}
-	return slowSum(value, d.Salt)
+	return unkeyedWork.sum(value, d.Salt)
 }
 
 // keyedSum returns an HMAC. purpose makes the HMAC of a value different from the HMAC that identifies the key.
@@ -73,15 +73,24 @@ func keyedSum(key, purpose string, salt []byte, value string) []byte {
 	return m.Sum(nil)
 }
 
-// slowly ensures that only one digest without a key is computed at a time, because each needs 64 MiB of memory.
-var slowly sync.Mutex
+// work is the cost of a digest without a key.
+type work struct {
+	passes, memory uint32 // memory in KiB
+	lanes          uint8
+}
 
-// slowSum returns a digest that takes much time and memory, because anyone who has the digest can try many values.
-func slowSum(value string, salt []byte) []byte {
+// unkeyedWork is the cost in the name of the method unkeyed. Tests about other rules reduce it.
+var unkeyedWork = work{passes: 3, memory: 64 << 10, lanes: 4}
+
+// sum returns a digest that takes much time and memory, because anyone who has the digest can try many values.
+func (w work) sum(value string, salt []byte) []byte {
 	slowly.Lock()
 	defer slowly.Unlock()
-	return argon2.IDKey([]byte(value), salt, 3, 64<<10, 4, sha256.Size)
+	return argon2.IDKey([]byte(value), salt, w.passes, w.memory, w.lanes, sha256.Size)
 }
+
+// slowly ensures that only one digest without a key is computed at a time, because each needs 64 MiB of memory.
+var slowly sync.Mutex
 
 // record is the private data of a lethe_secret_version.
 type record struct {

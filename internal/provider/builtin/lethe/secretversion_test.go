@@ -3,6 +3,8 @@ package lethe
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -196,6 +198,18 @@ func TestEqualSecretsHaveDifferentDigests(t *testing.T) {
 		if z, _ := readRecord(a.private); bytes.Equal(x.Sum, z.Sum) {
 			t.Error("the digest shows that an earlier value has returned")
 		}
+	}
+}
+
+// TestWorkOfDigests computes one digest at its real cost. The result is a fixed text, because states have such digests.
+// The name of the method includes the cost.
+func TestWorkOfDigests(t *testing.T) {
+	if w := productWork; fmt.Sprintf("argon2id-%dm-%d-%d", w.memory>>10, w.passes, w.lanes) != unkeyed {
+		t.Errorf("the method %s has the cost %+v", unkeyed, w)
+	}
+	const want = "daa92f68bd420420c2d2fddb65e14b933a668893122e9e40271a1d2708f5477f"
+	if got := hex.EncodeToString(productWork.sum("value", []byte("a salt of 16 B.."))); got != want {
+		t.Errorf("the digest is %s, want %s", got, want)
 	}
 }
 
