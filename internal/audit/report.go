@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -72,11 +73,11 @@ func (x *examination) report() *Report {
 }
 
 // keys matches the keys of instances and modules in an address.
-var keys = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 
 // withoutKeys returns an address without the keys that contain secrets.
 func (x *examination) withoutKeys(address string) string {
-	return keys.ReplaceAllStringFunc(address, x.set.Scrub)
+	return keys().ReplaceAllStringFunc(address, x.set.Scrub)
 }
 
 // compare is the order of findings: objects in the order of "state list", then outputs, variables and messages.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -144,10 +145,12 @@ var names = map[string]bool{
 
 // region matches the names of regions and zones of cloud services. They contain a direction. Passwords of several words
 // rarely contain one.
-var region = regexp.MustCompile(`^[a-z]+(-[a-z]+)*-(north|south|east|west|central)(east|west)?-?[0-9]+(-?[a-z])?$`)
+var region = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z]+(-[a-z]+)*-(north|south|east|west|central)(east|west)?-?[0-9]+(-?[a-z])?$`)
+})
 
 // letters matches a word whose letters are all in upper or all in lower case.
-var letters = regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`)
+var letters = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`) })
 
 // common reports whether a value is too short or too common to be searched for inside other values, where it would
 // occur by chance. Such values have less than 8 bytes, or are numbers of less than 8 digits, words of less than 12
@@ -156,9 +159,9 @@ func common(text string) bool {
 	switch {
 	case len(text) < shortest || names[strings.ToLower(text)]:
 		return true
-	case len(text) < wordy && letters.MatchString(text):
+	case len(text) < wordy && letters().MatchString(text):
 		return true
-	case len(text) < 2*wordy && region.MatchString(text):
+	case len(text) < 2*wordy && region().MatchString(text):
 		return true
 	}
 	_, err := strconv.ParseFloat(text, 64)

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -37,7 +38,7 @@ func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	if !ok {
 		text := mismatch(v.Type(), want)
 		if v.ContainsMarked() {
-			text = mapKey.ReplaceAllString(text, "an element")
+			text = mapKey().ReplaceAllString(text, "an element")
 		}
 		return cty.NilVal, errors.New(text)
 	}
@@ -45,7 +46,7 @@ func To(v cty.Value, want cty.Type) (cty.Value, error) {
 }
 
 // mapKey matches the keys of maps in a mismatch. A key of a marked value is a part of the secret.
-var mapKey = regexp.MustCompile(`element "(\\.|[^"\\])*"`)
+var mapKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`element "(\\.|[^"\\])*"`) })
 
 // same reports whether values of type ty have type want already.
 func same(ty, want cty.Type) bool {

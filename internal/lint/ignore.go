@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
@@ -14,7 +15,7 @@ import (
 )
 
 // ignore matches the comment that suppresses findings: `# lethe-ignore: LE1801, LE1802 reason`.
-var ignore = regexp.MustCompile(`lethe-ignore:?\s*((?:LE\d{4}\s*,?\s*)*)`)
+var ignore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`lethe-ignore:?\s*((?:LE\d{4}\s*,?\s*)*)`) })
 
 // readComments finds the comments that suppress findings. A comment applies to the line where it begins. If nothing or
 // only a comment precedes it on that line, it applies to the line after it and after the comments that follow it.
@@ -27,7 +28,7 @@ func (c *checker) readComments(f config.File) {
 		if t.Type != hclsyntax.TokenComment {
 			continue
 		}
-		m := ignore.FindSubmatch(t.Bytes)
+		m := ignore().FindSubmatch(t.Bytes)
 		if m == nil {
 			continue
 		}

@@ -3,6 +3,7 @@ package lint
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -67,7 +68,7 @@ func (b *block) address() string {
 }
 
 // reference matches references that are strings in quotes, a form of early versions of the language.
-var reference = regexp.MustCompile(`^(var|local|data|ephemeral)\.[\w.-]+`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(var|local|data|ephemeral)\.[\w.-]+`) })
 
 // named returns the address that a node refers to, such as var.x. It returns "" if the node is no reference to a
 // variable, a local value, a data source or an ephemeral resource.
@@ -76,7 +77,7 @@ func named(n hclsyntax.Node) string {
 	case *hclsyntax.ScopeTraversalExpr:
 		return address(n.Traversal)
 	case *hclsyntax.LiteralValueExpr:
-		if text, ok := textOf(n); ok && reference.MatchString(text) {
+		if text, ok := textOf(n); ok && reference().MatchString(text) {
 			if t, ds := hclsyntax.ParseTraversalAbs([]byte(text), "", hcl.InitialPos); !ds.HasErrors() {
 				return address(t)
 			}

@@ -3,6 +3,7 @@ package lint
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,10 +15,14 @@ import (
 )
 
 // secretName matches names of arguments and variables whose values are secrets.
-var secretName = regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|secret_key|private_key|api_?key|access_key|auth_token|token|credentials?)(_wo)?$`)
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(^|_)(password|passwd|passphrase|secret|secret_key|private_key|api_?key|access_key|auth_token|token|credentials?)(_wo)?$`)
+})
 
 // secretText matches the forms of credentials of well-known services.
-var secretText = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{22,}|\bglpat-[\w-]{20}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|\bsk_live_\w{16,}|\bhvs\.[\w-]{20,}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.`)
+var secretText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bgithub_pat_\w{22,}|\bglpat-[\w-]{20}|\bxox[abprs]-[\w-]{10,}|\bAIza[\w-]{35}|\bsk_live_\w{16,}|\bhvs\.[\w-]{20,}|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.`)
+})
 
 // leastSecret is the length of the shortest literal that counts as a secret because of its name.
 const leastSecret = 8
@@ -31,17 +36,17 @@ func (c *checker) literals(m *module) {
 		b.each(func(n hclsyntax.Node) {
 			switch n := n.(type) {
 			case *hclsyntax.Attribute:
-				if b.Type != "variable" && b.Type != "output" && secretName.MatchString(n.Name) {
+				if b.Type != "variable" && b.Type != "output" && secretName().MatchString(n.Name) {
 					c.literal(n.Expr, n.Name)
 				}
 			case *hclsyntax.ObjectConsExpr:
 				for _, item := range n.Items {
-					if key := hcl.ExprAsKeyword(item.KeyExpr); secretName.MatchString(key) {
+					if key := hcl.ExprAsKeyword(item.KeyExpr); secretName().MatchString(key) {
 						c.literal(item.ValueExpr, key)
 					}
 				}
 			case *hclsyntax.TemplateExpr:
-				if text, ok := textOf(n); ok && secretText.MatchString(text) {
+				if text, ok := textOf(n); ok && secretText().MatchString(text) {
 					c.secret(n.Range(), text, "its form is that of a credential")
 				}
 			}
@@ -60,7 +65,7 @@ func (c *checker) variableDefault(b *block) {
 		v, _ := a.Expr.Value(nil)
 		sensitive = v.Type() == cty.Bool && v.IsKnown() && !v.IsNull() && v.True()
 	}
-	if sensitive || secretName.MatchString(b.Labels[0]) {
+	if sensitive || secretName().MatchString(b.Labels[0]) {
 		c.literal(value.Expr, b.Labels[0])
 	}
 }
@@ -68,7 +73,7 @@ func (c *checker) variableDefault(b *block) {
 // literal reports an expression that is a literal of at least leastSecret bytes. name is the name of its argument or
 // variable, which looks like the name of a secret.
 func (c *checker) literal(e hclsyntax.Expression, name string) {
-	if text, ok := textOf(e); ok && len(text) >= leastSecret && !secretText.MatchString(text) {
+	if text, ok := textOf(e); ok && len(text) >= leastSecret && !secretText().MatchString(text) {
 		c.secret(e.Range(), text, "it is the value of "+name)
 	}
 }

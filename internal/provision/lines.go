@@ -77,14 +77,14 @@ func (l *lines) cut() {
 
 // encoded matches a line of an encoded text of several lines, except its last line. base64, openssl and xxd write such
 // lines.
-var encoded = regexp.MustCompile(`^[A-Za-z0-9+/_-]{60,}$`)
+var encoded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+/_-]{60,}$`) })
 
 // flush ends a line. Lines of an encoded text are emitted with the next other line, because a secret may extend over
 // several lines.
 func (l *lines) flush() {
 	line := string(l.part)
 	l.part = l.part[:0]
-	if encoded.MatchString(line) && len(l.block)+len(line) < longest {
+	if encoded().MatchString(line) && len(l.block)+len(line) < longest {
 		l.block += line + "\n"
 		return
 	}

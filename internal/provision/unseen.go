@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/subprocess"
@@ -26,11 +27,13 @@ type reader struct {
 }
 
 // The script for shells closes the pipe before the command runs, and fails without cat.
-var readers = []reader{
-	{regexp.MustCompile(`^(|ba|da|z|k|mk|a)sh$`), regexp.MustCompile(`^-[a-zA-Z]*c[a-zA-Z]*$`), `eval "$(cat <&3 || echo exit 127)" 3<&-`},
-	{regexp.MustCompile(`^python[0-9.]*$`), regexp.MustCompile(`^-[a-zA-Z]*c$`), `exec(compile(__import__("os").fdopen(3, "rb").read(), "<string>", "exec"))`},
-	{regexp.MustCompile(`^pwsh$`), regexp.MustCompile(`(?i)^-c(ommand)?$`), `Invoke-Expression ([IO.File]::ReadAllText('/dev/fd/3'))`},
-}
+var readers = sync.OnceValue(func() []reader {
+	return []reader{
+		{regexp.MustCompile(`^(|ba|da|z|k|mk|a)sh$`), regexp.MustCompile(`^-[a-zA-Z]*c[a-zA-Z]*$`), `eval "$(cat <&3 || echo exit 127)" 3<&-`},
+		{regexp.MustCompile(`^python[0-9.]*$`), regexp.MustCompile(`^-[a-zA-Z]*c$`), `exec(compile(__import__("os").fdopen(3, "rb").read(), "<string>", "exec"))`},
+		{regexp.MustCompile(`^pwsh$`), regexp.MustCompile(`(?i)^-c(ommand)?$`), `Invoke-Expression ([IO.File]::ReadAllText('/dev/fd/3'))`},
+	}
+})
 
 // byPipe replaces the command, the last of args, by a script that reads the command from the pipe. It returns false if
 // the interpreter does not support that.
@@ -45,7 +48,7 @@ func byPipe(args []string) ([]string, bool) {
 			before = before[1:]
 		}
 	}
-	for _, r := range readers {
+	for _, r := range readers() {
 		if len(before) < 2 || !r.name.MatchString(path.Base(before[0])) {
 			continue
 		}

@@ -223,7 +223,7 @@ func forms(text string) []string {
 		if !strings.Contains(form, "\n") {
 			continue
 		}
-		if flat := indented.ReplaceAllString(form, "\n"); flat != form {
+		if flat := indented().ReplaceAllString(form, "\n"); flat != form {
 			all = append(all, flat)
 		}
 	}
@@ -236,7 +236,7 @@ func forms(text string) []string {
 }
 
 // indented matches the indentation that is removed from lines.
-var indented = regexp.MustCompile(`\n[ \t]+`)
+var indented = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n[ \t]+`) })
 
 // lines returns the lines of a secret with several lines, because messages may show each line in a frame. Lines are
 // only masked, because other texts may contain the same lines and must be stored. lines omits the first and the last

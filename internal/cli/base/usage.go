@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -30,7 +31,9 @@ func (c *Call) parse(args []string) error {
 }
 
 // badValue matches the error of package flag for a value: the value, the flag and the reason.
-var badValue = regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): (.*)$`)
+var badValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^invalid (?:boolean )?value (".*") for (?:flag )?-(\S+): (.*)$`)
+})
 
 // usageError converts an error of package flag into a diagnostic for users.
 func (c *Call) usageError(err error) diag.Diagnostic {
@@ -49,7 +52,7 @@ func (c *Call) usageError(err error) diag.Diagnostic {
 	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		value, _ := flag.UnquoteUsage(c.Flags.Lookup(name))
 		text = fmt.Sprintf("The option -%s needs a value, as in -%s=%s.", name, name, strings.ToUpper(value))
-	} else if m := badValue.FindStringSubmatch(text); m != nil {
+	} else if m := badValue().FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("The option -%s %s.", m[2], c.takes(m[2], m[1], m[3]))
 	}
 	return diag.Errorf("Failed to parse command-line flags", "%s", text)

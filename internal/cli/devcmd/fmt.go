@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/settings"
@@ -165,13 +166,13 @@ func (f *formatting) dir(dir string) {
 }
 
 // hunk matches the line above a hunk of a difference.
-var hunk = regexp.MustCompile(`(?m)^@@ .* @@$`)
+var hunk = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^@@ .* @@$`) })
 
 // unified returns the difference between two texts of a file in the format of diff -u. Like the program diff, it omits
 // a number of lines that is 1. It also omits the line with the command.
 func unified(name string, old, new []byte) string {
 	_, text, _ := strings.Cut(string(diff.Diff("old/"+name, old, "new/"+name, new)), "\n")
-	return hunk.ReplaceAllStringFunc(text, func(h string) string { return strings.ReplaceAll(h, ",1 ", " ") })
+	return hunk().ReplaceAllStringFunc(text, func(h string) string { return strings.ReplaceAll(h, ",1 ", " ") })
 }
 
 // formattableKinds are the suffixes of the files that fmt rewrites.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -136,10 +137,10 @@ func printPage(c *base.Call, p *code.Page) {
 		case isHead:
 			print(bold(head))
 		default:
-			c.UI.Line(strong.ReplaceAllStringFunc(line, func(s string) string { return bold(strings.Trim(s, "*")) }))
+			c.UI.Line(strong().ReplaceAllStringFunc(line, func(s string) string { return bold(strings.Trim(s, "*")) }))
 		}
 	}
 }
 
 // strong matches text between double asterisks.
-var strong = regexp.MustCompile(`\*\*[^*]+\*\*`)
+var strong = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\*\*[^*]+\*\*`) })

@@ -11,6 +11,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/session"
@@ -73,7 +74,7 @@ func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
 	case known:
 		showPages(c, pages)
 		return c.UI.Done(base.ExitOK)
-	case len(c.Operands) > 1 || !asked.MatchString(c.Operands[0]) && f.plan == "":
+	case len(c.Operands) > 1 || !asked().MatchString(c.Operands[0]) && f.plan == "":
 		return searchCodes(c)
 	}
 	s, ok := session.Open(c, &f.Options, operation.None)
@@ -86,7 +87,7 @@ func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
 
 // asked matches names of types, addresses, and names of functions of providers. The command searches for other words in
 // the titles of codes.
-var asked = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*(_|\.|\[|::).*$`)
+var asked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*(_|\.|\[|::).*$`) })
 
 // run answers the question: from the plan of -plan, or else from the configuration of the working directory, or else
 // from the schemas of providers.

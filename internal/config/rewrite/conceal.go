@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/hashicorp/hcl/v2"
@@ -82,7 +83,7 @@ func (d *Draft) Conceal(text string) string {
 // Difference returns the difference of a changed file in the format of diff -u, with secrets masked.
 func (d *Draft) Difference(f File) string {
 	_, text, _ := strings.Cut(string(diff.Diff(f.Name, []byte(d.Conceal(string(f.Before))), f.Name, []byte(d.Conceal(string(f.After))))), "\n")
-	return hunks.ReplaceAllStringFunc(text, func(head string) string {
+	return hunks().ReplaceAllStringFunc(text, func(head string) string {
 		var from, old, to, next int
 		if n, _ := fmt.Sscanf(head, "@@ -%d,%d +%d,%d @@", &from, &old, &to, &next); n < 4 {
 			return head // a line of the file
@@ -92,4 +93,4 @@ func (d *Draft) Difference(f File) string {
 }
 
 // hunks matches the lines that begin a hunk of a difference.
-var hunks = regexp.MustCompile(`(?m)^@@ .* @@$`)
+var hunks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^@@ .* @@$`) })

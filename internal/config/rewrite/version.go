@@ -3,6 +3,7 @@ package rewrite
 import (
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -70,11 +71,11 @@ func (m *module) ownTaken() bool {
 	return r != nil && !r.Source.IsBuiltin() && r.Source.Type != "lethe"
 }
 
-var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
 
 // freeIn returns a name that no block of this mode and type has in the module.
 func (m *module) freeIn(mode, typ, wanted string) string {
-	wanted = unfit.ReplaceAllString(wanted, "_")
+	wanted = unfit().ReplaceAllString(wanted, "_")
 	for n := 1; ; n++ {
 		name := wanted
 		if n > 1 {

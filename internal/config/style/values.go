@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -32,13 +33,15 @@ func WriteValues(values map[string]cty.Value) (string, error) {
 }
 
 // markAfterEscape matches a combining mark immediately after an escape sequence in a string.
-var markAfterEscape = regexp.MustCompile(`(\\(?:[nrt"\\]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))(\p{M})`)
+var markAfterEscape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\\(?:[nrt"\\]|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))(\p{M})`)
+})
 
 // apart replaces combining marks after escape sequences by escape sequences. Without this, normalization would combine
 // the mark with the last letter of the sequence before it.
 func apart(text []byte) []byte {
 	for {
-		next := markAfterEscape.ReplaceAllFunc(text, func(m []byte) []byte {
+		next := markAfterEscape().ReplaceAllFunc(text, func(m []byte) []byte {
 			r, n := utf8.DecodeLastRune(m)
 			return fmt.Appendf(bytes.Clone(m[:len(m)-n]), `\U%08x`, r)
 		})

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -69,10 +70,10 @@ func passwordBetween(before, after string) bool {
 func nameBetween(before, after string, pieces []string) bool {
 	scheme, authority, ok := cutLast(before, "://")
 	if !ok {
-		return keyBefore.MatchString(before[max(0, len(before)-longestKey):])
+		return keyBefore().MatchString(before[max(0, len(before)-longestKey):])
 	}
 	if path := strings.IndexAny(authority, "/?#"); path >= 0 {
-		return databases.MatchString(scheme) && authority[path:] == "/" && (after == "" || after[0] == '?' || after[0] == '#')
+		return databases().MatchString(scheme) && authority[path:] == "/" && (after == "" || after[0] == '?' || after[0] == '#')
 	}
 	if user, _, ok := strings.Cut(after, "@"); ok && authority == "" && strings.HasPrefix(user, ":") && !strings.ContainsAny(user, "/?#") {
 		return slices.ContainsFunc(pieces, func(p string) bool { return strings.Contains(user, p) })
@@ -89,9 +90,13 @@ func nameBetween(before, after string, pieces []string) bool {
 
 var (
 	// databases matches the schemes of URLs whose path is the name of a database.
-	databases = regexp.MustCompile(`(?i)(sql|postgres|pg|mongodb(\+srv)?|mariadb|redis|oracle|amqps?)$`)
+	databases = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(sql|postgres|pg|mongodb(\+srv)?|mariadb|redis|oracle|amqps?)$`)
+	})
 	// keyBefore matches the text before a name in a connection string of keys and values.
-	keyBefore = regexp.MustCompile(`(?i)(^|[;\s])(host|server|data source|user|username|user id|uid|port|database|dbname|initial catalog)\s*=\s*['"]?$`)
+	keyBefore = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(^|[;\s])(host|server|data source|user|username|user id|uid|port|database|dbname|initial catalog)\s*=\s*['"]?$`)
+	})
 )
 
 // longestKey is the number of bytes before a name in which keyBefore is searched for a key, including white space.

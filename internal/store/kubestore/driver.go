@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -48,7 +49,7 @@ func settings() *schema.Block {
 }
 
 // numbered matches the end of a suffix that could be the name of another state's part.
-var numbered = regexp.MustCompile(`-[0-9]+$`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9]+$`) })
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
 	s.Blank = true
@@ -59,7 +60,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		r.Fail(s.Missing("secret_suffix"))
 	case !mayName(o.Suffix):
 		r.Bad("secret_suffix", `the value of "secret_suffix", %q, must be valid in names of Secrets and in values of labels: %s`, o.Suffix, nameRule)
-	case numbered.MatchString(o.Suffix):
+	case numbered().MatchString(o.Suffix):
 		r.Bad("secret_suffix", `the value of "secret_suffix", %q, must not end with "-" and a number, because parts of large states have such names`, o.Suffix)
 	}
 	a := r.access()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -82,14 +83,14 @@ func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 }
 
 // described matches a line of terraform-plugin-framework's description of a lock.
-var described = regexp.MustCompile(`(?m)^ *(ID|Operation|Who|Created): +(.*)$`)
+var described = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *(ID|Operation|Who|Created): +(.*)$`) })
 
 // locked returns the error for a lock that another holder has. If the message describes the lock, the error contains
 // the holder.
 func (s *pluginStore) locked(workspace string, refusal error) *store.LockError {
 	before, text, _ := strings.Cut(refusal.Error(), "Lock Info:")
 	who := &store.LockInfo{Path: s.Place(workspace)}
-	for _, line := range described.FindAllStringSubmatch(text, -1) {
+	for _, line := range described().FindAllStringSubmatch(text, -1) {
 		switch value := strings.TrimSpace(line[2]); line[1] {
 		case "ID":
 			who.ID = value

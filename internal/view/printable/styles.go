@@ -4,22 +4,23 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // styling matches the sequences that set colours and styles on a terminal.
-var styling = regexp.MustCompile("\x1b\\[[0-9;:]*m")
+var styling = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;:]*m") })
 
 // reset is the sequence that ends all styles.
 const reset = "\x1b[0m"
 
 // Plain returns a text without the sequences that style it.
-func Plain(s string) string { return styling.ReplaceAllLiteralString(s, "") }
+func Plain(s string) string { return styling().ReplaceAllLiteralString(s, "") }
 
 // Styled applies a function to the parts of a text between the sequences that style it. It ends all styles.
 func Styled(s string, part func(string) string) string {
 	var b strings.Builder
 	at := 0
-	for _, m := range styling.FindAllStringIndex(s, -1) {
+	for _, m := range styling().FindAllStringIndex(s, -1) {
 		b.WriteString(part(s[at:m[0]]) + s[m[0]:m[1]])
 		at = m[1]
 	}
