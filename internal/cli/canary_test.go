@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -45,7 +46,7 @@ func inBase64(text string) (out []string) {
 	return out
 }
 
-var fourDigits = regexp.MustCompile(`^[0-9a-f]{4}`)
+var fourDigits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{4}`) })
 
 // canariesIn returns the canaries in a text. Provider programs are large, so it searches for fixed texts.
 func canariesIn(text []byte) (found [][]byte) {
@@ -55,7 +56,7 @@ func canariesIn(text []byte) (found [][]byte) {
 			if !ok {
 				break
 			}
-			if it := fourDigits.Find(after); i > 0 || it != nil {
+			if it := fourDigits().Find(after); i > 0 || it != nil {
 				found = append(found, append(start[:len(start):len(start)], it...))
 			}
 			rest = after

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/cli"
@@ -14,7 +15,9 @@ import (
 
 // made matches the part of a page about a command that is generated from the table of commands. The text below it is
 // written by hand, and TestGuide runs its examples.
-var made = regexp.MustCompile(`(?s)^<!-- made from the table of commands: begin -->\n.*<!-- end -->\n`)
+var made = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^<!-- made from the table of commands: begin -->\n.*<!-- end -->\n`)
+})
 
 // TestCommandPages checks that each command has a page in docs/commands with the text of its help, and is in the list
 // of pages. UPDATE_SCRIPTS=1 updates the help on the pages and creates missing pages.
@@ -36,7 +39,7 @@ func TestCommandPages(t *testing.T) {
 			t.Errorf("%s: there is no page, which UPDATE_SCRIPTS=1 begins", name)
 			continue
 		}
-		now := want + made.ReplaceAllString(string(have), "")
+		now := want + made().ReplaceAllString(string(have), "")
 		if now != string(have) && update {
 			err = os.WriteFile(path, []byte(now), 0o644)
 		} else if now != string(have) {
@@ -67,7 +70,7 @@ func TestCommandPages(t *testing.T) {
 }
 
 // link matches a link to a file of the repository.
-var link = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`) })
 
 // TestLinks checks that the files to which the documentation links exist.
 func TestLinks(t *testing.T) {
@@ -84,7 +87,7 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range link().FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
 				t.Errorf("%s links to %s, which is not there", page, m[1])
 			}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -205,12 +206,12 @@ func (e *example) addMessage(lines []string, message string) []string {
 	return slices.Concat(lines[:at], section, lines[end:])
 }
 
-var box = regexp.MustCompile(`(?m)^╷\n((?:│.*\n)*)╵$`)
+var box = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^╷\n((?:│.*\n)*)╵$`) })
 
 // boxesOf returns the messages in out with the code of the page, without their frames and codes. titles are the titles
 // of the page that they have.
 func boxesOf(out string, p *code.Page) (boxes, titles []string) {
-	for _, m := range box.FindAllStringSubmatch(out, -1) {
+	for _, m := range box().FindAllStringSubmatch(out, -1) {
 		var lines []string
 		for _, l := range strings.Split(strings.TrimSuffix(m[1], "\n"), "\n") {
 			lines = append(lines, strings.TrimRight(strings.TrimPrefix(strings.TrimPrefix(l, "│"), " "), " "))
@@ -264,11 +265,13 @@ func (e *example) run(t *testing.T) string {
 		out = strings.ReplaceAll(out, bin, "/opt/providers")
 	}
 	out = strings.NewReplacer(work, "/home/you/net", dir, "/home/you").Replace(out)
-	return identifiers.ReplaceAllString(out, "${1}0a868da9320f")
+	return identifiers().ReplaceAllString(out, "${1}0a868da9320f")
 }
 
 // identifiers matches random identifiers.
-var identifiers = regexp.MustCompile(`(rogue-)[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var identifiers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(rogue-)[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+})
 
 // pageEnviron returns an environment with only the variables that a page needs.
 func pageEnviron(t *testing.T, dir string, plugins bool) []string {

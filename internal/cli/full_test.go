@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -141,20 +142,22 @@ func (s *site) intact(before string, code int, out string) {
 }
 
 var (
-	created = regexp.MustCompile(`(terraform_data\.a\[\d\]): Creation complete after \d+s \[id=([0-9a-f-]+)\]`)
-	dumped  = regexp.MustCompile(`The updated state was written to (\S+)\. To store`)
+	created = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(terraform_data\.a\[\d\]): Creation complete after \d+s \[id=([0-9a-f-]+)\]`)
+	})
+	dumped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`The updated state was written to (\S+)\. To store`) })
 )
 
 // keepsEverything checks that every created object can be found. If the state was written to another file, it pushes
 // that file first.
 func (s *site) keepsEverything(out string) {
 	s.Helper()
-	if m := dumped.FindStringSubmatch(out); m != nil {
+	if m := dumped().FindStringSubmatch(out); m != nil {
 		s.must("state", "push", m[1])
 	}
 	known := s.must("state", "pull")
 	_, said, _ := strings.Cut(out, "Failed to save state")
-	for _, m := range created.FindAllStringSubmatch(out, -1) {
+	for _, m := range created().FindAllStringSubmatch(out, -1) {
 		if !strings.Contains(known, m[2]) && !strings.Contains(said, m[1]+" [id="+m[2]+"]") {
 			s.Errorf("%s is lost:\n%s", m[1], out)
 		}

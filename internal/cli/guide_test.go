@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -98,12 +99,14 @@ func (g *guide) begin() {
 	}
 }
 
-var fence = regexp.MustCompile("(?m)^```(\\S*)[ ]?(\\S*)\n((?s:.*?))^```$|^<!-- new directory -->$")
+var fence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^```(\\S*)[ ]?(\\S*)\n((?s:.*?))^```$|^<!-- new directory -->$")
+})
 
 // run executes a page and returns it with the current output.
 func (g *guide) run(src string) string {
-	return fence.ReplaceAllStringFunc(src, func(block string) string {
-		m := fence.FindStringSubmatch(block)
+	return fence().ReplaceAllStringFunc(src, func(block string) string {
+		m := fence().FindStringSubmatch(block)
 		language, file, body := m[1], m[2], m[3]
 		switch {
 		case language == "" && body == "" && file == "":
@@ -175,7 +178,7 @@ func (g *guide) shell(command string) string {
 }
 
 // refreshes matches the lines about objects that are refreshed at the same time, in any order.
-var refreshes = regexp.MustCompile(`(?m)(^\S+: Refreshing state\.\.\..*\n)+`)
+var refreshes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(^\S+: Refreshing state\.\.\..*\n)+`) })
 
 // timeless replaces text that differs from run to run.
 func timeless(s string) string {
@@ -192,7 +195,7 @@ func timeless(s string) string {
 	if strings.Contains(s, "SERIAL  WRITTEN") { // the width of the column depends on the names of the user and the host
 		s = regexp.MustCompile(`\S+@\S+`).ReplaceAllString(regexp.MustCompile(` +`).ReplaceAllString(s, " "), "USER@HOST")
 	}
-	s = refreshes.ReplaceAllStringFunc(s, func(block string) string {
+	s = refreshes().ReplaceAllStringFunc(s, func(block string) string {
 		return strings.Join(slices.Sorted(strings.Lines(block)), "")
 	})
 	return strings.TrimSpace(s)

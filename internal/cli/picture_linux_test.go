@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -93,14 +94,14 @@ func inTerminal(t *testing.T, dir string, args ...string) string {
 	}
 }
 
-var erased = regexp.MustCompile("\r?\x1b\\[(\\d+)A\x1b\\[J")
+var erased = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\r?\x1b\\[(\\d+)A\x1b\\[J") })
 
 // finalText returns the lines that remain on the screen. Lethe moves up and erases the lines about operations in
 // progress.
 func finalText(received string) string {
 	received = strings.ReplaceAll(received, "\r\n", "\n")
 	for {
-		at := erased.FindStringSubmatchIndex(received)
+		at := erased().FindStringSubmatchIndex(received)
 		if at == nil {
 			return received
 		}
@@ -113,7 +114,7 @@ func finalText(received string) string {
 // terminalColors are the colors of the escape sequences (SGR) that Lethe prints.
 var terminalColors = map[string]string{"31": "#f47067", "32": "#6bc46d", "33": "#daaa3f", "34": "#6cb6ff", "35": "#dcbdfb", "36": "#76e3ea", "90": "#768390"}
 
-var sgr = regexp.MustCompile("\x1b\\[([0-9;]*)m")
+var sgr = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[([0-9;]*)m") })
 
 // terminalSVG draws a terminal with a command and its output.
 func terminalSVG(command, output string) string {
@@ -147,7 +148,7 @@ func terminalSVG(command, output string) string {
 			fmt.Fprintf(&b, "<tspan%s>%s</tspan>", attributes, html.EscapeString(s))
 		}
 		for {
-			at := sgr.FindStringSubmatchIndex(line)
+			at := sgr().FindStringSubmatchIndex(line)
 			if at == nil {
 				break
 			}
