@@ -85,6 +85,9 @@ func TestLanguage(t *testing.T) {
 
 // TestPeer runs the cases with Terraform. Its results equal the suite's, except if a case has a reason.
 func TestPeer(t *testing.T) {
+	if os.Getenv("LETHE_WIDE") == "" && !long() {
+		t.Skip("it runs Terraform again and again: LETHE_WIDE=1 runs it")
+	}
 	bin := peer(t)
 	var run []*kase
 	for _, k := range load(t, "cases") {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 // refusal, explain and explainTargets recognise the intended differences. LETHE_LONG runs 400 rounds. LETHE_EDITS sets
 // the number of rounds, and LETHE_EDITS_FROM the first seed.
 func TestEditsBesidePeer(t *testing.T) {
+	secondLane(t, runsPeer)
 	t.Parallel()
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
@@ -267,14 +269,14 @@ func refusal(want, got *outcome, flags []string) string {
 }
 
 // keyless matches the key of a module instance.
-var keyless = regexp.MustCompile(`\[[^]]*\]\.`)
+var keyless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^]]*\]\.`) })
 
 // unsaid reports whether a removed block without lifecycle covers an address.
 func (d *draft) unsaid(at string) bool {
 	return slices.ContainsFunc(d.extra, func(block string) bool {
 		from, plain := strings.CutPrefix(block, "removed {\n  from = ")
 		from, rest, _ := strings.Cut(from, "\n")
-		at := keyless.ReplaceAllString(at, ".")
+		at := keyless().ReplaceAllString(at, ".")
 		return plain && rest == "}\n" && (at == from || strings.HasPrefix(at, from+"[") || strings.HasPrefix(at, from+"."))
 	})
 }

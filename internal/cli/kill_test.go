@@ -30,6 +30,7 @@ func TestKilled(t *testing.T) {
 
 // TestKilledLargeState does the same with a large state, which takes time to write: 2 MB, and 50 MB in long runs.
 func TestKilledLargeState(t *testing.T) {
+	secondLane(t, needsMuch)
 	t.Parallel()
 	runs := map[int]int{2: 2}
 	if os.Getenv("LETHE_LONG") != "" {
@@ -48,6 +49,7 @@ func TestKilledLargeState(t *testing.T) {
 // TestKilledEncrypted does the same with an encrypted state. Then the journal is encrypted, too, and no file contains
 // plain text of either.
 func TestKilledEncrypted(t *testing.T) {
+	secondLane(t, needsMuch)
 	t.Parallel()
 	killed(t, 0, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
 }

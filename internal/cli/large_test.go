@@ -18,6 +18,7 @@ import (
 // collection depends on the machine, but the number of copies does not. So commands that destroy are also measured
 // without garbage collection.
 func TestLargeAttribute(t *testing.T) {
+	secondLane(t, needsMuch)
 	if raced {
 		t.Skip("the race detector takes two and three times the memory that is measured here")
 	}

@@ -17,6 +17,7 @@ import (
 // TestMarksBesidePeer evaluates random expressions over sensitive and ephemeral values with both consoles. Both must
 // show and hide the same results. LETHE_LONG=1 evaluates more expressions, different ones in each run.
 func TestMarksBesidePeer(t *testing.T) {
+	secondLane(t, runsPeer)
 	t.Parallel()
 	peer, err := exec.LookPath("terraform")
 	if err != nil {

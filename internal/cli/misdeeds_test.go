@@ -128,6 +128,7 @@ func (d misdeed) String() string {
 // source, through any exit, at any moment. No secret may reach a file or the screen, and each secret that would have
 // been stored must be reported once. A failure prints the number of its draw, and LETHE_MISDEED repeats it.
 func TestMisdeeds(t *testing.T) {
+	secondLane(t, drawsRandom)
 	t.Parallel()
 	draws, seed := 40, uint64(41)
 	if os.Getenv("LETHE_LONG") != "" {

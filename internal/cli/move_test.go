@@ -17,6 +17,7 @@ import (
 // TestMovesLeaveNoSecret draws configurations whose resources store secrets. After "secrets move -all", apply and scrub, no
 // file contains a secret, and the next plan is empty. LETHE_LONG=1 draws more configurations, other ones in each run.
 func TestMovesLeaveNoSecret(t *testing.T) {
+	secondLane(t, drawsRandom)
 	t.Parallel()
 	bin, err := playground()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ var namedCommands = []string{
 // TestSentencesOfPeer runs namedCommands with Lethe under the name of Terraform, and with Terraform. It compares
 // standard output and exit codes. Client programs search for these sentences.
 func TestSentencesOfPeer(t *testing.T) {
+	secondLane(t, runsPeer)
 	t.Parallel()
 	peer, err := exec.LookPath("terraform")
 	if err != nil {
@@ -94,19 +96,21 @@ output "s" {
 	}
 }
 
-var varying = regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵─]+|[0-9a-f]{8}-[0-9a-f-]{27}|1\\.1[0-9]\\.[0-9]+|(?:after|elapsed\\]) [0-9]+s|Enter a value:|terraform explain LE[0-9]+")
+var varying = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵─]+|[0-9a-f]{8}-[0-9a-f-]{27}|1\\.1[0-9]\\.[0-9]+|(?:after|elapsed\\]) [0-9]+s|Enter a value:|terraform explain LE[0-9]+")
+})
 
 // progress matches lines about one object and symbols of a plan. They do not belong to sentences.
-var progress = regexp.MustCompile(`^(\S+: |  [-+~#/]|\w+ = )`)
+var progress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+: |  [-+~#/]|\w+ = )`) })
 
 // paragraphs divides output into paragraphs of one line each, because programs wrap lines at different columns. It
 // omits values that vary between runs.
 func paragraphs(out string) []string {
 	var all []string
 	open := false // the next line continues the last paragraph
-	for line := range strings.Lines(varying.ReplaceAllString(out, "")) {
+	for line := range strings.Lines(varying().ReplaceAllString(out, "")) {
 		text := strings.TrimSpace(line)
-		switch goes := !progress.MatchString(line) && !strings.HasPrefix(line, "   "); {
+		switch goes := !progress().MatchString(line) && !strings.HasPrefix(line, "   "); {
 		case text == "":
 			open = false
 		case open && goes:

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,6 +27,7 @@ const sampled = 8
 
 // TestPeer runs scripts with Terraform instead of Lethe, to check that they show behaviour that users know.
 func TestPeer(t *testing.T) {
+	secondLane(t, runsPeer)
 	t.Parallel()
 	if _, err := exec.LookPath("terraform"); err != nil {
 		t.Skip("there is no terraform on PATH")
@@ -108,19 +110,19 @@ func callsModules(dir string) bool {
 }
 
 var (
-	escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
-	boxes   = regexp.MustCompile(`(?m)^[│╷╵] ?`)
+	escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]*m") })
+	boxes   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[│╷╵] ?`) })
 	// wrapped matches the end of a line that was wrapped at the width of a terminal. An item of a list begins a new
 	// line.
-	wrapped = regexp.MustCompile(`(?m)^(\S.{50,})\n([^\s-]|-\S)`)
+	wrapped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(\S.{50,})\n([^\s-]|-\S)`) })
 )
 
 // asLethe removes colours, boxes and line breaks from output of Terraform, and replaces the name.
 func asLethe(text string) string {
-	text = boxes.ReplaceAllString(escapes.ReplaceAllString(text, ""), "")
+	text = boxes().ReplaceAllString(escapes().ReplaceAllString(text, ""), "")
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		for range 20 { // a paragraph has at most 20 lines
-			text = wrapped.ReplaceAllString(text, "$1 $2")
+			text = wrapped().ReplaceAllString(text, "$1 $2")
 		}
 	}
 	return strings.NewReplacer("Terraform", "Lethe", "terraform plan", "lethe plan", "terraform apply", "lethe apply", "terraform init", "lethe init").Replace(text)

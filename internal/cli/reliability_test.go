@@ -28,6 +28,7 @@ var abused = []string{"Validate", "Configure", "Upgrade", "Read", "Plan", "Apply
 // program must end with exit code 0 or 1. Leases of other providers must be closed, and a lease of the faulty provider
 // must be closed or reported. Each created object must be in the state or be reported.
 func TestAbuse(t *testing.T) {
+	secondLane(t, drawsRandom)
 	t.Parallel()
 	for n, call := range abused {
 		for m, deed := range deeds {
@@ -160,6 +161,7 @@ resource "playground_thing" "t" {
 
 // TestModes checks that only the owner can read the written files, with every umask.
 func TestModes(t *testing.T) {
+	secondLane(t, needsMuch)
 	t.Parallel()
 	for _, umask := range []string{"000", "022", "077"} {
 		t.Run(umask, func(t *testing.T) {

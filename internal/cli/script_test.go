@@ -120,11 +120,13 @@ func scripts(t *testing.T) []script {
 	return out
 }
 
-// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips slow ones unless wide tests run.
+// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips a slow script, unless wide
+// tests run or -run names the script.
 func runScripts(t *testing.T, p testscript.Params, list []script) {
-	by := map[string][]string{}
+	by, slow := map[string][]string{}, map[string]string{}
 	for _, s := range list {
 		by[s.folder] = append(by[s.folder], s.file)
+		slow[s.folder+"/"+s.name] = slowness(s)
 	}
 	for folder, files := range by {
 		t.Run(folder, func(t *testing.T) {
@@ -133,8 +135,8 @@ func runScripts(t *testing.T, p testscript.Params, list []script) {
 			p.Files = files
 			setup := p.Setup
 			p.Setup = func(e *testscript.Env) error {
-				reason := slowness(folder + "/" + strings.TrimPrefix(filepath.Base(e.WorkDir), "script-"))
-				if reason != "" && !wide() {
+				name := strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")
+				if reason := slow[folder+"/"+name]; reason != "" && !wide() && !named(name) {
 					e.T().Skip(reason + ": LETHE_WIDE=1 runs it")
 				}
 				return setup(e)

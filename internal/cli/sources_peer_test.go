@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 // install the same modules and record them under the same source and directory. LETHE_LONG=1 tries more addresses,
 // different ones in each run.
 func TestSourcesBesidePeer(t *testing.T) {
+	secondLane(t, runsPeer)
 	t.Parallel()
 	peer, err := exec.LookPath("terraform")
 	if err != nil {
@@ -84,7 +86,7 @@ func TestSourcesBesidePeer(t *testing.T) {
 			put(filepath.Join(dir, "main.tf"), text.String())
 			out := run(dir)
 			before := len(failed)
-			for _, m := range inModule.FindAllStringSubmatch(out, -1) {
+			for _, m := range inModule().FindAllStringSubmatch(out, -1) {
 				failed[m[1]] = true
 			}
 			var list struct {
@@ -127,4 +129,4 @@ func TestSourcesBesidePeer(t *testing.T) {
 }
 
 // inModule finds the module that an error names.
-var inModule = regexp.MustCompile(`(?:[Mm]odule |module \.?|module\.)"?(m\d+)\b`)
+var inModule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[Mm]odule |module \.?|module\.)"?(m\d+)\b`) })

@@ -248,6 +248,7 @@ func TestTransferKilled(t *testing.T) {
 // TestTransferKilledAtRandom does the same with encrypted states, errors that the process survives, and a second kill in
 // the command that finishes the transfer.
 func TestTransferKilledAtRandom(t *testing.T) {
+	secondLane(t, drawsRandom)
 	t.Parallel()
 	times := 10
 	if os.Getenv("LETHE_LONG") != "" {

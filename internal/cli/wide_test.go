@@ -1,13 +1,85 @@
 package cli_test
 
 import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // wide reports whether the tests run that cover more cases of a rule. .ci/run sets LETHE_WIDE in its second lane.
 func wide() bool { return os.Getenv("LETHE_WIDE") != "" || whole() }
+
+// secondLane skips a test that the first lane of .ci/run leaves to the second, for a reason. The test runs if LETHE_WIDE
+// is set, or if -run names it.
+func secondLane(t *testing.T, reason string) {
+	t.Helper()
+	if !wide() && !named(t.Name()) {
+		t.Skip(reason + ": LETHE_WIDE=1 runs it")
+	}
+}
+
+// named reports whether the pattern of -run contains a name.
+func named(name string) bool { return strings.Contains(flag.Lookup("test.run").Value.String(), name) }
+
+// The reasons of tests that the second lane runs.
+const (
+	runsPeer    = "it runs Terraform again and again"
+	drawsRandom = "it draws many cases at random"
+	needsMuch   = "it needs seconds of processor time"
+)
+
+// TestSecondLane checks that the second lane of .ci/run names each test that calls secondLane.
+func TestSecondLane(t *testing.T) {
+	ci, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := regexp.MustCompile(`LETHE_WIDE=1 go test .* \./internal/cli -run '(.*)'`).FindSubmatch(ci)
+	if step == nil {
+		t.Fatal(".ci/run has no step with LETHE_WIDE")
+	}
+	pattern := regexp.MustCompile(string(step[1]))
+	files, _ := filepath.Glob("*_test.go")
+	n := 0
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !callsSecondLane(fn) {
+				continue
+			}
+			if n++; !pattern.MatchString(fn.Name.Name) {
+				t.Errorf("neither lane of .ci/run runs %s: add it to the step with LETHE_WIDE", fn.Name.Name)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no test calls secondLane")
+	}
+}
+
+func callsSecondLane(fn *ast.FuncDecl) (calls bool) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if id, ok := c.Fun.(*ast.Ident); ok && id.Name == "secondLane" {
+				calls = true
+			}
+		}
+		return true
+	})
+	return calls
+}
 
 // TestWide repeats tests of this package in more ways, and runs the slow scripts. It takes about as long as all other
 // tests of the package.
@@ -37,12 +109,20 @@ var slowScripts = map[string][]string{
 	"it waits for seconds":                {"actions/streams", "ephemeral_resources/renew_fails", "init/login", "provisioners/parallelism", "query/misdeeds", "test/long"},
 }
 
+// manyCommands is the number of commands from which a script is slow. Each command starts a process, and most commands
+// start a keeper and providers.
+const manyCommands = 14
+
 // slowness returns the reason why a script is slow, or "" for the other scripts.
-func slowness(name string) string {
+func slowness(s script) string {
 	for reason, list := range slowScripts {
-		if slices.Contains(list, name) {
+		if slices.Contains(list, s.folder+"/"+s.name) {
 			return reason
 		}
+	}
+	commands, _, _ := bytes.Cut(s.text, []byte("\n-- "))
+	if bytes.Count(commands, []byte("exec lethe ")) >= manyCommands {
+		return "it runs many commands"
 	}
 	return ""
 }
@@ -54,17 +134,19 @@ func testSlowScripts(t *testing.T) {
 	}
 	t.Parallel()
 	var list []script
+	exists := map[string]bool{}
 	for _, s := range scripts(t) {
-		if slowness(s.folder+"/"+s.name) != "" {
+		exists[s.folder+"/"+s.name] = true
+		if slowness(s) != "" {
 			list = append(list, s)
 		}
 	}
-	n := 0
 	for _, names := range slowScripts {
-		n += len(names)
-	}
-	if len(list) != n {
-		t.Errorf("%d of %d slow scripts exist", len(list), n)
+		for _, name := range names {
+			if !exists[name] {
+				t.Errorf("the slow script %s does not exist", name)
+			}
+		}
 	}
 	p := params(setup)
 	p.Cmds["sshd"] = sshd(t)
