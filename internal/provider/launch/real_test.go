@@ -21,13 +21,16 @@ import (
 )
 
 // playgrounds builds the provider programs of test/providers when a test first needs them. They use the same SDKs as
-// real providers.
+// real providers. If LETHE_TEST_PROVIDERS names a directory, they remain there for other tests.
 var playgrounds = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "playgrounds")
-	if err != nil {
-		return "", err
+	dir := os.Getenv("LETHE_TEST_PROVIDERS")
+	if dir == "" {
+		var err error
+		if dir, err = os.MkdirTemp("", "playgrounds"); err != nil {
+			return "", err
+		}
+		built = dir
 	}
-	built = dir
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./cmd/...")
 	cmd.Dir = filepath.Join("..", "..", "..", "test", "providers")
 	// The walk opens the sources, so that go test repeats the test after a change of them. It does not see the files
