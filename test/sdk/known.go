@@ -92,7 +92,10 @@ var rules = []rule{
 			ends := p["planned"] == nil && p["proposed"] == nil && p["config"] == nil
 			return ends && (d.A == nil && strings.HasPrefix(d.Section, "sent with Plan") || !b.Steps[d.Step].Destroy && d.onlyIn(".pri")) // prior and private
 		}
-		return d.Section == "before" && d.Delete || d.Section == "calls" && !slices.Contains(a, "Plan") && slices.Contains(c, "Plan") && slices.Contains(c, "Read")
+		return d.Section == "before" && d.Delete || d.Section == "calls" && plans(a) < plans(c) && slices.Contains(c, "Read")
+	}},
+	{"", "Terraform gives the trigger as the reason to create an object that was deleted outside", func(d Difference, b *Batch) bool {
+		return d.Section == "reason" && d.A == nil && text(d.B) == `"replace_by_triggers"`
 	}},
 	{"`destroy` while an expression or a data source", "Terraform plans what is declared before it destroys it", func(d Difference, b *Batch) bool {
 		return d.What == "destroy plan" && d.A == nil && d.Section == "has an error"
@@ -152,6 +155,16 @@ func (d Difference) known(b *Batch) bool {
 		}
 	}
 	return false
+}
+
+// plans returns the number of Plan calls in a list of calls.
+func plans(calls []string) (n int) {
+	for _, c := range calls {
+		if c == "Plan" {
+			n++
+		}
+	}
+	return n
 }
 
 // dynamicAttribute finds dynamic blocks of arguments that are attributes.
