@@ -26,7 +26,7 @@ import (
 // Action is the kind of change of one object.
 type Action uint8
 
-// The actions. A replacement is one change with two steps; its name shows their order.
+// The actions. A replacement is one change with two steps; its name shows their order. A ForgetCreate has one step.
 const (
 	NoOp Action = iota
 	Create
@@ -61,7 +61,7 @@ func (a Action) Ups() bool {
 	return a == Create || a == Read || a == Update || a.Replaces()
 }
 
-// Downs reports whether the action has a step that destroys or forgets the prior object.
+// Downs reports whether the action destroys or forgets the prior object.
 func (a Action) Downs() bool { return a == Delete || a == Forget || a.Replaces() }
 
 // Replaces reports whether the action is a replacement.

@@ -111,7 +111,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 		return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 	}
 	old, ok := x.depose(c)
-	if !ok {
+	if !ok || !x.forgetOld(c) {
 		return mark.Value{}, false
 	}
 	action := plan.Create
@@ -205,16 +205,31 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
 }
 
+// forgetOld forgets the old object of a replacement that does not destroy it. A separate step could come after the
+// creation, if the replacement is create-first, and would then forget the new object. forgetOld returns false if the
+// journal has failed.
+func (x *step) forgetOld(c *plan.Change) bool {
+	if c.Action != plan.ForgetCreate || x.a.entry(c.Object) == nil {
+		return true
+	}
+	return x.forget(c.Object)
+}
+
+// forget removes an object from the state without destroying it. It returns false if the journal has failed.
+func (x *step) forget(o addr.Object) bool {
+	x.a.forgotten.Add(1)
+	x.run.Settings.Send(event.Done{Object: o, Op: event.Forget})
+	return x.write(0, journal.Change{Object: o})
+}
+
 // down destroys or forgets one object.
 func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	o, e, ok := x.destroyedEntry(c)
 	if e == nil {
 		return ok
 	}
-	if c.Action == plan.Forget || c.Action == plan.ForgetCreate {
-		x.a.forgotten.Add(1)
-		x.run.Settings.Send(event.Done{Object: o, Op: event.Forget})
-		return x.write(0, journal.Change{Object: o})
+	if c.Action == plan.Forget {
+		return x.forget(o)
 	}
 	private, stored := e.Private, e.Provider
 	switch {

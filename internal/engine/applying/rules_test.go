@@ -213,6 +213,18 @@ func TestForgottenObjectIsNotDestroyed(t *testing.T) {
 	}
 }
 
+// A replacement that forgets the old object keeps the new one, also if it is create-first.
+func TestForgottenByReplacement(t *testing.T) {
+	for _, first := range []string{"", "create_before_destroy = true\n  "} {
+		w := world.New(t)
+		w.Has("fake_thing.a")
+		r := applies(t, w, "resource \"fake_thing\" \"a\" {\n name = \"new\"\n lifecycle {\n  "+first+"destroy = false\n }\n}", nil, "create new", "fake_thing.a")
+		if r.Summary.Forgotten != 1 || r.Summary.Added != 1 || r.Summary.Destroyed != 0 {
+			t.Errorf("%+v", r.Summary)
+		}
+	}
+}
+
 func TestSummaryCountsReplacementsTwice(t *testing.T) {
 	w := world.New(t)
 	w.Has("fake_thing.a", "fake_thing.b")

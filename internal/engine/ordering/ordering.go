@@ -217,7 +217,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if c != nil {
 		x.Up = c.Action.Ups() || c.Action == plan.NoOp && c.Visited()
 		x.Still = c.Action == plan.NoOp
-		x.Down = c.Action.Downs() && c.Deferral == nil
+		x.Down = c.Action.Downs() && c.Action != plan.ForgetCreate && c.Deferral == nil // the up of a ForgetCreate forgets the old object
 		x.Provisioners = o.provisioners(c, e)
 	}
 	o.Objects = append(o.Objects, obj)
