@@ -1,0 +1,388 @@
+package planning_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/applying"
+	"github.com/lethe-iac/lethe/internal/engine/enginetest/world"
+	"github.com/lethe-iac/lethe/internal/engine/planning"
+	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/plan"
+	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// cloud has the objects of a world by name, and makes one change fail.
+type cloud struct {
+	*world.World
+	objects   map[string]int
+	forgotten map[string]int
+	leaves    map[addr.Object]bool // forgotten in the present run
+	calls     int
+	failAt    int  // the number of the change that fails; 0: none fails
+	late      bool // the change fails after it was made
+	history   []string
+}
+
+func newCloud(t *testing.T) *cloud {
+	c := &cloud{World: world.New(t), objects: map[string]int{}, forgotten: map[string]int{}, leaves: map[addr.Object]bool{}}
+	c.OnApply, c.OnRead, c.Settings.Sink = c.change, c.read, c
+	return c
+}
+
+// change makes one change of an object.
+func (c *cloud) change(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+	prior, next := c.Value(r.Prior), c.Value(r.Planned)
+	c.calls++
+	failed := provider.Diags{diag.Errorf("failed", "")}
+	switch {
+	case c.calls == c.failAt && !c.late:
+		c.history = append(c.history, "failed")
+		return provider.ApplyResponse{State: r.Prior}, failed
+	case next.IsNull() && c.calls == c.failAt:
+		c.history = append(c.history, "failed late")
+		return provider.ApplyResponse{State: r.Prior}, failed
+	case next.IsNull():
+		if name := world.Text(prior, "name"); c.objects[name] > 0 {
+			add(c.objects, name, -1)
+		}
+		c.history = append(c.history, "-"+world.Text(prior, "name"))
+	case prior.IsNull():
+		add(c.objects, world.Text(next, "name"), 1)
+		c.history = append(c.history, "+"+world.Text(next, "name"))
+	default:
+		c.history = append(c.history, "~"+world.Text(next, "name"))
+	}
+	made := c.Made(r)
+	if c.calls == c.failAt {
+		c.history = append(c.history, "failed late")
+		return made, failed
+	}
+	return made, nil
+}
+
+// read answers that an object does not exist if it was deleted outside of Lethe.
+func (c *cloud) read(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+	if c.objects[world.Text(c.Value(r.State), "name")] == 0 {
+		return provider.ReadResponse{State: c.Wire(cty.NullVal(c.Value(r.State).Type()))}, nil
+	}
+	return provider.ReadResponse{State: r.State, Private: r.Private}, nil
+}
+
+func add(to map[string]int, name string, n int) {
+	if to[name] += n; to[name] == 0 {
+		delete(to, name)
+	}
+}
+
+// stored has the objects of the state by name, and the forgotten objects.
+func (c *cloud) stored() map[string]int {
+	out := maps.Clone(c.forgotten)
+	for _, e := range c.State.Objects() {
+		_, name, _ := strings.Cut(string(e.Attrs), `"name":"`)
+		name, _, _ = strings.Cut(name, `"`)
+		add(out, name, 1)
+	}
+	return out
+}
+
+// lost reports whether an object exists that neither is in the state nor was forgotten.
+func (c *cloud) lost() bool {
+	stored := c.stored()
+	for name, n := range c.objects {
+		if stored[name] < n {
+			return true
+		}
+	}
+	return false
+}
+
+// command applies a configuration, in rounds if rounds is true. It returns false if a round failed.
+func (c *cloud) command(text string, rounds bool, change func(*planning.Request)) bool {
+	if _, ok := c.Plan(text, change); change != nil && !ok {
+		return false // for example, a target excludes an object that has moved
+	}
+	earlier := &planning.Earlier{}
+	for {
+		var p *plan.Plan
+		_, ok := c.Apply(text, func(r *planning.Request) {
+			if change != nil {
+				change(r)
+			}
+			if rounds {
+				r.Rounds, r.Earlier = true, earlier
+			}
+		}, func(r *applying.Request) { p = r.Plan })
+		c.history = append(c.history, "|")
+		for _, f := range p.Changes {
+			if c.leaves[f.Object] {
+				add(c.forgotten, world.Text(f.Before.Raw, "name"), 1)
+			}
+		}
+		clear(c.leaves)
+		if !ok || len(p.Deferred) == 0 {
+			return ok
+		}
+		if !p.Decides() {
+			c.Fatalf("nothing is decided:\n%s", text)
+		}
+		earlier.Add(c.Result)
+	}
+}
+
+// Send records which objects a run forgets.
+func (c *cloud) Send(e event.Event) {
+	if done, ok := e.(event.Done); ok && done.Op == event.Forget {
+		c.leaves[done.Object] = true
+	}
+}
+
+// seeds returns the number of random cases.
+func seeds() uint64 {
+	switch {
+	case os.Getenv("LETHE_LONG") != "":
+		return 10_000
+	case testing.Short():
+		return 20
+	}
+	return 150
+}
+
+// A command in rounds of which a change fails leaves a state from which the next command ends as without the failure.
+func TestFailedRoundsHeal(t *testing.T) {
+	for seed := range seeds() {
+		rounds, known := newCloud(t), newCloud(t)
+		r := rand.New(rand.NewPCG(seed, 99))
+		for step := range uint64(3) {
+			text := randomConfig(rand.New(rand.NewPCG(seed, step*(seed%2))), rand.New(rand.NewPCG(seed, 2+step)))
+			rounds.history, rounds.calls, rounds.failAt, rounds.late = nil, 0, r.IntN(9), r.IntN(2) == 0
+			failed := !rounds.command(unknownIDs(text), true, nil)
+			if rounds.failAt = 0; failed && !rounds.command(unknownIDs(text), true, nil) {
+				t.Fatalf("seed %d, step %d: does not heal: %v\n%s\n%s", seed, step, rounds.Bag.List(), rounds.history, text)
+			}
+			if !known.command(knownIDs(text), false, nil) {
+				t.Fatalf("seed %d: %v\n%s", seed, known.Bag.List(), knownIDs(text))
+			}
+			if contents(rounds.World) != contents(known.World) {
+				t.Fatalf("seed %d, step %d: rounds end with\n%s\nand known values with\n%s\n%s\n%s", seed, step, contents(rounds.World), contents(known.World), rounds.history, text)
+			}
+			if !maps.Equal(rounds.objects, known.objects) {
+				t.Fatalf("seed %d, step %d: rounds leave\n%v\nand known values\n%v\n%s\n%s", seed, step, rounds.objects, known.objects, rounds.history, text)
+			}
+		}
+	}
+}
+
+// The state has every object that was not forgotten after each command, whatever its options are and whichever call
+// fails. One more command without options then makes the state that the configuration makes from nothing.
+func TestCommandsLoseNoObject(t *testing.T) {
+	for seed := range seeds() {
+		r := rand.New(rand.NewPCG(seed, 7))
+		c := newCloud(t)
+		all := drawn(r)
+		for step := range 4 {
+			redraw(r, all)
+			text := written(all)
+			options, named := drawnOptions(r, all)
+			if step == 0 {
+				options, named = nil, ""
+			}
+			c.history, c.calls, c.failAt, c.late = append(c.history, named), 0, r.IntN(9), r.IntN(2) == 0
+			for _, name := range slices.Sorted(maps.Keys(c.objects)) {
+				if r.IntN(12) == 0 {
+					delete(c.objects, name)
+					c.history = append(c.history, "gone "+name)
+				}
+			}
+			c.command(text, r.IntN(4) == 0, options)
+			if c.lost() {
+				t.Fatalf("seed %d, step %d %s: exist %v, the state has %v\n%s\n%s", seed, step, named, c.objects, c.stored(), c.history, text)
+			}
+			if c.failAt = 0; r.IntN(2) == 0 {
+				continue
+			}
+			fresh := newCloud(t)
+			if !c.command(text, false, nil) || !fresh.command(text, false, nil) {
+				t.Fatalf("seed %d, step %d: %v\n%s\n%s", seed, step, c.Bag.List(), c.history, text)
+			}
+			if c.lost() {
+				t.Fatalf("seed %d, step %d: exist %v, the state has %v\n%s\n%s", seed, step, c.objects, c.stored(), c.history, text)
+			}
+			if got, want := entries(c), entries(fresh); got != want {
+				t.Fatalf("seed %d, step %d: the state has\n%s\nfrom nothing it would have\n%s\n%s\n%s", seed, step, got, want, c.history, text)
+			}
+			if p, ok := c.Plan(text, nil); !ok || len(world.Actions(p)) > 0 {
+				t.Fatalf("seed %d, step %d: plans %v again\n%s", seed, step, world.Actions(p), text)
+			}
+		}
+	}
+}
+
+// entries lists the objects of a state. It omits dependencies: an object inherits the dependencies of forgotten objects.
+func entries(c *cloud) string {
+	var out []string
+	for o, e := range c.State.Objects() {
+		out = append(out, fmt.Sprintf("%s %s tainted %v first %v skip %v", o, e.Attrs, e.Tainted, e.CreateFirst, e.SkipDestroy))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+// thing is a resource of a random configuration.
+type thing struct {
+	name, was                     string // was: the name before a move
+	absent, first, keeps, removed bool
+	repeat                        int // 0: none, 1: count, 2: for_each, 3: enabled
+	keys, generation, note        int
+	refers                        []int // indexes of earlier things
+	byName                        bool  // the references are part of the name
+}
+
+func drawn(r *rand.Rand) []*thing {
+	var all []*thing
+	for i := range 3 + r.IntN(4) {
+		x := &thing{name: fmt.Sprintf("r%d", i), repeat: max(0, r.IntN(6)-2), keys: r.IntN(4)}
+		for j := range i {
+			if r.IntN(3) == 0 {
+				x.refers = append(x.refers, j)
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// redraw changes a configuration.
+func redraw(r *rand.Rand, all []*thing) {
+	for i, x := range all {
+		x.was, x.removed = "", false
+		switch r.IntN(12) {
+		case 0, 1:
+			x.generation++
+		case 2:
+			x.note++
+		case 3:
+			x.first = !x.first
+		case 4:
+			x.keeps = !x.keeps
+		case 5:
+			x.keys = r.IntN(4)
+		case 6:
+			x.repeat = r.IntN(4)
+		case 7:
+			x.absent = !x.absent
+			x.removed = x.absent && r.IntN(2) == 0
+		case 8:
+			if !x.absent {
+				x.was, x.name = x.name, x.name+"x"
+			}
+		case 9:
+			x.byName = !x.byName
+		case 10:
+			x.refers = nil
+			for j := range i {
+				if r.IntN(3) == 0 {
+					x.refers = append(x.refers, j)
+				}
+			}
+		}
+	}
+}
+
+// written returns the text of a configuration.
+func written(all []*thing) string {
+	var b strings.Builder
+	for i, x := range all {
+		if x.removed {
+			fmt.Fprintf(&b, "removed {\n  from = fake_thing.%s\n  lifecycle {\n    destroy = %t\n  }\n}\n", x.name, x.keeps)
+		}
+		if x.absent {
+			continue
+		}
+		key, refs := "", ""
+		fmt.Fprintf(&b, "resource \"fake_thing\" %q {\n", x.name)
+		switch x.repeat {
+		case 1:
+			fmt.Fprintf(&b, "  count = %d\n", x.keys)
+			key = "-${count.index}"
+		case 2:
+			fmt.Fprintf(&b, "  for_each = toset(slice([\"a\", \"b\", \"c\"], 0, %d))\n", x.keys)
+			key = "-${each.key}"
+		}
+		for _, j := range x.refers {
+			if y := all[j]; !y.absent && y.repeat == 0 {
+				refs += "${fake_thing." + y.name + ".id}"
+			} else if !y.absent && y.repeat == 3 {
+				refs += "${join(\",\", fake_thing." + y.name + "[*].id)}"
+			} else if !y.absent {
+				refs += "${join(\",\", [for v in fake_thing." + y.name + " : v.id])}"
+			}
+		}
+		name, note := fmt.Sprintf("o%d-%d%s", i, x.generation, key), fmt.Sprintf("n%d", x.note)
+		if x.byName {
+			name += refs
+		} else {
+			note += refs
+		}
+		fmt.Fprintf(&b, "  name = \"%s\"\n  note = \"%s\"\n  lifecycle {\n    create_before_destroy = %t\n", name, note, x.first)
+		if x.keeps {
+			b.WriteString("    destroy = false\n")
+		}
+		if x.repeat == 3 {
+			fmt.Fprintf(&b, "    enabled = %t\n", x.keys > 0)
+		}
+		b.WriteString("  }\n}\n")
+		if x.was != "" {
+			fmt.Fprintf(&b, "moved {\n  from = fake_thing.%s\n  to = fake_thing.%s\n}\n", x.was, x.name)
+		}
+	}
+	return b.String()
+}
+
+// drawnOptions returns random options of a command, and their names.
+func drawnOptions(r *rand.Rand, all []*thing) (change func(*planning.Request), name string) {
+	x := all[r.IntN(len(all))]
+	text := "fake_thing." + x.name
+	if x.repeat == 1 && r.IntN(2) == 0 {
+		text += "[0]"
+	} else if x.repeat == 2 && r.IntN(2) == 0 {
+		text += `["a"]`
+	}
+	target, err := addr.ParseTarget(text)
+	if err != nil {
+		panic(err)
+	}
+	moves := slices.ContainsFunc(all, func(x *thing) bool { return x.was != "" })
+	mode := plan.Normal
+	if r.IntN(4) == 0 {
+		mode, name = plan.Destroy, "-destroy "
+	}
+	switch n := r.IntN(6); {
+	case n == 0 && !moves:
+		return func(q *planning.Request) { q.Mode, q.Targets = mode, []addr.Target{target} }, name + "-target " + text
+	case n < 3 && !moves:
+		return func(q *planning.Request) { q.Mode, q.Excludes = mode, []addr.Target{target} }, name + "-exclude " + text
+	case n == 3:
+		i, err := addr.ParseInstance(text)
+		if err != nil {
+			panic(err)
+		}
+		return func(q *planning.Request) { q.Replace = []addr.Instance{i} }, "-replace " + text
+	case n == 4 && r.IntN(3) == 0:
+		return func(q *planning.Request) { q.Mode = plan.RefreshOnly }, "-refresh-only"
+	case n == 4:
+		return func(q *planning.Request) { q.Mode = mode }, name
+	case n == 5:
+		return func(q *planning.Request) { q.Mode, q.Refresh = mode, false }, name + "-refresh=false"
+	}
+	return nil, ""
+}
