@@ -22,6 +22,7 @@ import (
 type Forced struct {
 	Replace   bool       // -replace names the object
 	Triggered bool       // replace_triggered_by requires a replacement
+	Elsewhere bool       // the new instance of the provider does not find the object, and cannot update it
 	Rewrite   bool       // an update writes the write-only arguments, even if nothing else changes
 	Ignore    []cty.Path // ignore_changes
 	IgnoreAll bool
@@ -231,7 +232,7 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 		return replace, plan.ReplaceTainted, nil
 	case f.Replace:
 		return replace, plan.ReplaceByRequest, p.Replace
-	case len(p.Replace) > 0:
+	case len(p.Replace) > 0 || f.Elsewhere:
 		return replace, plan.ReplaceCannotUpdate, p.Replace
 	case f.Rewrite:
 		return plan.Update, plan.UpdateEarlierValue, nil

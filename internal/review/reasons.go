@@ -102,7 +102,11 @@ func (r *reasons) replacement(c *plan.Change) []Reason {
 		}
 		out = append(out, reason)
 	}
-	if len(out) == 0 {
+	switch {
+	case len(out) > 0:
+	case c.Entry != nil && c.Entry.Provider.Key != c.Provider.Key:
+		out = append(out, Reason{Kind: c.Why, Text: c.Provider.String() + " does not find the object of " + c.Entry.Provider.String()})
+	default:
 		out = append(out, Reason{Kind: c.Why, Text: "the provider does not say which attribute forces the replacement"})
 	}
 	if c.Action == plan.ForgetCreate {

@@ -17,3 +17,9 @@ func UseOf(prog *program.Program, d *program.Declaration, key addr.Key) Use {
 	c := prog.ProviderOf(d.ID)
 	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: key}}
 }
+
+// Fits reports whether the provider configuration of a declared object may have an instance with the key. It may not if
+// for_each was added to the configuration, or removed from it, after the key was stored.
+func Fits(prog *program.Program, d *program.Declaration, key addr.Key) bool {
+	return key.IsNone() == (prog.Decls()[prog.ProviderOf(d.ID)].Repeat() == program.Once)
+}

@@ -88,6 +88,9 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if !ok {
 		return nil, nil, plan.Outcome{}
 	}
+	if forced.Elsewhere, ok = x.elsewhere(ctx, t, u, cur); !ok {
+		return nil, nil, plan.Outcome{}
+	}
 	c, out := x.plan(ctx, t, u, config, cur, forced)
 	if out.Kind != plan.Known {
 		return nil, nil, out

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -95,7 +96,10 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 // the provider needs no settings. If not, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
-		return declared.UseOf(r.Program, d, stored.Key), true
+		if declared.Fits(r.Program, d, stored.Key) {
+			return declared.UseOf(r.Program, d, stored.Key), true
+		}
+		return r.presentUse(d, i, stored)
 	}
 	if c, ok := r.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
 		return declared.Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: r.Program.Decls()[c].Provider, Key: stored.Key}}, true
@@ -112,6 +116,28 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 	r.Bag.Add(diag.Errorf("Provider configuration not present",
 		"%s needs its provider configuration %s, which is no longer in the configuration. Add it again to destroy %s, and remove it after that. To keep the object but forget it, run: lethe state rm '%[1]s'",
 		i, stored, i).About(i))
+	return declared.Use{}, false
+}
+
+// presentUse returns the provider instance that the configuration names for a stored object. It is for an object whose
+// stored key does not fit, because for_each was added to the provider block or removed from it. Without the new key, the
+// settings of the provider would be unknown, and it could destroy or miss another object. presentUse reports an error and
+// returns false if the key depends on resources, or if the provider has no such instance.
+func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
+	f := r.Frame.At(i.Module, frame.After)
+	if f == nil {
+		f = r.Frame.At(i.Module, frame.Before)
+	}
+	early := !slices.ContainsFunc(r.Program.Refs(d.ID), func(ref program.Ref) bool {
+		return ref.Use&(program.ByProvider|program.ByRepeat) != 0 && r.Program.Decls()[ref.To].Kind != program.Provider && !r.Receivers.Steady(ref.To)
+	})
+	if f != nil && early {
+		if key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{}); out == frame.OK && declared.Fits(r.Program, d, key) {
+			return declared.UseOf(r.Program, d, key), true
+		}
+	}
+	r.Bag.Add(diag.Errorf("Provider configuration not present",
+		"The state has %s with %s, and for_each was added to the provider block or removed from it. The configuration does not say which instance of the provider the object needs now. Add an instance for it, with a key that does not depend on resources.", i, stored).At(d.Range).About(i))
 	return declared.Use{}, false
 }
 
