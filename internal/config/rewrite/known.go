@@ -39,6 +39,7 @@ var known = sync.OnceValue(func() (k struct {
 	Defects    []Defect    `json:"defects"`
 	Readers    []reader    `json:"readers"`
 	Generators []generator `json:"generators"`
+	Ephemeral  []generator `json:"ephemeral_generators"`
 }) {
 	if err := json.Unmarshal(knownText, &k); err != nil {
 		panic(err) // a test checks that the file can be read
@@ -70,6 +71,19 @@ func readerArguments(p addr.Provider, typ string) string {
 func IsGenerator(p addr.Provider, typ, attribute string) bool {
 	for _, g := range known().Generators {
 		if g.Provider == p.Namespace+"/"+p.Type && g.Type == typ && g.Attribute == attribute {
+			return true
+		}
+	}
+	return false
+}
+
+// IsNewAtEachOpening reports whether an ephemeral resource returns another value at each opening.
+func IsNewAtEachOpening(p addr.Provider, typ string) bool {
+	if p.IsBuiltin() {
+		return typ == "lethe_random"
+	}
+	for _, g := range known().Ephemeral {
+		if g.Provider == p.Namespace+"/"+p.Type && g.Type == typ {
 			return true
 		}
 	}

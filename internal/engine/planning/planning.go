@@ -231,6 +231,7 @@ func (p *planner) result() *plan.Plan {
 	leaveInvocations(out)
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
+	warnApart(p.run, out)
 	if p.req.Earlier == nil && len(out.Deferred) == 0 { // no later round destroys objects
 		checkAllowed(p.req.AllowDestroy, out.Changes, p.run.Bag)
 	}
