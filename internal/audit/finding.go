@@ -68,6 +68,7 @@ type Report struct {
 	Packed   []string // addresses of values with so much packed into them that they were not searched completely
 
 	labels map[string]int    // by value
+	names  func() []string   // the names that a copy needs; nil: none
 	hider  *strings.Replacer // of Hide; nil before the first call
 }
 

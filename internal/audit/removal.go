@@ -41,6 +41,7 @@ const (
 	StillStored WhyKept = "the state still stores the attribute" // with this or another value
 	StillInUse  WhyKept = "the state still contains the value"
 	StillShared WhyKept = "it is a former value of another attribute that the state still stores"
+	InName      WhyKept = "a name that a copy needs contains the value: of a resource type, a resource, a module, a provider, an output or an attribute"
 	TooCommon   WhyKept = "the value is too short or too common to be removed from other texts"
 )
 
@@ -66,6 +67,7 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			}
 		}
 	}
+	named := r.inNames()
 	found := map[string]*Removed{}
 	for _, f := range r.Findings {
 		if !f.isSource() {
@@ -83,13 +85,15 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 				kept[StillInUse] = append(kept[StillInUse], label)
 			case shared[text]:
 				kept[StillShared] = append(kept[StillShared], label)
+			case named[text]:
+				kept[InName] = append(kept[InName], label)
 			case common(text):
 				kept[TooCommon] = append(kept[TooCommon], label)
 			default:
 				m.add(found, f, text, label, elsewhere)
 			}
 		}
-		for _, why := range []WhyKept{StillStored, StillInUse, StillShared, TooCommon} {
+		for _, why := range []WhyKept{StillStored, StillInUse, StillShared, InName, TooCommon} {
 			if labels := kept[why]; labels != nil {
 				m.Kept = append(m.Kept, Kept{f.stored(), labels, why})
 			}
@@ -113,6 +117,11 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 		m.Secrets = append(m.Secrets, *s)
 	}
 	slices.SortFunc(m.Secrets, func(a, b Removed) int { return cmp.Compare(a.Label, b.Label) })
+	m.rewriter.number = map[string]int{}
+	for text, s := range found {
+		n, _ := slices.BinarySearchFunc(m.Secrets, s.Label, func(a Removed, label int) int { return cmp.Compare(a.Label, label) })
+		m.rewriter.number[text] = n + 1
+	}
 	return m
 }
 

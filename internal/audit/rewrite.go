@@ -5,8 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
@@ -14,6 +17,9 @@ import (
 type rewriter struct {
 	values map[string]bool
 	set    *secret.Set // the same values
+	// number has the number of each value. The masks in longer strings contain it: if the keys of two instances had the
+	// same mask, they would be equal.
+	number map[string]int
 }
 
 // errRemains is the error for a text from which a value could not be removed.
@@ -23,7 +29,6 @@ var errRemains = errors.New("a value remains in it in a form that cannot be remo
 const privateKey = "private"
 
 // These names have the key of an instance, and the paths of sensitive attributes. Null is invalid there, or leads to
-// another address.
 // another address.
 const (
 	indexKey = "index_key"
@@ -120,6 +125,15 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 	if !w.holds([]byte(s)) {
 		return literal // it may have a line in common with a value
 	}
+	found := map[string]bool{}
+	w.set.Within(s, func(value string) { found[value] = true })
+	for value := range found {
+		if n := w.number[value]; n > 1 {
+			var one secret.Set
+			one.Add(value, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
+			s = strings.ReplaceAll(one.Scrub(s), mark.Sensitive.Mask(), numbered(n))
+		}
+	}
 	out, err := json.Marshal(w.set.Scrub(s))
 	if err != nil {
 		panic(err) // it is a string
@@ -143,4 +157,9 @@ func (w *rewriter) private(literal []byte, s string) []byte {
 		}
 	}
 	return []byte("null")
+}
+
+// numbered returns the mask for the value with the number n, which is at least 2. The first value has the plain mask.
+func numbered(n int) string {
+	return strings.TrimSuffix(mark.Sensitive.Mask(), ")") + fmt.Sprintf(" %d)", n)
 }

@@ -98,7 +98,8 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	var out []string
 	for _, e := range entries {
 		name := e.Name()
-		if !e.Type().IsRegular() || slices.Contains(named, name) || !isPlan(c.Path(name)) {
+		info, err := os.Stat(c.Path(name)) // of the file to which a link leads
+		if err != nil || !info.Mode().IsRegular() || slices.Contains(named, name) || !isPlan(c.Path(name)) {
 			continue
 		}
 		out = append(out, name)

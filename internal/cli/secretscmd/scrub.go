@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/view"
 	"github.com/lethe-iac/lethe/internal/view/stateview"
@@ -71,6 +72,7 @@ func runScrub(ctx context.Context, c *base.Call, f *scrubFlags) int {
 		if _, ok := s.Lock(ctx, nil); !ok {
 			return c.UI.Fail()
 		}
+		disk.SweepAll(c.FS(), c.Dir) // killed processes may have left parts of plans and of states there
 	}
 	x := &scrubbing{collection: collection{session: s, plans: savedplan.New(s)}, flags: f}
 	if !x.examine(ctx, c.Operands) {

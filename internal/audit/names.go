@@ -1,0 +1,78 @@
+package audit
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// format has the names in the format of states that are long enough to be a secret.
+var format = []string{
+	"terraform_version", "resources", "instances", "schema_version", "attributes", "attributes_flat", "sensitive_attributes",
+	"dependencies", "create_before_destroy", "index_key", "identity_schema_version", "check_results", "object_kind",
+	"config_addr", "object_addr", "failure_messages", "get_attr",
+}
+
+// names returns the names that a copy of the state needs: without them, it cannot be read, or its objects have other
+// addresses or attributes. Keys of instances are not among them.
+func (x *examination) names() []string {
+	all := map[string]bool{}
+	for _, name := range format {
+		all[name] = true
+	}
+	for _, u := range x.units {
+		if u.object == (addr.Object{}) {
+			_, name, _ := strings.Cut(u.name, ".")
+			all[name] = true
+			continue
+		}
+		all[u.object.Type], all[u.object.Name] = true, true
+		if u.entry != nil {
+			all[u.entry.Provider.ProviderConfig.String()] = true
+		}
+		for _, name := range u.object.Module.Module().Path() {
+			all[name] = true
+		}
+	}
+	for _, f := range x.types {
+		if f.schema != nil {
+			attributeNames(f.schema.Block.Type(), all)
+		}
+	}
+	return slices.Collect(maps.Keys(all))
+}
+
+// attributeNames adds the names of the attributes of a type, at all depths.
+func attributeNames(t cty.Type, all map[string]bool) {
+	switch {
+	case t.IsCollectionType():
+		attributeNames(t.ElementType(), all)
+	case t.IsObjectType():
+		for name, inner := range t.AttributeTypes() {
+			all[name] = true
+			attributeNames(inner, all)
+		}
+	}
+}
+
+// inNames returns the values that a name contains.
+func (r *Report) inNames() map[string]bool {
+	out := map[string]bool{}
+	if r.names == nil || len(r.labels) == 0 {
+		return out
+	}
+	var set secret.Set
+	for text := range r.labels {
+		if !common(text) {
+			set.Add(text, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
+		}
+	}
+	for _, name := range r.names() {
+		set.Within(name, func(text string) { out[text] = true })
+	}
+	return out
+}
