@@ -67,6 +67,8 @@ type Draft struct {
 	of      map[*config.Module]*module
 	log     []change                // all edits, so that a refused move can be undone
 	settled map[declaration]*Result // the places of the values of sources
+	// fixedFiles has the results of Inputs.Fixed by path.
+	fixedFiles map[string]string
 	// constants has the constant strings in the moved expressions, each with the text that differences show for it.
 	constants map[string]string
 	concealer *strings.Replacer // of the constants; nil if they have changed
@@ -114,6 +116,7 @@ func Parse(t *config.Tree) *Texts {
 		files := make([]file, len(n.Module.Files))
 		for i, f := range n.Module.Files {
 			files[i] = file{name: f.Name, path: filepath.Join(n.Module.Dir, filepath.Base(f.Name)), before: f.Bytes}
+			files[i].generated = isGenerated(f.Bytes)
 			files[i].tidy = bytes.Equal(hclwrite.Format(f.Bytes), f.Bytes)
 			files[i].split()
 		}
@@ -127,7 +130,7 @@ func New(in Inputs) *Draft {
 	if in.Texts == nil {
 		in.Texts = Parse(in.Tree)
 	}
-	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, constants: map[string]string{}}
+	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, fixedFiles: map[string]string{}, constants: map[string]string{}}
 	place := 0
 	in.Tree.Root.Walk(func(n *config.Node) {
 		m := d.of[n.Module]
@@ -331,19 +334,34 @@ var generated = sync.OnceValue(func() *regexp.Regexp {
 // fixed returns the reason why a file must not be changed, as the end of a sentence. It returns "" if the file may be
 // changed.
 func (d *Draft) fixed(f *file) string {
-	head, lines := "", strings.Split(string(f.before), "\n")
-	for _, l := range lines[:min(len(lines), 10)] {
-		if l = strings.TrimSpace(l); strings.HasPrefix(l, "#") || strings.HasPrefix(l, "//") || strings.HasPrefix(l, "/*") || strings.HasPrefix(l, "*") {
-			head += l + "\n"
-		}
-	}
 	switch {
 	case f.isJSON():
 		return "it is JSON"
-	case generated().MatchString(head):
+	case f.generated:
 		return "a program generated it"
 	}
-	return d.in.Fixed(f.path)
+	why, known := d.fixedFiles[f.path]
+	if !known {
+		why = d.in.Fixed(f.path)
+		d.fixedFiles[f.path] = why
+	}
+	return why
+}
+
+// isGenerated reports whether a comment in the first lines of a text says that a program generated it.
+func isGenerated(text []byte) bool {
+	head := ""
+	for range 10 {
+		line, rest, more := bytes.Cut(text, []byte("\n"))
+		if l := string(bytes.TrimSpace(line)); strings.HasPrefix(l, "#") || strings.HasPrefix(l, "//") || strings.HasPrefix(l, "/*") || strings.HasPrefix(l, "*") {
+			head += l + "\n"
+		}
+		if !more {
+			break
+		}
+		text = rest
+	}
+	return generated().MatchString(head)
 }
 
 // ProviderOf returns the provider of a resource of a configuration, and false if the configuration does not declare it.

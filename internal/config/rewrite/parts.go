@@ -18,6 +18,7 @@ type file struct {
 	name, path string
 	before     []byte
 	tidy       bool // in the canonical style
+	generated  bool // by a program
 	parts      []*part
 }
 

@@ -2,6 +2,7 @@ package rewrite
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -118,10 +119,10 @@ func TestBlocksOnOneLineMove(t *testing.T) {
 	}
 }
 
-// TestEachMoveParsesItsParts counts the parsed bytes of many moves in one file, whose arguments and references are in all
-// parts of the file.
+// TestEachMoveParsesItsParts counts the parsed bytes, the allocated bytes and the examined files of many moves in one file,
+// whose arguments and references are in all parts of the file.
 func TestEachMoveParsesItsParts(t *testing.T) {
-	parsed := func(n int) (bytes int) {
+	parsed := func(n int) (bytes int, allocated uint64) {
 		var b strings.Builder
 		b.WriteString("variable \"k\" {\n  default = \"x\"\n}\n")
 		for i := range n {
@@ -134,20 +135,30 @@ func TestEachMoveParsesItsParts(t *testing.T) {
 			return original(text, name, at)
 		}
 		d := draft(t, b.String())
+		examined := 0
+		d.in.Fixed = func(string) string { examined++; return "" }
 		var all []*Result
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		for i := range n {
 			for _, path := range []string{"login.key", "password"} {
 				all = append(all, d.WriteOnly(resource("test_db", fmt.Sprintf("a%d", i)), names(path), names(path+"_wo")))
 			}
 		}
 		d.Settle(all)
+		runtime.ReadMemStats(&after)
+		if examined != 1 {
+			t.Errorf("%d moves examine the file %d times", n, examined)
+		}
 		if i := slices.IndexFunc(all, func(r *Result) bool { return r.Refused != "" || len(r.Lives) == 0 }); i >= 0 || strings.Count(text(d), "_wo ") != 3*n {
 			t.Errorf("%+v\n%s", all, text(d))
 		}
-		return bytes
+		return bytes, after.TotalAlloc - before.TotalAlloc
 	}
-	if few, many := parsed(20), parsed(200); many > 12*few {
-		t.Errorf("20 resources parse %d bytes, and 200 resources %d", few, many)
+	few, fewAllocated := parsed(20)
+	many, manyAllocated := parsed(200)
+	if many > 12*few || manyAllocated > 15*fewAllocated {
+		t.Errorf("20 resources parse %d bytes and allocate %d, and 200 resources %d and %d", few, fewAllocated, many, manyAllocated)
 	}
 }
 
