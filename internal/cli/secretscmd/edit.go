@@ -325,6 +325,59 @@ func (x *moving) refuses(replaced []replacement) bool {
 	return false
 }
 
+// loss is a move after which a generated value would be nowhere.
+type loss struct {
+	move move
+	why  string
+}
+
+// lost returns the moves of generated values whose secret manager has another value, for example because another
+// program has changed it. After such a move, nobody would know the generated value.
+func (e *edition) lost(r *engine.Result) []loss {
+	var out []loss
+	if r == nil {
+		return nil
+	}
+	before := map[addr.Resource]*plan.Change{}
+	for _, c := range r.Plan.Changes {
+		before[c.Object.Resource()] = c
+	}
+	for _, m := range e.moves {
+		if m.target.way != toManager {
+			continue
+		}
+		attribute := strings.TrimSuffix(m.result.Arguments[0], "_wo")
+		generated, stored := textBefore(before[m.target.resource], m.target.stored[0]), textBefore(before[m.result.ReadsBack], attribute)
+		if generated != "" && stored != "" && generated != stored {
+			out = append(out, loss{m, fmt.Sprintf("%s of %s has another value than %s, so the generated value would be nowhere afterwards. Decide which value counts, and apply, before the value moves.", attribute, m.result.ReadsBack, m.target.name)})
+		}
+	}
+	return out
+}
+
+// textBefore returns the text that an attribute has before a change, or "" if it is not known.
+func textBefore(c *plan.Change, attribute string) string {
+	if c == nil || c.Before.Raw == cty.NilVal {
+		return ""
+	}
+	v := c.Before.Raw
+	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() || !v.Type().HasAttribute(attribute) {
+		return ""
+	}
+	if v = v.GetAttr(attribute); v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+		return ""
+	}
+	return v.AsString()
+}
+
+// leaveOutLost skips moves after which a value would be nowhere. It returns true if it skipped any.
+func (x *moving) leaveOutLost(lost []loss) bool {
+	for _, l := range lost {
+		x.skip(l.move.target.name, l.why)
+	}
+	return len(lost) > 0
+}
+
 // finish prints which secrets the planned state still stores, and writes the files. It returns the exit code.
 func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 	c := x.session.Dir.Call

@@ -102,8 +102,8 @@ func (x *moving) run(ctx context.Context) int {
 		case !ok && x.retries(ctx, edited):
 			continue
 		}
-		replaced := x.replaced(edited, planned)
-		if ok && x.flags.all && x.leaveOut(replaced) {
+		replaced, lost := x.replaced(edited, planned), edited.lost(planned)
+		if ok && x.flags.all && (x.leaveOut(replaced) || x.leaveOutLost(lost)) {
 			continue
 		}
 		x.announce(edited)
@@ -115,6 +115,10 @@ func (x *moving) run(ctx context.Context) int {
 			return c.UI.Fail()
 		}
 		if x.refuses(replaced) {
+			return c.UI.Fail()
+		}
+		if len(lost) > 0 {
+			c.Bag.Add(notMoved("%s No file was changed.", lost[0].why))
 			return c.UI.Fail()
 		}
 		return x.finish(ctx, edited, planned)

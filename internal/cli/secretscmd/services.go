@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // unreachable returns descriptions of the places that may have copies of a state and that Lethe cannot clean. hints has
@@ -24,8 +25,8 @@ func unreachable(at states.Selected, hints []string) []string {
 		}
 		out = append(out, "The write-ahead log, replicas and backups of the database, and the former contents of changed rows until VACUUM FULL.")
 	case "http":
-		if base, _, gitlab := strings.Cut("https://"+strings.TrimPrefix(at.Place(), "http:"), "?"); !gitlab && strings.Contains(base, "/terraform/state/") {
-			out = append(out, "Earlier versions of the state in GitLab. To delete the version with the serial N, run: curl --request DELETE --header \"PRIVATE-TOKEN: $TOKEN\" "+base+"/versions/N")
+		if text := gitlabVersions(at.Place()); text != "" {
+			out = append(out, text)
 		}
 		out = append(out, "Earlier versions and backups of the service that stores the state.")
 	case "remote", "cloud", "consul", "kubernetes":
@@ -35,4 +36,15 @@ func unreachable(at states.Selected, hints []string) []string {
 		"The history of git, if a state, a backup or a plan was committed.",
 		"Artifacts, caches and logs of pipelines.",
 		"Copies on other machines, and backups of this one.")
+}
+
+// gitlabVersions returns the command that deletes an earlier version in GitLab, or "" if the place of a state is not an
+// address of GitLab's API. GitLab has no call that lists the versions, so Lethe cannot examine them.
+func gitlabVersions(place string) string {
+	address, query, _ := strings.Cut("https://"+strings.TrimPrefix(place, "http:"), "?")
+	project, name, ok := strings.Cut(address, "/terraform/state/")
+	if !ok || query != "" || name == "" || strings.Contains(name, "/") || !strings.Contains(project, "/api/v4/projects/") {
+		return ""
+	}
+	return "Earlier versions of the state in GitLab, which its interface does not list. To delete the version with the serial N, replace N and run: curl --request DELETE --header \"PRIVATE-TOKEN: $TOKEN\" " + store.ShellCommand(address+"/versions/N")
 }

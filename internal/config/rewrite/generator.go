@@ -57,6 +57,9 @@ func (d *Draft) moveGenerator(m *module, of addr.Resource, attribute string, r *
 			from = d.managerAt(m, u)
 		}
 	}
+	if from != nil && ignores(from.block, from.argument) {
+		return fmt.Sprintf("ignore_changes of %s contains %s, so the secret manager may have another value than %s.%s. Decide which value counts, remove the entry, and apply, before the value moves.", m.resource(from.block), from.argument, of, attribute)
+	}
 	if from == nil {
 		return fmt.Sprintf("The value would be nowhere afterwards: an ephemeral generator returns another value at each opening, which nobody knows. Assign %s.%s to an argument of a secret manager whose provider has an ephemeral resource for it, such as aws_secretsmanager_secret_version, and apply. Then move it.", of, attribute)
 	}

@@ -235,6 +235,7 @@ func TestGeneratorsMoveOnlyIntoSecretManagers(t *testing.T) {
 		"resource \"test_secret\" \"m\" {\n  id       = \"x\"\n  value_wo = \"p-${test_password.p.result}\"\n}\n":                                       "The value would be nowhere afterwards",
 		"resource \"test_secret\" \"m\" {\n  id       = test_password.p.length\n  value_wo = test_password.p.result\n}\n":                               "uses another part of test_password.p",
 		"resource \"test_secret\" \"m\" {\n  id    = \"x\"\n  value = test_password.p.result\n}\noutput \"o\" {\n  value = test_password.p.result\n}\n": "output.o stores it",
+		"resource \"test_secret\" \"m\" {\n  id    = \"x\"\n  value = test_password.p.result\n  lifecycle {\n    ignore_changes = [value]\n  }\n}\n":    "ignore_changes of test_secret.m contains value",
 	} {
 		d := draft(t, generator+user+manager)
 		if r := d.Generator(resource("test_password", "p"), "result"); !strings.Contains(r.Refused, why) || text(d) != generator+user+manager {
