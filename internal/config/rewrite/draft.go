@@ -67,6 +67,7 @@ type Draft struct {
 	of      map[*config.Module]*module
 	log     []change                // all edits, so that a refused move can be undone
 	settled map[declaration]*Result // the places of the values of sources
+	moved   map[origin][]origin     // the sources of the arguments that were moved; the keys are resources with an attribute
 	// fixedFiles has the results of Inputs.Fixed by path.
 	fixedFiles map[string]string
 	// constants has the constant strings in the moved expressions, each with the text that differences show for it.
@@ -98,9 +99,10 @@ type declaration struct {
 // origin is a place from which the value of an expression comes.
 type origin struct {
 	declaration
-	literal string // the place of a constant in the configuration; "" for other origins
-	file    string // the place of an expression that reads a file
-	fresh   string // the name of a function that returns a new value at each call
+	attribute string // of a resource
+	literal   string // the place of a constant in the configuration; "" for other origins
+	file      string // the place of an expression that reads a file
+	fresh     string // the name of a function that returns a new value at each call
 }
 
 // Texts has the parsed files of a tree. Several drafts of the tree may share it, so that each file is parsed only once.
@@ -130,7 +132,7 @@ func New(in Inputs) *Draft {
 	if in.Texts == nil {
 		in.Texts = Parse(in.Tree)
 	}
-	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, fixedFiles: map[string]string{}, constants: map[string]string{}}
+	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, moved: map[origin][]origin{}, fixedFiles: map[string]string{}, constants: map[string]string{}}
 	place := 0
 	in.Tree.Root.Walk(func(n *config.Node) {
 		m := d.of[n.Module]

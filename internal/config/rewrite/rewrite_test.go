@@ -252,6 +252,26 @@ func TestGeneratorsMoveOnlyIntoSecretManagers(t *testing.T) {
 	}
 }
 
+// TestSourcesOfOtherMovesAreFollowed moves an argument that refers, through a module, to an argument that moves later. It
+// does not say that the value is in the state as a part of the other resource.
+func TestSourcesOfOtherMovesAreFollowed(t *testing.T) {
+	d := draft(t, "variable \"k\" {}\nmodule \"m\" {\n  source = \"./m\"\n  k      = var.k\n}\nresource \"test_db\" \"a\" {\n  password = module.m.back\n}\nresource \"test_db\" \"b\" {\n  password = \"${module.m.note}-${module.m.back}\"\n}\n"+
+		"-- m/main.tf --\nvariable \"k\" {}\nresource \"test_db\" \"in\" {\n  password = var.k\n}\noutput \"back\" {\n  value = test_db.in.password\n}\noutput \"note\" {\n  value = test_db.in.note\n}\n")
+	in := resource("test_db", "in")
+	in.Module = addr.Module{}.Child("m")
+	var all []*Result
+	for _, r := range []addr.Resource{resource("test_db", "a"), resource("test_db", "b"), in} {
+		all = append(all, d.WriteOnly(r, names("password"), names("password_wo")))
+	}
+	d.Settle(all)
+	const variable = "in the ephemeral variable var.k"
+	for i, want := range [][]string{{variable}, {"in the state, as a part of test_db.in", variable}, {variable}} {
+		if !slices.Equal(all[i].Lives, want) {
+			t.Errorf("%d: %q", i, all[i].Lives)
+		}
+	}
+}
+
 func TestOutputsAndVariablesOnTheWayBecomeEphemeral(t *testing.T) {
 	d := draft(t, "variable \"k\" {}\nlocals {\n  l = { a = var.k }\n}\nmodule \"m\" {\n  source = \"./m\"\n  k      = local.l.a\n}\nresource \"test_db\" \"a\" {\n  password = module.m.back\n}\n"+
 		"-- m/main.tf --\nvariable \"k\" {\n  type = string\n}\noutput \"back\" {\n  value = var.k\n}\n")

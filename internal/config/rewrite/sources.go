@@ -72,6 +72,15 @@ func (w *tracing) expression(m *module, f *part, e hclsyntax.Expression, in scop
 			outer := maps.Clone(in)
 			delete(outer, root)
 			w.expression(m, f, in[root], outer)
+		case ok && s.kind == "resource":
+			found = true
+			o := origin{declaration: declaration{m, s}}
+			if names := (use{traversal: t}).steps(s); len(names) > 0 {
+				o.attribute = names[0]
+			}
+			if !slices.Contains(w.out, o) {
+				w.out = append(w.out, o)
+			}
 		case ok:
 			found = true
 			w.symbol(m, s)
@@ -169,6 +178,10 @@ func (d *Draft) settle(o origin, r *Result) {
 		}
 		for _, text := range of.Callers {
 			r.caller(text)
+		}
+	case o.kind == "resource" && d.moved[o] != nil: // by another move
+		for _, source := range d.moved[o] {
+			d.settle(source, r)
 		}
 	case o.kind == "resource":
 		r.lives(fmt.Sprintf("in the state, as a part of %s", o.symbol))

@@ -20,7 +20,11 @@ func (d *Draft) WriteOnly(of addr.Resource, stored, to []string) *Result {
 		return refused(undeclared(of))
 	}
 	r := &Result{}
-	return d.attempt(r, func() string { return d.moveArgument(m, of, stored, to, r) })
+	r = d.attempt(r, func() string { return d.moveArgument(m, of, stored, to, r) })
+	if len(stored) == 1 && r.Refused == "" && r.ByHand == nil && r.Advice == "" {
+		d.moved[origin{declaration: declaration{m, symbol{"resource", of.Type, of.Name}}, attribute: stored[0]}] = r.origins
+	}
+	return r
 }
 
 func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r *Result) string {
