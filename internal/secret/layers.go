@@ -29,6 +29,7 @@ const (
 type decoder struct {
 	set      *Set
 	places   bool // record the places of bytes in the outermost text
+	wholes   bool // only whole forms of secrets are needed
 	left     int  // number of bytes that may still be decoded
 	exceeded bool // the limit was exceeded
 	seen     map[uint64]struct{}
@@ -40,27 +41,34 @@ type decoder struct {
 // decodeLayer searches a text and its layers, and calls found for each piece. It returns false if the text exceeds the
 // limit: parts of it were not searched then.
 func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, p *piece) bool) bool {
-	return s.decode(text, 0, places, found)
+	return s.decode(text, search{places: places}, found)
 }
 
-// decode works like decodeLayer, for a text that counts as a layer of the given depth.
-func (s *Set) decode(text string, depth int, places bool, found func(l *layer, i int, p *piece) bool) bool {
+// search has the settings of a search.
+type search struct {
+	depth  int // of the text
+	places bool
+	wholes bool
+}
+
+// decode works like decodeLayer, with other settings.
+func (s *Set) decode(text string, how search, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)
-	key, known := s.clean.of(text, depth, len(s.table.pieces))
+	key, known := s.clean.of(text, how.depth, len(s.table.pieces))
 	if known {
 		return true
 	}
 	any := false
-	p := &decoder{set: s, places: places, left: own + spare, found: func(l *layer, i int, p *piece) bool {
+	p := &decoder{set: s, places: how.places, wholes: how.wholes, left: own + spare, found: func(l *layer, i int, p *piece) bool {
 		any = true
 		return found(l, i, p)
 	}}
-	p.look(&layer{text: text, depth: depth, whole: true})
+	p.look(&layer{text: text, depth: how.depth, whole: true})
 	if used := spare - p.left; used > 0 {
 		s.peeled.Add(int64(used))
 	}
-	if !any && !p.exceeded {
+	if !any && !p.exceeded && !how.wholes {
 		s.clean.add(key, len(s.table.pieces))
 	}
 	return !p.exceeded
@@ -68,7 +76,7 @@ func (s *Set) decode(text string, depth int, places bool, found func(l *layer, i
 
 // look searches a layer and the layers in it. It returns false if the search must stop.
 func (p *decoder) look(l *layer) bool {
-	for i, piece := range p.set.table.matches(l.text) {
+	for i, piece := range p.set.table.matches(l.text, p.wholes) {
 		if !p.found(l, i, piece) {
 			return false
 		}
@@ -136,7 +144,7 @@ func (p *decoder) encoded(l *layer, c *code) bool {
 	whole := l.whole && len(words.ends) == 1 && strings.Trim(l.text[:words.from]+l.text[words.to:], "=\" \r\n") == ""
 	for skip := range 8 / (8 - c.bits) {
 		d := p.end(c.decode(words, p.begin(l, whole && skip == 0), skip))
-		for i, piece := range p.set.table.matches(d.text) {
+		for i, piece := range p.set.table.matches(d.text, p.wholes) {
 			if !p.found(d, i, piece) {
 				return false
 			}

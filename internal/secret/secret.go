@@ -278,7 +278,7 @@ func (s *Set) Within(text string, found func(secret string)) (clear bool) {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.decodeLayer(text, false, func(l *layer, i int, p *piece) bool {
+	return s.decode(text, search{wholes: true}, func(l *layer, i int, p *piece) bool {
 		f := p.form
 		if end := i + len(f.text); f.whole && p.at == 0 && end <= len(l.text) && l.text[i:end] == f.text {
 			found(f.of.text)
@@ -394,7 +394,7 @@ func (s *Set) MayRefuse(b []byte) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	found := false
-	clear := s.decode(ctyvalue.TextOf(b), -1, false, func(_ *layer, _ int, p *piece) bool {
+	clear := s.decode(ctyvalue.TextOf(b), search{depth: -1}, func(_ *layer, _ int, p *piece) bool {
 		found = p.form.whole && p.at == 0
 		return !found
 	})

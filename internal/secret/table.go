@@ -3,6 +3,7 @@ package secret
 import (
 	"iter"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,8 +12,9 @@ import (
 // The matcher. Each text of a secret is cut into pieces of 8 to 64 bytes. The first 8 bytes of a piece are its key. At
 // most places of a searched text, a bitmap excludes all pieces for the cost of a multiplication. At the other places, a
 // hash table returns the pieces with the key, which are compared with the text. So a text is read once, and the work at
-// a place depends on the number of pieces with the same key, but not on the lengths of secrets and text. Adding a piece
-// is cheap: only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
+// a place depends on the number of pieces with the same key, but not on the lengths of secrets and text. If many pieces
+// have one key, as private keys and connection strings do, they are found by their text (crowd). Adding a piece is cheap:
+// only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
 
 const (
 	keyLen   = shortest
@@ -32,15 +34,95 @@ type piece struct {
 	form *form
 	at   int   // offset in the form
 	next int32 // the next piece with the same key, as index plus 1; 0: none
+	nth  int32 // the number of this piece among the pieces with its key, from 1
+	same int32 // in a crowd: the next piece with the same text, as index plus 1; 0: none
+}
+
+// crowded is the number of pieces with one key from which a crowd finds them.
+const crowded = 16
+
+// crowd finds the pieces with one key by their text. The work for a place of a text depends on the number of different
+// lengths, but not on the number of pieces.
+type crowd struct {
+	lengths []int            // of the pieces, each once
+	first   map[string]int32 // by text: the first piece, as index plus 1
+	// The same for the whole forms of secrets: the first pieces of many secrets may be equal.
+	wholeLengths []int
+	whole        map[string][]int32
+}
+
+// join adds piece n, an index plus 1, to the crowd of its key.
+func (t *table) join(c *crowd, n int32) {
+	p := &t.pieces[n-1]
+	p.same = c.first[p.text]
+	c.first[p.text] = n
+	if !slices.Contains(c.lengths, len(p.text)) {
+		c.lengths = append(c.lengths, len(p.text))
+	}
+	if f := p.form; f.whole && p.at == 0 {
+		c.whole[f.text] = append(c.whole[f.text], n)
+		if !slices.Contains(c.wholeLengths, len(f.text)) {
+			c.wholeLengths = append(c.wholeLengths, len(f.text))
+		}
+	}
+}
+
+// gather makes or extends the crowd of a key, to which piece n was added.
+func (t *table) gather(key uint64, n int32) {
+	if t.pieces[n-1].nth < crowded {
+		return
+	}
+	if c := t.crowds[key]; c != nil {
+		t.join(c, n)
+		return
+	}
+	c := &crowd{first: map[string]int32{}, whole: map[string][]int32{}}
+	for ; n != 0; n = t.pieces[n-1].next {
+		t.join(c, n)
+	}
+	if t.crowds == nil {
+		t.crowds = map[uint64]*crowd{}
+	}
+	t.crowds[key] = c
+}
+
+// in yields the pieces of a crowd at place i of a text. If wholes is true, it yields only pieces of forms that are
+// completely at this place. It returns false if the search must stop.
+func (c *crowd) in(t *table, text string, i int, wholes bool, yield func(int, *piece) bool) bool {
+	if wholes {
+		for _, length := range c.wholeLengths {
+			if i+length > len(text) {
+				continue
+			}
+			for _, n := range c.whole[text[i:i+length]] {
+				if !yield(i, &t.pieces[n-1]) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	for _, length := range c.lengths {
+		if i+length > len(text) {
+			continue
+		}
+		for n := c.first[text[i:i+length]]; n != 0; n = t.pieces[n-1].same {
+			if !yield(i, &t.pieces[n-1]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 type table struct {
 	pieces []piece
 	first  map[uint64]int32 // by key: the first piece, as index plus 1
-	bitmap []uint64         // the length is a power of two
-	shift  uint             // number of bits by which a hash is shifted to get a place in bitmap
-	inner  map[inside]bool  // the pieces after the first of each form, so that each is added once
-	marks  string           // the characters of special that a piece contains
+	crowds map[uint64]*crowd
+	bitmap []uint64        // the length is a power of two
+	shift  uint            // number of bits by which a hash is shifted to get a place in bitmap
+	inner  map[inside]bool // the pieces after the first of each form, so that each is added once
+	marks  string          // the characters of special that a piece contains
 }
 
 // inside identifies a piece after the first of a form. If several secrets have an equal piece, it is added once for
@@ -93,9 +175,13 @@ func (t *table) addPiece(p piece) {
 		}
 	}
 	key := keyOf(p.text)
-	p.next = t.first[key]
+	p.next, p.nth = t.first[key], 1
+	if p.next != 0 {
+		p.nth += t.pieces[p.next-1].nth
+	}
 	t.pieces = append(t.pieces, p)
 	t.first[key] = int32(len(t.pieces))
+	t.gather(key, t.first[key])
 	if len(t.pieces)*16 > len(t.bitmap)*64 {
 		t.grow()
 		return
@@ -143,15 +229,15 @@ func keyOf(s string) (key uint64) {
 }
 
 // matches returns all pieces in a text, with their places, sorted by place. Pieces at the same place have no particular
-// order.
-func (t *table) matches(text string) iter.Seq2[int, *piece] {
+// order. If wholes is true, it may leave out pieces of forms that are not completely at their place.
+func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 	return func(yield func(int, *piece) bool) {
 		if len(text) < keyLen || len(t.pieces) == 0 {
 			return
 		}
 		key := keyOf(text)
 		for i := 0; ; i++ {
-			if word, mask := t.bit(key); t.bitmap[word]&mask != 0 && !t.at(text, i, key, yield) {
+			if word, mask := t.bit(key); t.bitmap[word]&mask != 0 && !t.at(text, i, key, wholes, yield) {
 				return
 			}
 			if i+keyLen == len(text) {
@@ -163,7 +249,10 @@ func (t *table) matches(text string) iter.Seq2[int, *piece] {
 }
 
 // at yields the pieces at place i, whose key is key. It returns false if the search must stop.
-func (t *table) at(text string, i int, key uint64, yield func(int, *piece) bool) bool {
+func (t *table) at(text string, i int, key uint64, wholes bool, yield func(int, *piece) bool) bool {
+	if c := t.crowds[key]; c != nil {
+		return c.in(t, text, i, wholes, yield)
+	}
 	for n := t.first[key]; n != 0; n = t.pieces[n-1].next {
 		if p := &t.pieces[n-1]; strings.HasPrefix(text[i:], p.text) && !yield(i, p) {
 			return false
