@@ -16,6 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	statemoves "github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/schema/published"
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
@@ -84,7 +85,7 @@ func (x *moving) skip(name, why string) {
 }
 
 // defectWarning returns the warning about a known defect of a provider.
-func defectWarning(t target, d *rewrite.Defect) diag.Diagnostic {
+func defectWarning(t target, d *published.Defect) diag.Diagnostic {
 	return diag.Warningf("Known defect of a provider", "%s: %s. The provider's issue is %s. Verify the result before you rely on it.", t.name, d.Effect, d.Issue)
 }
 
@@ -106,7 +107,7 @@ func (x *moving) find(ctx context.Context) bool {
 		t, why := x.targetOf(f)
 		if why == "" && t.way == toArgument {
 			p, _ := rewrite.ProviderOf(x.session.Loader.Tree, t.resource)
-			if d := rewrite.DefectOf(p, t.resource.Type, strings.Join(t.stored, ".")); d != nil {
+			if d := published.DefectOf(p, t.resource.Type, strings.Join(t.stored, ".")); d != nil {
 				why = fmt.Sprintf("A known defect of the provider: %s (%s). To move it nevertheless, name it.", d.Effect, d.Issue)
 			}
 		}
@@ -174,7 +175,7 @@ func (x *moving) generated(t target) (target, string) {
 	switch {
 	case !declared:
 		return t, "It is not in the configuration. If its object is no longer needed, apply the configuration, which destroys it."
-	case t.resource.Mode == addr.Managed && len(t.stored) == 1 && rewrite.IsGenerator(p, t.resource.Type, t.stored[0]):
+	case t.resource.Mode == addr.Managed && len(t.stored) == 1 && published.IsGenerator(p, t.resource.Type, t.stored[0]):
 		t.way = toManager
 		return t, ""
 	case t.resource.Mode == addr.Data:
@@ -224,7 +225,7 @@ func (x *moving) findOne(ctx context.Context, operand string) bool {
 	}
 	for _, t := range x.targets {
 		p, _ := rewrite.ProviderOf(x.session.Loader.Tree, t.resource)
-		if d := rewrite.DefectOf(p, t.resource.Type, strings.Join(t.stored, ".")); d != nil && t.way == toArgument {
+		if d := published.DefectOf(p, t.resource.Type, strings.Join(t.stored, ".")); d != nil && t.way == toArgument {
 			x.warnings = append(x.warnings, defectWarning(t, d))
 		}
 	}

@@ -15,7 +15,6 @@
 //	reads.go                   whether an expression uses an attribute behind other steps
 //	conceal.go                 differences of texts, without secrets
 //	edits.go                   edits of texts, which can be undone
-//	known.go                   defects of providers, generators, arguments of readers
 //	draft.go                   Draft: modules and their files
 //	uses.go                    the references of a part, and the place of each
 //	parts.go                   files, their parts, and an index of these

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/schema/published"
 )
 
 // manager is a resource of a secret manager that stores a value. The provider must also have an ephemeral resource of
@@ -119,7 +120,7 @@ func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *part
 			fmt.Fprintf(&text, "%s = %s\n", arg, from.f.source(a.Expr.Range()))
 		}
 	}
-	text.WriteString(readerArguments(m.nodes[0].Provider(localProvider(from.block)), typ) + "}\n")
+	text.WriteString(published.ReaderArguments(m.nodes[0].Provider(localProvider(from.block)), typ) + "}\n")
 	edits := []edit{remove(in, generator), below(from.f, from.block, text.String())}
 	for _, u := range uses {
 		edits = append(edits, replace(u.f, u.traversal.SourceRange(), reference))

@@ -290,13 +290,3 @@ func TestDataSourcesBecomeEphemeral(t *testing.T) {
 		t.Errorf("%+v\n%s", r, text(d))
 	}
 }
-
-func TestKnownFactsCanBeRead(t *testing.T) {
-	aws := addr.Provider{Host: "registry.opentofu.org", Namespace: "hashicorp", Type: "aws"}
-	if d := DefectOf(aws, "aws_db_instance", "password"); d == nil || !strings.HasSuffix(d.Issue, "/42582") || DefectOf(aws, "aws_db_instance", "username") != nil {
-		t.Errorf("%+v", d)
-	}
-	if !IsGenerator(addr.Provider{Host: "registry.terraform.io", Namespace: "hashicorp", Type: "random"}, "random_password", "result") || IsGenerator(aws, "random_password", "result") {
-		t.Error("generators")
-	}
-}

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	moves "github.com/lethe-iac/lethe/internal/config/rewrite"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/schema/published"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -77,7 +77,7 @@ func generatorsOf(r *run.Run, d *program.Declaration, i addr.Instance) (out []ge
 	for _, w := range r.Receivers.Received(d.ID) {
 		e := r.Program.Decls()[w.Of]
 		config, ok := r.Program.ProviderConfig(r.Program.Decls()[r.Program.ProviderOf(w.Of)].Provider)
-		if !ok || !moves.IsNewAtEachOpening(config.Provider.Provider, e.Resource.Type) {
+		if !ok || !published.IsNewAtEachOpening(config.Provider.Provider, e.Resource.Type) {
 			continue
 		}
 		in := i.Module.Around(e.Module)

@@ -1,4 +1,6 @@
-package rewrite
+// Package published has facts about published providers that their schemas do not contain: known defects, generators of
+// values, and arguments of ephemeral resources.
+package published
 
 import (
 	_ "embed"
@@ -32,8 +34,8 @@ type reader struct {
 	Arguments string `json:"arguments"`
 }
 
-//go:embed known.json
-var knownText []byte
+//go:embed published.json
+var text []byte
 
 var known = sync.OnceValue(func() (k struct {
 	Defects    []Defect    `json:"defects"`
@@ -41,7 +43,7 @@ var known = sync.OnceValue(func() (k struct {
 	Generators []generator `json:"generators"`
 	Ephemeral  []generator `json:"ephemeral_generators"`
 }) {
-	if err := json.Unmarshal(knownText, &k); err != nil {
+	if err := json.Unmarshal(text, &k); err != nil {
 		panic(err) // a test checks that the file can be read
 	}
 	return k
@@ -57,8 +59,8 @@ func DefectOf(p addr.Provider, typ, argument string) *Defect {
 	return nil
 }
 
-// readerArguments returns the additional arguments for the ephemeral resource of a type, or "".
-func readerArguments(p addr.Provider, typ string) string {
+// ReaderArguments returns the additional arguments for the ephemeral resource of a type, or "".
+func ReaderArguments(p addr.Provider, typ string) string {
 	for _, r := range known().Readers {
 		if r.Provider == p.Namespace+"/"+p.Type && r.Type == typ {
 			return r.Arguments + "\n"
