@@ -194,7 +194,8 @@ func public(sch *schema.Block, config cty.Value) any {
 	return dropNulls(decoded(settings{driver: store.Driver{Schema: sch}}.encode(v.AsValueMap())))
 }
 
-// settingErrors returns the errors of a provider about its settings. path leads to these settings.
+// settingErrors returns the errors of a provider about its settings. path leads to these settings. An answer of the
+// provider stays a diagnostic, so that users see the provider's title.
 func settingErrors(ds provider.Diags, path cty.Path) error {
 	var errs []error
 	for _, d := range ds {
@@ -202,6 +203,9 @@ func settingErrors(ds provider.Diags, path cty.Path) error {
 			continue
 		}
 		err := errors.New(strings.TrimSuffix(strings.TrimSuffix(d.Summary+": "+d.Detail, ": "), "."))
+		if d.Foreign {
+			err = d.In(nil)
+		}
 		if len(d.Path) > 0 || len(path) > 0 {
 			err = &store.SettingError{Path: append(slices.Clip(path), d.Path...), Err: err}
 		}

@@ -78,8 +78,14 @@ func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool
 func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	for _, err := range store.Mistakes(err) {
 		var bad *store.SettingError
+		var answer diag.Diagnostic // of a provider
+		inSetting := errors.As(err, &bad)
 		switch {
-		case !errors.As(err, &bad):
+		case errors.As(err, &answer) && inSetting:
+			problems = append(problems, answer.In(bad.Path))
+		case errors.As(err, &answer):
+			problems = append(problems, answer)
+		case !inSetting:
 			problems = append(problems, diag.Errorf("Failed to open the state store", "%s.", store.Sentence(err)))
 		case bad.Missing:
 			problems = append(problems, diag.Errorf("Missing required argument", "%s. Set it %s.", store.Sentence(err), to).In(bad.Path))

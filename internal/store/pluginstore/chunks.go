@@ -39,18 +39,22 @@ type assembly struct {
 	total int64
 }
 
-// add adds a chunk. It returns an error for an invalid chunk. A chunk without bytes has only diagnostics.
+// add adds a chunk. It returns an error for an invalid chunk. A chunk without bytes has only diagnostics, or announces a
+// length: then bytes must follow, because an empty answer means that no state exists.
 func (a *assembly) add(c Chunk) error {
 	n, at := int64(len(c.Bytes)), int64(len(a.data))
 	switch {
-	case n == 0:
+	case n == 0 && c.Total == 0:
 		return nil
 	case n > a.chunk:
 		return fmt.Errorf("it sent a chunk of %d bytes, and the size of a chunk is %d", n, a.chunk)
 	case c.Total > mostState:
 		return fmt.Errorf("it announced a state of %d bytes, and the limit is %d", c.Total, mostState)
-	case at > 0 && c.Total != a.total:
+	case a.total != 0 && c.Total != a.total:
 		return fmt.Errorf("it announced a state of %d bytes, and then of %d bytes", a.total, c.Total)
+	case n == 0 && c.Total > 0:
+		a.total = c.Total
+		return nil
 	case c.Start != at:
 		return fmt.Errorf("it sent the chunk at position %d, and the chunk at position %d was due", c.Start, at)
 	case c.End != c.Start+n-1:

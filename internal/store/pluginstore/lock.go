@@ -14,7 +14,8 @@ import (
 )
 
 // Lock implements store.Store. The provider chooses the ID of the lock, so an interrupt must not end the call that
-// returns the ID. A provider that returns no ID does not support locks.
+// returns the ID. A provider that returns no ID does not support locks. An ID beside an error may be the ID of another
+// holder, so Lock does not release it.
 func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -26,10 +27,8 @@ func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.Lock
 		return s.outcome("lock the state", ds)
 	})
 	switch {
-	case err != nil && id != "": // the provider has taken the lock before the error
-		return nil, errors.Join(err, s.unlock(ctx, workspace, id))
 	case refused(err):
-		return nil, s.locked(workspace, err)
+		return nil, s.locked(workspace, err, id)
 	case err != nil:
 		return nil, err
 	case id == "":
@@ -41,25 +40,49 @@ func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.Lock
 	return func(ctx context.Context) error { return s.unlock(ctx, workspace, id) }, nil
 }
 
-// unlock releases a lock of this store, even if the context has ended.
+// unlock releases a lock of this store, even if the context has ended. Some providers delete a lock with its state, and
+// then refuse to release it: this is no error if the lock is free.
 func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
 	s.mu.Lock()
 	if s.held[workspace] == id {
 		delete(s.held, workspace)
 	}
+	deleted := s.deleted[workspace]
+	delete(s.deleted, workspace)
 	s.mu.Unlock()
 	if id == "" {
 		return nil
 	}
-	err := s.lasting.Write(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		return s.outcome("release the lock", s.o.Provider.UnlockState(ctx, s.o.Type, workspace, id))
-	})
+	err := s.release(ctx, workspace, id)
+	if deleted && refused(err) && s.free(ctx, workspace) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%w\nThe ID of the lock is %s", err, id)
 	}
 	return nil
+}
+
+// release asks the provider to release a lock.
+func (s *pluginStore) release(ctx context.Context, workspace, id string) error {
+	return s.lasting.Write(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		return s.outcome("release the lock", s.o.Provider.UnlockState(ctx, s.o.Type, workspace, id))
+	})
+}
+
+// free reports whether nobody has the lock of a workspace. It takes the lock and releases it.
+func (s *pluginStore) free(ctx context.Context, workspace string) bool {
+	id := ""
+	err := s.lasting.Write(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		given, ds := s.o.Provider.LockState(ctx, s.o.Type, workspace, "")
+		id = given
+		return s.outcome("lock the state", ds)
+	})
+	return err == nil && id != "" && s.release(ctx, workspace, id) == nil
 }
 
 // Break implements store.Breaker. Some providers do not compare the ID of an unlock with the lock. So Break first tries
@@ -77,7 +100,7 @@ func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 	}
 	err = s.outcome("release the lock", s.o.Provider.UnlockState(ctx, s.o.Type, workspace, id))
 	if refused(err) {
-		return s.locked(workspace, err)
+		return s.locked(workspace, err, "")
 	}
 	return err
 }
@@ -85,11 +108,11 @@ func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 // described matches a line of terraform-plugin-framework's description of a lock.
 var described = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *(ID|Operation|Who|Created): +(.*)$`) })
 
-// locked returns the error for a lock that another holder has. If the message describes the lock, the error contains
-// the holder.
-func (s *pluginStore) locked(workspace string, refusal error) *store.LockError {
+// locked returns the error for a lock that another holder has. If the message describes the lock, or the answer has the
+// ID of the lock, the error contains the holder.
+func (s *pluginStore) locked(workspace string, refusal error, id string) *store.LockError {
 	before, text, _ := strings.Cut(refusal.Error(), "Lock Info:")
-	who := &store.LockInfo{Path: s.Place(workspace)}
+	who := &store.LockInfo{ID: id, Path: s.Place(workspace)}
 	for _, line := range described().FindAllStringSubmatch(text, -1) {
 		switch value := strings.TrimSpace(line[2]); line[1] {
 		case "ID":

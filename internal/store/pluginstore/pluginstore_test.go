@@ -191,6 +191,10 @@ func TestChunks(t *testing.T) {
 			c[0].End++
 			return c
 		}},
+		{"only announced", "it sent 0 of the announced 10 bytes", func(c []pluginstore.Chunk) []pluginstore.Chunk { return []pluginstore.Chunk{{Total: 10}} }},
+		{"announced otherwise", "it announced a state of 11 bytes, and then of 10 bytes", func(c []pluginstore.Chunk) []pluginstore.Chunk {
+			return append([]pluginstore.Chunk{{Total: 11}}, c...)
+		}},
 		{"too large", "it sent a chunk of 10 bytes, and the size of a chunk is 4", func(c []pluginstore.Chunk) []pluginstore.Chunk {
 			return []pluginstore.Chunk{{Bytes: []byte(text), Total: 10, End: 9}}
 		}},
@@ -267,9 +271,11 @@ func TestLocks(t *testing.T) {
 	}
 	f.locks[store.Default] = store.LockInfo{ID: "lock-9"}
 	f.lock = func() (string, []diag.Diagnostic) { return "lock-9", refusal("Busy", "Try later.") }
-	if _, err := open(t, f, nil).Lock(context.Background(), store.Default, who); err == nil || errors.As(err, &held) || len(f.locks) > 0 {
-		t.Errorf("a lock beside an error: %v, %v", err, f.locks)
+	_, err = open(t, f, nil).Lock(context.Background(), store.Default, who)
+	if !errors.As(err, &held) || held.Held == nil || held.Held.ID != "lock-9" || len(f.locks) != 1 {
+		t.Errorf("the ID of another holder beside an error: %v, %v", err, f.locks)
 	}
+	delete(f.locks, store.Default)
 	f.lock = func() (string, []diag.Diagnostic) { return "", nil }
 	var shown []diag.Diagnostic
 	st := open(t, f, func(d diag.Diagnostic) { shown = append(shown, d) })
@@ -282,5 +288,30 @@ func TestLocks(t *testing.T) {
 	}
 	if err := unlock(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDeletedWithItsLock deletes a state of a provider that removes the lock with the state. The refused release is an
+// error only if somebody has the lock.
+func TestDeletedWithItsLock(t *testing.T) {
+	for name, taken := range map[string]bool{"free": false, "taken by another holder": true} {
+		s := fresh()
+		s.states["w"] = []byte("x")
+		f := &fake{service: s}
+		st := open(t, f, nil)
+		unlock, err := st.Lock(context.Background(), "w", store.NewLockInfo("OperationTypeInvalid", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Delete(context.Background(), "w"); err != nil {
+			t.Fatal(err)
+		}
+		delete(f.locks, "w")
+		if taken {
+			f.locks["w"] = store.LockInfo{ID: "lock-other"}
+		}
+		if err := unlock(context.Background()); (err != nil) != taken || len(f.locks) > 0 != taken {
+			t.Errorf("%s: %v, %v", name, err, f.locks)
+		}
 	}
 }
