@@ -20,7 +20,10 @@ const roomOfStreams = 6 << 20
 
 // Streams makes garbage collections more frequent. A command calls it if it handles many objects one after another, so
 // that it needs little memory.
-func Streams() { streaming.Store(true) }
+func Streams() {
+	streaming.Store(true)
+	begin()
+}
 
 // mostPercent is the highest percentage of the live heap that may be allocated before the next garbage collection. With
 // 75 %, a command takes a few per cent less time than with 50 %, and a few per cent more memory.
@@ -34,11 +37,18 @@ const leastPercent = 5
 // Collect adjusts GOGC after each garbage collection to the live heap. It does nothing if the user sets GOGC.
 // GOMEMLIMIT always applies.
 func Collect() {
+	if begin() {
+		watch()
+	}
+}
+
+// begin sets GOGC for the first garbage collection. It returns false, without a change, if the user sets GOGC.
+func begin() bool {
 	if os.Getenv("GOGC") != "" {
-		return
+		return false
 	}
 	debug.SetGCPercent(percent(4<<20, 4<<20)) // the runtime first assumes a heap of this size
-	watch()
+	return true
 }
 
 // watcher has a pointer, because the runtime allocates objects without pointers together, and then they live as long as

@@ -2,6 +2,7 @@ package querying
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -45,14 +46,18 @@ type typeName struct {
 // stored are the objects of one type in the states.
 type stored struct {
 	once       sync.Once
-	identities map[string]bool // whole identities, as JSON
-	whole      []cty.Value     // the identities in the map identities, as values
-	partial    []cty.Value     // identities with null attributes
-	ids        map[string]bool // of objects without an identity
-	blind      bool            // an object has neither an identity nor an id
+	identities map[string]*alike // identities with the same null attributes, by the names of these attributes
+	ids        map[string]bool   // of objects without an identity
+	blind      bool              // an object has neither an identity nor an id
+}
+
+// alike are stored identities with the same null attributes. A null attribute of a stored or a found identity matches
+// any value, because a provider may send optional attributes in only one of its answers.
+type alike struct {
+	all []cty.Value
 
 	mu      sync.Mutex
-	reduced map[string]map[string]bool // whole identities without some attributes, as JSON, by the names of these attributes
+	reduced map[string]map[string]bool // the identities without some attributes, as JSON, by the names of these attributes
 }
 
 func newManaged(r *run.Run, states []*state.Snapshot) *managed {
@@ -64,7 +69,7 @@ func (m *managed) stored(p addr.Provider, name string) *stored {
 	defer m.mu.Unlock()
 	k := typeName{p.Canon(), name}
 	if m.by[k] == nil {
-		m.by[k] = &stored{identities: map[string]bool{}, ids: map[string]bool{}, reduced: map[string]map[string]bool{}}
+		m.by[k] = &stored{identities: map[string]*alike{}, ids: map[string]bool{}}
 	}
 	return m.by[k]
 }
@@ -114,11 +119,12 @@ func (m *managed) identified(ctx context.Context, t *object.Tools, o addr.Object
 func (x *stored) add(t *object.Type, e *state.Entry) {
 	identity := t.StoredIdentity(e)
 	switch {
-	case identity != cty.NilVal && !identity.IsNull() && hasNull(identity):
-		x.partial = append(x.partial, identity)
-	case identity != cty.NilVal && !identity.IsNull():
-		x.identities[string(plainJSON(identity))] = true
-		x.whole = append(x.whole, identity)
+	case identity != cty.NilVal && !identity.IsNull() && len(nulls(identity)) < identity.LengthInt():
+		key := strings.Join(nulls(identity), " ")
+		if x.identities[key] == nil {
+			x.identities[key] = &alike{reduced: map[string]map[string]bool{}}
+		}
+		x.identities[key].all = append(x.identities[key].all, identity)
 	case e.ID() != "":
 		x.ids[e.ID()] = true
 	default:
@@ -126,13 +132,15 @@ func (x *stored) add(t *object.Type, e *state.Entry) {
 	}
 }
 
-func hasNull(identity cty.Value) bool {
-	for _, v := range identity.AsValueMap() {
-		if v.IsNull() {
-			return true
+// nulls returns the names of the null attributes of an identity, sorted.
+func nulls(identity cty.Value) []string {
+	var out []string
+	for it := identity.ElementIterator(); it.Next(); {
+		if name, v := it.Element(); v.IsNull() {
+			out = append(out, name.AsString())
 		}
 	}
-	return false
+	return out
 }
 
 // of compares a found object with the stored objects of its type.
@@ -140,9 +148,7 @@ func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Manage
 	x := m.stored(u.Instance.Provider, t.Name)
 	id := idOf(found)
 	switch {
-	case x.matchesWhole(found.Identity) || x.ids[id]:
-		return IsManaged
-	case x.matchesPartial(found.Identity):
+	case x.ids[id] || x.matches(found.Identity):
 		return IsManaged
 	case x.blind || len(x.ids) > 0 && id == "":
 		return Unsure
@@ -150,57 +156,46 @@ func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Manage
 	return Unmanaged
 }
 
-// matchesWhole reports whether a stored identity without null attributes matches identity. A null attribute of identity
-// matches any value. For each set of null attributes, matchesWhole makes an index, so that each further comparison is
-// one look-up.
-func (x *stored) matchesWhole(identity cty.Value) bool {
-	key := plainJSON(identity)
-	if !hasNull(identity) {
-		return x.identities[string(key)]
-	}
-	missing := ""
-	for it := identity.ElementIterator(); it.Next(); {
-		if name, v := it.Element(); v.IsNull() {
-			missing += " " + name.AsString()
-		}
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.reduced[missing] == nil {
-		index := map[string]bool{}
-		for _, was := range x.whole {
-			index[string(plainJSON(reduced(was, identity)))] = true
-		}
-		x.reduced[missing] = index
-	}
-	return x.reduced[missing][string(key)]
-}
-
-// reduced returns identity with null for each attribute that is null in other.
-func reduced(identity, other cty.Value) cty.Value {
-	attrs := identity.AsValueMap()
-	for name, v := range other.AsValueMap() {
-		if v.IsNull() {
-			attrs[name] = v
-		}
-	}
-	return cty.ObjectVal(attrs)
-}
-
-// matchesPartial reports whether a stored identity with null attributes matches identity. A null attribute of either
-// matches any value.
-func (x *stored) matchesPartial(identity cty.Value) bool {
-	for _, was := range x.partial {
-		same := true
-		for name, v := range was.AsValueMap() {
-			now := identity.GetAttr(name)
-			same = same && (v.IsNull() || now.IsNull() || now.RawEquals(v))
-		}
-		if same {
+// matches reports whether a stored identity matches a found one.
+func (x *stored) matches(identity cty.Value) bool {
+	for _, group := range x.identities {
+		if group.matches(identity) {
 			return true
 		}
 	}
 	return false
+}
+
+// matches compares an identity with those of the group. For each set of null attributes of found identities, it makes
+// an index, so that each further comparison is one look-up.
+func (g *alike) matches(identity cty.Value) bool {
+	missing := strings.Join(nulls(identity), " ")
+	g.mu.Lock()
+	index := g.reduced[missing]
+	if index == nil {
+		index = map[string]bool{}
+		for _, was := range g.all {
+			if was = reduced(was, identity); len(nulls(was)) < was.LengthInt() {
+				index[string(plainJSON(was))] = true
+			}
+		}
+		g.reduced[missing] = index
+	}
+	g.mu.Unlock()
+	return index[string(plainJSON(reduced(identity, g.all[0])))]
+}
+
+// reduced returns identity with null for each attribute that is null in other.
+func reduced(identity, other cty.Value) cty.Value {
+	without := nulls(other)
+	if len(without) == 0 {
+		return identity
+	}
+	attrs := identity.AsValueMap()
+	for _, name := range without {
+		attrs[name] = cty.NullVal(attrs[name].Type())
+	}
+	return cty.ObjectVal(attrs)
 }
 
 // idOf returns the attribute id of a result's identity, or else of its object. It returns "" if both lack the

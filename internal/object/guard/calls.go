@@ -247,7 +247,7 @@ func (a *admission) listed() bool {
 	if !a.identityDecoded() {
 		return a.refuse()
 	}
-	if id := a.out.Identity; id == cty.NilVal || id.IsNull() || !id.IsWhollyKnown() {
+	if id := a.out.Identity; id == cty.NilVal || !id.IsWhollyKnown() || identifiesNothing(id) {
 		a.of.breach(a.title, "%s returned a result for %s whose identity is null or unknown. This is a bug in the provider. Report it to its developers.", a.of.Who(), a.of.Object)
 		return a.refuse()
 	}

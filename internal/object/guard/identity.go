@@ -108,3 +108,16 @@ func SensitiveTexts(v mark.Value) map[string]bool {
 	delete(out, "")
 	return out
 }
+
+// identifiesNothing reports whether an identity is null or has only null attributes.
+func identifiesNothing(identity cty.Value) bool {
+	if identity.IsNull() {
+		return true
+	}
+	for _, v := range identity.AsValueMap() {
+		if !v.IsNull() {
+			return false
+		}
+	}
+	return true
+}
