@@ -122,14 +122,19 @@ func (rc *recovery) busy(ctx context.Context) bool {
 	return errors.As(err, &held)
 }
 
-// withJournal returns the state with the changes of a journal. changed is true if this state must be written. A
+// withJournal returns the state with the changes of a journal. changed is true if this state must be written. An
+// invocation of an action counts as a change, so that nobody applies the plan of the run again. A
 // read-only command continues with the same snapshot, serial included, so that its saved plan fits the state that the
 // apply writes first.
 func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
 	if r.Written {
 		return rc.doc.snapshot, false
 	}
-	return state.Next(rc.doc.snapshot, r.Snapshot, rc.env.Version)
+	next, changed = state.Next(rc.doc.snapshot, r.Snapshot, rc.env.Version)
+	if !changed && r.Invoked {
+		return state.Rewritten(rc.doc.snapshot, rc.env.Version), true
+	}
+	return next, changed
 }
 
 // replay writes the recovered state, deletes the journal, and reads the state again: a new journal identifies the state

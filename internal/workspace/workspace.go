@@ -146,6 +146,9 @@ func (s *State) save(next *state.Snapshot) bool {
 	if sealer := s.req.Store.Capabilities().Sealer; !changed && sealer != nil && sealer.Outdated(s.req.Name) && s.doc.version != "" {
 		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
 	}
+	if !changed && s.acted && s.doc.version != "" {
+		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
+	}
 	if !changed {
 		s.record.keep = false
 		s.doc.stamp()

@@ -135,11 +135,12 @@ func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, 
 	if a.failing() {
 		return false
 	}
-	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: "invoke", Provider: u.Instance})
+	op, err := a.req.Journal.Intent(journal.Intent{Object: o, Action: journal.Invoke, Provider: u.Instance})
 	if err != nil {
 		a.journalFailed(err)
 		return false
 	}
+	a.acted.Store(true)
 	t.Note = provider.Note{Call: uint64(op)}
 	a.run.InFlight.Set(o, true)
 	defer a.run.InFlight.Set(o, false)

@@ -91,6 +91,9 @@ type Intent struct {
 	Known    map[string]string // attributes to find the object; known, not sensitive, not ephemeral
 }
 
+// Invoke is the action of an intent to invoke an action of a provider. Its object has the address of the action.
+const Invoke = "invoke"
+
 // Change is the new object at an address. A nil entry means that the object no longer exists.
 type Change struct {
 	Object addr.Object

@@ -180,6 +180,8 @@ func (p *replay) intent(payload []byte) error {
 	}
 	if u.Run != "" {
 		p.earlier[u.Object] = append(p.earlier[u.Object], len(p.intents))
+	} else if u.Action == Invoke {
+		p.Invoked = true
 	}
 	p.ops = max(p.ops, op)
 	p.open[op] = len(p.intents)

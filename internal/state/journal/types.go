@@ -78,6 +78,7 @@ type Recovery struct {
 	Notes                    // unknown calls and open leases, in the order of their beginnings
 	Damaged  int             // damaged bytes between whole records
 	Missing  int             // records that could not be read
+	Invoked  bool            // the run has begun to invoke an action
 	Written  bool            // base already has all changes: the run ended after it had written the state
 
 	key  []byte // encrypts the records; nil without encryption
