@@ -37,52 +37,30 @@ func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.Lock
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[workspace] = id
+	delete(s.released, workspace)
 	return func(ctx context.Context) error { return s.unlock(ctx, workspace, id) }, nil
 }
 
-// unlock releases a lock of this store, even if the context has ended. Some providers delete a lock with its state, and
-// then refuse to release it: this is no error if the lock is free.
+// unlock releases a lock of this store, even if the context has ended. Delete may have released the lock already.
 func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
 	s.mu.Lock()
 	if s.held[workspace] == id {
 		delete(s.held, workspace)
 	}
-	deleted := s.deleted[workspace]
-	delete(s.deleted, workspace)
+	released := s.released[workspace] == id
 	s.mu.Unlock()
-	if id == "" {
+	if id == "" || released {
 		return nil
 	}
-	err := s.release(ctx, workspace, id)
-	if deleted && refused(err) && s.free(ctx, workspace) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%w\nThe ID of the lock is %s", err, id)
-	}
-	return nil
-}
-
-// release asks the provider to release a lock.
-func (s *pluginStore) release(ctx context.Context, workspace, id string) error {
-	return s.lasting.Write(ctx, func(ctx context.Context) error {
+	err := s.lasting.Write(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		return s.outcome("release the lock", s.o.Provider.UnlockState(ctx, s.o.Type, workspace, id))
 	})
-}
-
-// free reports whether nobody has the lock of a workspace. It takes the lock and releases it.
-func (s *pluginStore) free(ctx context.Context, workspace string) bool {
-	id := ""
-	err := s.lasting.Write(ctx, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		given, ds := s.o.Provider.LockState(ctx, s.o.Type, workspace, "")
-		id = given
-		return s.outcome("lock the state", ds)
-	})
-	return err == nil && id != "" && s.release(ctx, workspace, id) == nil
+	if err != nil {
+		return fmt.Errorf("%w\nThe ID of the lock is %s", err, id)
+	}
+	return nil
 }
 
 // Break implements store.Breaker. Some providers do not compare the ID of an unlock with the lock. So Break first tries

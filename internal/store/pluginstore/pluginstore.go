@@ -20,7 +20,7 @@ const longestMoment = 10 * time.Second
 
 // Open configures a store. The provider must already be configured.
 func Open(ctx context.Context, o Options) (store.Store, error) {
-	s := &pluginStore{o: o, lasting: store.Tries{Stop: o.Stop}, held: map[string]string{}, deleted: map[string]bool{}, warned: map[string]bool{}}
+	s := &pluginStore{o: o, lasting: store.Tries{Stop: o.Stop}, held: map[string]string{}, released: map[string]string{}, warned: map[string]bool{}}
 	s.singleWrite = &store.SingleWrite{Store: s, Tries: s.lasting, Wait: store.Hurried(longestMoment)}
 	chosen, ds := o.Provider.ConfigureStore(ctx, o.Type, o.Config, proposedChunk)
 	if err := s.outcome("configure the store", ds); err != nil {
@@ -94,7 +94,8 @@ func (s *pluginStore) replace(ctx context.Context, workspace string, data []byte
 	return s.outcome("write the state", s.o.Provider.WriteState(ctx, s.o.Type, workspace, chunks(data, s.chunk)))
 }
 
-// Delete implements store.Store.
+// Delete implements store.Store. It releases the lock of the state first, as Terraform does. Some providers keep the lock
+// beside the state, and with a lock they delete only one of the two.
 func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
@@ -102,14 +103,16 @@ func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
 	if names, err := s.List(ctx); err != nil || !slices.Contains(names, workspace) {
 		return err // providers may report an error for a missing state
 	}
-	if err := s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace)); err != nil {
+	s.mu.Lock()
+	id := s.held[workspace]
+	s.mu.Unlock()
+	if err := s.unlock(ctx, workspace, id); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, locked := s.held[workspace]
-	s.deleted[workspace] = locked
-	return nil
+	s.released[workspace] = id
+	s.mu.Unlock()
+	return s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace))
 }
 
 // List implements store.Store. It omits names that are not valid names of workspaces.

@@ -34,6 +34,8 @@ type fake struct {
 	lock  func() (string, []diag.Diagnostic)            // replaces LockState
 	says  []diag.Diagnostic                             // the answer to other calls
 	fails []diag.Diagnostic                             // the answer to WriteState
+
+	deleting func() // is called in DeleteState; may be nil
 }
 
 func fresh() *service {
@@ -130,6 +132,9 @@ func (f *fake) ListStates(context.Context, string) ([]string, []diag.Diagnostic)
 func (f *fake) DeleteState(_ context.Context, _, id string) []diag.Diagnostic {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.deleting != nil {
+		f.deleting()
+	}
 	if f.states[id] == nil {
 		return refusal("Missing", "There is no state %s.", id)
 	}
@@ -291,27 +296,27 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// TestDeletedWithItsLock deletes a state of a provider that removes the lock with the state. The refused release is an
-// error only if somebody has the lock.
-func TestDeletedWithItsLock(t *testing.T) {
-	for name, taken := range map[string]bool{"free": false, "taken by another holder": true} {
-		s := fresh()
-		s.states["w"] = []byte("x")
-		f := &fake{service: s}
-		st := open(t, f, nil)
-		unlock, err := st.Lock(context.Background(), "w", store.NewLockInfo("OperationTypeInvalid", "1"))
-		if err != nil {
-			t.Fatal(err)
+// TestDeleteReleases deletes a state of a provider that deletes either the lock or the state, as the state store of
+// terraform-provider-corner does. Delete releases the lock first.
+func TestDeleteReleases(t *testing.T) {
+	s := fresh()
+	s.states["w"] = []byte("x")
+	f := &fake{service: s}
+	st := open(t, f, nil)
+	unlock, err := st.Lock(context.Background(), "w", store.NewLockInfo("OperationTypeInvalid", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deleting = func() {
+		if len(f.locks) > 0 {
+			t.Errorf("the state is locked during its deletion: %v", f.locks)
 		}
-		if err := st.Delete(context.Background(), "w"); err != nil {
-			t.Fatal(err)
-		}
-		delete(f.locks, "w")
-		if taken {
-			f.locks["w"] = store.LockInfo{ID: "lock-other"}
-		}
-		if err := unlock(context.Background()); (err != nil) != taken || len(f.locks) > 0 != taken {
-			t.Errorf("%s: %v, %v", name, err, f.locks)
-		}
+	}
+	if err := st.Delete(context.Background(), "w"); err != nil || len(f.states) > 0 {
+		t.Errorf("%v, %v", err, f.states)
+	}
+	f.locks["w"] = store.LockInfo{ID: "lock-other"}
+	if err := unlock(context.Background()); err != nil || len(f.locks) != 1 {
+		t.Errorf("the lock of another holder: %v, %v", err, f.locks)
 	}
 }

@@ -51,8 +51,8 @@ type pluginStore struct {
 	lasting     store.Tries // calls that an interrupt must not end; none is repeated
 	singleWrite *store.SingleWrite
 
-	mu      sync.Mutex
-	held    map[string]string // the IDs of this store's locks, by workspace; "" for a lock without an ID
-	deleted map[string]bool   // the states that were deleted under a lock that is still held
-	warned  map[string]bool   // the warnings that were reported
+	mu       sync.Mutex
+	held     map[string]string // the IDs of this store's locks, by workspace; "" for a lock without an ID
+	released map[string]string // the IDs of locks that Delete has released, by workspace
+	warned   map[string]bool   // the warnings that were reported
 }
