@@ -77,7 +77,9 @@ func newProduct(p product) *product {
 		}
 		if at := os.Getenv("LETHE_PROVIDER_SOURCES"); at != "" {
 			from, to := filepath.Join(at, "terraform-provider-"+p.name), filepath.Join(base, p.name)
-			return to, os.CopyFS(to, os.DirFS(from))
+			if _, err := os.Stat(from); err == nil {
+				return to, os.CopyFS(to, os.DirFS(from))
+			}
 		}
 		return p.Copy(base)
 	})
@@ -95,6 +97,9 @@ func newProduct(p product) *product {
 // offer adds the provider with these versions to a mirror below a home directory, where programs search by default.
 func (p *product) offer(t *testing.T, home string, versions ...string) {
 	t.Helper()
+	if len(versions) == 0 {
+		return
+	}
 	program := must(p.exec())(t)
 	for _, v := range versions {
 		at := filepath.Join(home, ".terraform.d/plugins/registry.terraform.io", p.owner, p.name, v, runtime.GOOS+"_"+runtime.GOARCH)

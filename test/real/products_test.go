@@ -7,9 +7,11 @@ type suite struct {
 	*product
 	needs   []string          // other providers of this list that its tests use
 	before  []string          // versions that its tests upgrade from, which must be installable
+	only    string            // the only tests to run; "" for all
 	sample  string            // tests of every test run; all tests run with LETHE_LONG
 	least   [2]int            // least number of passed tests: of the sample, of all
 	leftOut map[string]string // tests that fail, as patterns, each with its reason
+	skips   map[string]string // tests that skip themselves at this level of the language, as patterns, each with its reason; nil: not compared
 	depends map[string]string // tests whose result depends on the machine, as patterns, each with the reason
 	server  bool              // needs a PostgreSQL server
 }

@@ -40,8 +40,14 @@ func (s *suite) run(t *testing.T, program string) {
 	}
 	args := []string{"-test.v", "-test.timeout=60m"}
 	least := s.least[1]
+	if s.only != "" {
+		args = append(args, "-test.run", s.only)
+	}
+	if !long {
+		least = s.least[0]
+	}
 	if !long && s.sample != "" {
-		args, least = append(args, "-test.run", s.sample), s.least[0]
+		args = append(args, "-test.run", s.sample)
 	}
 	cmd := exec.Command(tests, args...)
 	cmd.Dir = filepath.Join(src, s.tests)
@@ -55,6 +61,18 @@ func (s *suite) run(t *testing.T, program string) {
 		t.Fatal(err)
 	}
 	s.judge(t, out, least)
+	s.judgeSkips(t, out)
+}
+
+var skipped = regexp.MustCompile(`(?m)^--- SKIP: (\S+)`)
+
+// judgeSkips compares the skipped tests with the list of expected skips, if there is a list.
+func (s *suite) judgeSkips(t *testing.T, out []byte) {
+	for _, m := range skipped.FindAllSubmatch(out, -1) {
+		if _, known := match(s.skips, string(m[1])); s.skips != nil && !known {
+			t.Errorf("%s was skipped:\n%s", m[1], said(out, string(m[1])))
+		}
+	}
 }
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)`)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config/style"
@@ -110,6 +111,12 @@ func references(list []*querying.Result) *referring {
 	return r
 }
 
+// identifies reports whether a text may identify one object. A word without digits and separators does not: it may be a
+// status such as ACTIVE, which an argument of another object has by chance.
+func identifies(text string) bool {
+	return len(text) >= shortestReference && strings.ContainsFunc(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) })
+}
+
 // identifying returns the names of the attributes whose text may identify an object, id first.
 func identifying(x *querying.Result) []string {
 	var out []string
@@ -117,7 +124,7 @@ func identifying(x *querying.Result) []string {
 		if a.Type != cty.String || !a.Computed || a.Optional && a.Name != "id" || a.Sensitive || a.WriteOnly {
 			continue
 		}
-		if v := x.Block.Value.GetAttr(a.Name); v.IsNull() || !v.IsKnown() || len(v.AsString()) < shortestReference {
+		if v := x.Block.Value.GetAttr(a.Name); v.IsNull() || !v.IsKnown() || !identifies(v.AsString()) {
 			continue
 		}
 		if a.Name == "id" {
