@@ -1,7 +1,7 @@
 package querycmd
 
 import (
-	"bufio"
+	"bytes"
 	"os"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
@@ -22,14 +22,18 @@ func mayWrite(c *base.Call, name string) bool {
 	return true
 }
 
-// generated is the file of -generate-config-out. It is created for the first result. Each result is written when it
-// arrives, so that an interrupt or an error does not lose the earlier results.
+// generated is the file of -generate-config-out. It is created for the first result. Results are written while they
+// arrive, so that an interrupt or an error does not lose the earlier results. If the process is killed, the file has
+// whole blocks, because every command would refuse half of a block.
 type generated struct {
-	path string
-	file *os.File
-	w    *bufio.Writer
-	n    int
+	path    string
+	file    *os.File
+	pending bytes.Buffer // whole blocks that are not in the file yet
+	n       int
 }
+
+// mostPending is the number of bytes after which pending blocks are written.
+const mostPending = 4 << 10
 
 // add writes the blocks of a result.
 func (g *generated) add(r *querying.Result) (err error) {
@@ -40,11 +44,20 @@ func (g *generated) add(r *querying.Result) (err error) {
 		if g.file, err = os.OpenFile(g.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err != nil {
 			return err
 		}
-		g.w = bufio.NewWriter(g.file)
-		_, _ = g.w.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
+		g.pending.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")
 	}
 	g.n++
-	_, err = g.w.WriteString("\n" + r.Resource + "\n" + r.Import)
+	g.pending.WriteString("\n" + r.Resource + "\n" + r.Import)
+	if g.pending.Len() < mostPending {
+		return nil
+	}
+	return g.flush()
+}
+
+// flush writes the pending blocks in one call of the system.
+func (g *generated) flush() error {
+	_, err := g.file.Write(g.pending.Bytes())
+	g.pending.Reset()
 	return err
 }
 
@@ -53,7 +66,7 @@ func (g *generated) close(c *base.Call) bool {
 	if g.file == nil {
 		return true
 	}
-	err := g.w.Flush()
+	err := g.flush()
 	if more := g.file.Close(); err == nil {
 		err = more
 	}
