@@ -38,6 +38,9 @@ type recorder struct {
 	keep       bool              // the journal has changes that the state lacks
 }
 
+// invoked reports whether the run has begun to invoke an action.
+func (r *recorder) invoked() bool { return r.journal != nil && r.journal.Invoked() }
+
 // newRecorder returns the recorder of a command. It creates no journal.
 func newRecorder(env *Env, req Request) recorder {
 	policy := req.Operation.Policy()

@@ -29,7 +29,6 @@ type State struct {
 	interims *interims // writes the state during an apply; nil if not used
 
 	overridden []string // addresses for Snapshot.WithOverridden, see Override
-	acted      bool     // see Acted
 }
 
 // basis has the states that Claim and Save compare if the state is shared.
@@ -58,10 +57,6 @@ func (s *State) Missing() bool { return s.doc.version == "" && s.doc.snapshot.Le
 
 // Stored reports whether the store has a state, which may be empty.
 func (s *State) Stored() bool { return s.doc.version != "" }
-
-// Acted makes Save write the state with the next serial even if nothing in it has changed. A run calls it if it has
-// invoked an action: a saved plan that contains the invocation is then out of date.
-func (s *State) Acted() { s.acted = true }
 
 // Put writes a snapshot unchanged. If the store refuses, Put writes the state to a file that only the user can read,
 // adds an error, and returns false. It never prints the state.

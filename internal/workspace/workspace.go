@@ -124,7 +124,7 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 }
 
 // Save writes a snapshot with the next serial, if it differs from the state that was read, or if the encryption
-// settings have changed. If the state is shared, Save writes only the changes of the command. After an error, it
+// settings have changed. The run may also have invoked an action: a saved plan with the invocation is then out of date. If the state is shared, Save writes only the changes of the command. After an error, it
 // reports the error and returns false.
 func (s *State) Save(next *state.Snapshot) bool {
 	s.stopInterims()
@@ -146,7 +146,7 @@ func (s *State) save(next *state.Snapshot) bool {
 	if sealer := s.req.Store.Capabilities().Sealer; !changed && sealer != nil && sealer.Outdated(s.req.Name) && s.doc.version != "" {
 		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
 	}
-	if !changed && s.acted && s.doc.version != "" {
+	if !changed && s.record.invoked() && s.doc.version != "" {
 		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
 	}
 	if !changed {

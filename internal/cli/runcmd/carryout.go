@@ -121,9 +121,6 @@ func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFla
 		settle(o.s, o.ws, pl, done.Snapshot)
 		o.applied(pl)
 	}
-	if done.Invoked {
-		o.ws.Acted()
-	}
 	o.ws.Override(overridden(pl, done.Snapshot))
 	written := o.c.Times.Phase("write the state")
 	saved := o.ws.SaveApplied(done.Snapshot)

@@ -33,7 +33,6 @@ type Result struct {
 	Snapshot    *state.Snapshot
 	Frame       *frame.Frame // the applied values; nil if the apply could not start
 	Summary     event.Summary
-	Invoked     bool     // an action was invoked, with or without success
 	Interrupted bool     // an interrupt prevented some steps
 	Unknown     []string // names of outputs that are not known yet, and keep their stored values
 }
@@ -61,7 +60,6 @@ type applier struct {
 	unknown    []string                    // see Result.Unknown
 	deposed    map[addr.Object]addr.Object // current object → the deposed object that it replaces
 	counts
-	acted atomic.Bool // see Result.Invoked
 }
 
 // counts are the numbers of changed objects, for the summary.

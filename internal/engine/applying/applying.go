@@ -58,7 +58,7 @@ func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Resul
 	a.run.Account(a.failures...)
 	a.edit.Head().Checks = a.run.Conditions.Checks.Results(a.planned())
 	ok = ok && !bag.HasErrors()
-	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Invoked: a.acted.Load(), Interrupted: r.Budget.Interrupted(), Unknown: a.unknown}, ok
+	return &Result{Snapshot: a.edit.Done(), Frame: r.Frame, Summary: a.summary(ok), Interrupted: r.Budget.Interrupted(), Unknown: a.unknown}, ok
 }
 
 func (a *applier) summary(ok bool) event.Summary {

@@ -140,7 +140,6 @@ func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, 
 		a.journalFailed(err)
 		return false
 	}
-	a.acted.Store(true)
 	t.Note = provider.Note{Call: uint64(op)}
 	a.run.InFlight.Set(o, true)
 	defer a.run.InFlight.Set(o, false)

@@ -28,6 +28,8 @@ type Writer struct {
 	base atomic.Pointer[func(addr.Object) *state.Entry] // see Options.Base
 	lazy time.Duration                                  // how long results wait for an urgent record
 
+	invoked atomic.Bool // see Invoked
+
 	mu sync.Mutex
 	pending
 

@@ -135,10 +135,16 @@ func (w *Writer) Intent(i Intent) (Op, error) {
 	if i.Object.Mode == addr.Ephemeral {
 		return 0, fmt.Errorf("%s is ephemeral and cannot be in a journal", i.Object)
 	}
+	if i.Action == Invoke {
+		w.invoked.Store(true)
+	}
 	op := Op(w.ops.Add(1))
 	w.reportFound(Change{Object: i.Object})
 	return op, w.durable(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
+
+// Invoked reports whether the run has begun to invoke an action.
+func (w *Writer) Invoked() bool { return w.invoked.Load() }
 
 // Later implements Journal.
 func (w *Writer) Later(done func(error), op Op, changed ...Change) {

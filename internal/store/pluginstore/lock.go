@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -61,6 +62,27 @@ func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
 		return fmt.Errorf("%w\nThe ID of the lock is %s", err, id)
 	}
 	return nil
+}
+
+// Delete implements store.Store. It releases the lock of the state first, as Terraform does. Some providers keep the lock
+// beside the state, and with a lock they delete only one of the two.
+func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
+	if err := store.Deletable(workspace); err != nil {
+		return err
+	}
+	if names, err := s.List(ctx); err != nil || !slices.Contains(names, workspace) {
+		return err // providers may report an error for a missing state
+	}
+	s.mu.Lock()
+	id := s.held[workspace]
+	s.mu.Unlock()
+	if err := s.unlock(ctx, workspace, id); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.released[workspace] = id
+	s.mu.Unlock()
+	return s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace))
 }
 
 // Break implements store.Breaker. Some providers do not compare the ID of an unlock with the lock. So Break first tries

@@ -3,8 +3,9 @@
 // The protocol has no versions and no conditional writes. The version of a state is its digest. Put reads the state,
 // compares the digest, and writes, all under the provider's lock, which prevents other writes at the same time.
 //
-// Each answer is checked before its use. Files, from the top down: lock.go has the locks, pluginstore.go the other
-// methods of the store, diagnostics.go the errors, provider.go the calls, chunks.go the checks of chunks.
+// Each answer is checked before its use. Files, from the top down: lock.go has the locks and the deletion of a state,
+// which releases its lock, pluginstore.go the other methods of the store, diagnostics.go the errors, provider.go the
+// calls, chunks.go the checks of chunks.
 package pluginstore
 
 import (
@@ -92,27 +93,6 @@ func (s *pluginStore) replace(ctx context.Context, workspace string, data []byte
 		return &store.StaleError{Workspace: workspace, Missing: now == ""}
 	}
 	return s.outcome("write the state", s.o.Provider.WriteState(ctx, s.o.Type, workspace, chunks(data, s.chunk)))
-}
-
-// Delete implements store.Store. It releases the lock of the state first, as Terraform does. Some providers keep the lock
-// beside the state, and with a lock they delete only one of the two.
-func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
-	if err := store.Deletable(workspace); err != nil {
-		return err
-	}
-	if names, err := s.List(ctx); err != nil || !slices.Contains(names, workspace) {
-		return err // providers may report an error for a missing state
-	}
-	s.mu.Lock()
-	id := s.held[workspace]
-	s.mu.Unlock()
-	if err := s.unlock(ctx, workspace, id); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.released[workspace] = id
-	s.mu.Unlock()
-	return s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace))
 }
 
 // List implements store.Store. It omits names that are not valid names of workspaces.
