@@ -95,7 +95,7 @@ func (e *effects) managed(u User) string {
 	case len(attrs) > 0 && attrs[len(attrs)-1].WriteOnly:
 		return "does not change by itself, because the state does not contain the value: the provider receives it with each other change, and the version argument beside it announces a new value"
 	case e.forces(u):
-		return "is replaced: the plan says that " + strings.Join(u.Path, ".") + " forces the replacement"
+		return "is replaced: the plan says that " + strings.TrimPrefix(Written(u.Path), ".") + " forces the replacement"
 	}
 	return "is updated in place or replaced: the provider decides this in a plan, and its schema does not contain it"
 }

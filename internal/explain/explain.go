@@ -9,13 +9,12 @@
 //	value.go    Value, and the sources of a value
 //	users.go    the declarations that use a value
 //	find.go     the declaration that an address names
+//	along.go    the attributes on a path
 //	example.go  an example of a block
 //	types.go    Type: a type of a provider, or a part of it
 package explain
 
 import (
-	"strings"
-
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
@@ -23,7 +22,7 @@ import (
 // New explains a declaration.
 func New(in Inputs, f Found) *Value {
 	x := &explainer{Inputs: in, found: f, users: usersOf(in.Program), left: mostSources}
-	v := &Value{Address: strings.Join(append([]string{Name(f.Declaration)}, f.Path...), "."), Kind: kindOf(f), At: f.Range}
+	v := &Value{Address: Name(f.Declaration) + Written(f.Path), Kind: kindOf(f), At: f.Range}
 	v.From = x.source(v.Address, f.Declaration, f.Path, 0)
 	if len(f.Path) > 0 {
 		v.At = v.From.At

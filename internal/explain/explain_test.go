@@ -31,7 +31,7 @@ check "c" {
 `, "variable \"v\" {}\noutput \"o\" { value = var.v }\n")
 	for text, want := range map[string]string{
 		"var.x": "var.x", "var.x.y": "var.x y", "local.l": "local.l", "output.x": "output.x", "module.m": "module.m", "module.m.o": "module.m.o",
-		`module.m["a.b"].o.k`: "module.m.o k", "module.m.var.v": "module.m.var.v", "test_a.b": "test_a.b", "test_a.b[0].c.d[1].e": "test_a.b c d e",
+		`module.m["a.b"].o.k`: "module.m.o k", "module.m.var.v": "module.m.var.v", "test_a.b": "test_a.b", "test_a.b[0].c.d[1].e": "test_a.b c d 1 e", `var.x["k"][0].y`: "var.x k 0 y", `test_a.b["i"].c["k.l"]`: "test_a.b c k.l", "test_a.b[0].c[*].d": "test_a.b c",
 		"data.test_a.b.c": "data.test_a.b c", "resource.test_a.b": "test_a.b",
 		"": "", ".": "", "var": "", "var.": "", "var.y": "", "test_a": "", "test_a.c": "", "module.n.o": "", `test_a.b["`: "", "var.x[": "", "data.test_a": "", "module": "", "o": "",
 	} {

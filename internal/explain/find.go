@@ -3,8 +3,10 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -122,24 +124,80 @@ func Find(p *program.Program, text string) (Found, bool) {
 	}
 	if kind, ok := named[list[0].name]; ok && len(list) > 1 {
 		d, ok := p.Lookup(at, kind, list[1].name)
-		return Found{d, names(list[2:]), text[:list[1].end]}, ok
+		return Found{d, inside(list[1:]), text[:list[1].end]}, ok
 	}
 	if last == "" {
 		return Found{}, false
 	}
 	d, ok := p.Lookup(at, program.Output, list[0].name)
-	return Found{d, names(list[1:]), text[:list[0].end]}, ok
+	return Found{d, inside(list), text[:list[0].end]}, ok
 }
 
+// inside returns the path below the first word: its keys, and the other words.
+func inside(list []word) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return append(keys(list[0].keys), names(list[1:])...)
+}
+
+// names returns the names and the keys of words as a path. The path ends at a key that is not constant.
 func names(list []word) []string {
 	var out []string
 	for _, w := range list {
-		out = append(out, w.name)
+		below := keys(w.keys)
+		out = append(append(out, w.name), below...)
+		if len(below) < strings.Count(w.keys, "[") {
+			break
+		}
 	}
 	return out
 }
 
-// Suggest returns the declared address that is most similar to a text, or "" if no address is similar.
+// keys returns constant keys in brackets, up to the first key that is not constant.
+func keys(text string) []string {
+	var out []string
+	for text != "" {
+		end := afterKey(text, 0)
+		key := text[1 : end-1]
+		if text = text[end:]; !isIndex(key) {
+			var err error
+			if key, err = strconv.Unquote(key); err != nil {
+				break
+			}
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
+// Written returns a path as users write it below an address, such as ".tags.Name" or ".list[0]".
+func Written(path []string) string {
+	var b strings.Builder
+	for _, name := range path {
+		switch {
+		case isIndex(name):
+			b.WriteString("[" + name + "]")
+		case hclsyntax.ValidIdentifier(name):
+			b.WriteString("." + name)
+		default:
+			b.WriteString("[" + addr.StringKey(name).String() + "]")
+		}
+	}
+	return b.String()
+}
+
+// Missing returns the first name on the path below a resource that its type does not have, and the names that the type
+// has in its place. It returns "" if no name is missing.
+func (f Found) Missing(p *program.Program) (name string, near []string) {
+	if s := p.Schema(f.ID); f.Kind == program.Resource && s != nil {
+		_, name, near = along(s.Block, f.Path)
+	}
+	return name, near
+}
+
+// Suggest returns a declared address that ends with the text, because the text names no module, or the address that is
+// most similar. It returns "" if no address is similar.
 func Suggest(p *program.Program, text string) string {
 	var all []string
 	for _, d := range p.Decls() {
@@ -149,6 +207,11 @@ func Suggest(p *program.Program, text string) string {
 		}
 	}
 	slices.Sort(all)
+	for _, name := range all {
+		if strings.HasSuffix(name, "."+text) {
+			return name
+		}
+	}
 	return diag.Suggest(text, all)
 }
 

@@ -160,14 +160,7 @@ func (t *Type) Names() []string {
 			break
 		}
 	}
-	var out []string
-	for _, a := range attrs {
-		out = append(out, a.Name)
-	}
-	for _, b := range blocks {
-		out = append(out, b.Name)
-	}
-	return out
+	return namesOf(attrs, blocks)
 }
 
 // Facts returns the properties of an attribute, in the order of their importance.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/audit"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
@@ -19,7 +18,7 @@ type User struct {
 }
 
 // Address returns the address of the user with the path of the argument.
-func (u User) Address() string { return strings.Join(append([]string{Name(u.Of)}, u.Path...), ".") }
+func (u User) Address() string { return Name(u.Of) + Written(u.Path) }
 
 // uses are the reasons for a reference other than its value.
 var uses = []struct {
@@ -67,11 +66,21 @@ func usersOf(p *program.Program) *users {
 	return &users{p, out}
 }
 
-// at returns the users of a declaration, or of the part of it at a path, in the order of the program.
+// at returns the users of a declaration, or of the part of it at a path, in the order of the program. The users of an
+// output include the users of all outputs of its module, such as a for expression over its instances.
 func (u *users) at(d *program.Declaration, path []string) []User {
 	var out []User
+	if call := u.call(d); call != nil {
+		for _, of := range u.to[call.ID] {
+			for _, part := range program.Parts(u.p, of.ID, nil) {
+				if Name(of) != "" && slices.ContainsFunc(part.Names, func(n program.Name) bool { return n.To == call.ID || n.To == d.ID }) {
+					out = append(out, User{Of: of, Path: part.Path, Use: program.ByValue, At: part.At})
+				}
+			}
+		}
+	}
 	for _, of := range u.to[d.ID] {
-		if Name(of) == "" {
+		if Name(of) == "" || slices.ContainsFunc(out, func(have User) bool { return have.Of == of }) {
 			continue
 		}
 		use, at := program.Use(0), diag.Range{}
@@ -93,6 +102,19 @@ func (u *users) at(d *program.Declaration, path []string) []User {
 		}
 	}
 	return out
+}
+
+// call returns the call of the module whose output is d, or nil if d is no output of a module.
+func (u *users) call(d *program.Declaration) *program.Declaration {
+	if d.Kind != program.Output || d.Module.IsRoot() {
+		return nil
+	}
+	for _, c := range u.p.Decls() {
+		if c.Kind == program.Call && c.Module.Child(c.Name) == d.Module {
+			return c
+		}
+	}
+	return nil
 }
 
 // byValue returns the arguments of a declaration that use a value.
@@ -127,14 +149,16 @@ func overlap(a, b []string) bool {
 
 // pathIn returns the names on the path below a declaration that a reference reads.
 func pathIn(n program.Name, d *program.Declaration) []string {
-	list := audit.NamesOf(strings.TrimPrefix(n.Text, "resource."))
-	skip := 2 // var.name, local.name, module.name.output without the last
-	switch {
-	case d.Kind == program.Resource && d.Resource.Mode != addr.Managed, d.Kind == program.Output:
+	list := words(strings.TrimPrefix(n.Text, "resource."))
+	skip := 2 // var.name, local.name, type.name
+	if d.Kind == program.Resource && d.Resource.Mode != addr.Managed || d.Kind == program.Output {
 		skip = 3
 	}
-	if i := slices.Index(list, "[*]"); i >= 0 {
-		list = list[:i]
+	switch {
+	case len(list) < skip:
+		return nil
+	case d.Kind == program.Resource: // the key after the name is the key of the instance
+		return names(list[skip:])
 	}
-	return list[min(skip, len(list)):]
+	return inside(list[skip-1:])
 }

@@ -141,7 +141,7 @@ func (x *explainer) source(name string, d *program.Declaration, path []string, d
 		if len(path) > 0 || d.Kind == program.Local || d.Kind == program.Output {
 			s.At = s.parts[0].At
 		}
-		if d.Kind == program.Variable {
+		if s.How = constant(s.parts); d.Kind == program.Variable {
 			s.How = "set by the call of the module at " + place(s.parts[0].At)
 		}
 	case d.Kind == program.Variable:
@@ -153,14 +153,44 @@ func (x *explainer) source(name string, d *program.Declaration, path []string, d
 	}
 	for _, part := range s.parts {
 		for _, n := range part.Names {
-			if x.left--; x.left < 0 || depth > mostDepth {
-				return s
-			}
 			to := x.Program.Decls()[n.To]
-			s.add(x.source(written(n, to), to, pathIn(n, to), depth+1))
+			x.follow(s, written(n, to), to, pathIn(n, to), depth)
+		}
+	}
+	if d.Kind == program.Call {
+		for _, to := range outputsOf(x.Program, d) {
+			x.follow(s, Name(to), to, nil, depth)
 		}
 	}
 	return s
+}
+
+// follow adds a source to s, unless a limit is reached.
+func (x *explainer) follow(s *Source, name string, d *program.Declaration, path []string, depth int) {
+	if x.left--; x.left >= 0 && depth <= mostDepth {
+		s.add(x.source(name, d, path, depth+1))
+	}
+}
+
+// constant describes texts that refer to no other value. It returns "" if one does.
+func constant(parts []program.Part) string {
+	for _, part := range parts {
+		if len(part.Names) > 0 {
+			return ""
+		}
+	}
+	return "the configuration sets it, without other values"
+}
+
+// outputsOf returns the outputs of a called module.
+func outputsOf(p *program.Program, call *program.Declaration) []*program.Declaration {
+	var out []*program.Declaration
+	for _, d := range p.Decls() {
+		if d.Kind == program.Output && d.Module == call.Module.Child(call.Name) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // add adds a source, unless s already has a source with that name.
@@ -175,44 +205,17 @@ func (s *Source) add(from *Source) {
 
 // written returns the address that a reference reads.
 func written(n program.Name, to *program.Declaration) string {
-	if path := pathIn(n, to); len(path) > 0 {
-		return Name(to) + "." + strings.Join(path, ".")
-	}
-	return Name(to)
+	return Name(to) + Written(pathIn(n, to))
 }
 
-// attributes returns the attributes on a path below a resource: the attribute, or the objects that contain it. The part of
-// the path that leads through blocks is left out.
+// attributes returns the attributes on a path below a resource, as along returns them.
 func (x *explainer) attributes(d *program.Declaration, path []string) []*schema.Attr {
 	s := x.Program.Schema(d.ID)
-	if s == nil || len(path) == 0 {
+	if s == nil {
 		return nil
 	}
-	b, attrs := s.Block, s.Attrs
-	var out []*schema.Attr
-	for _, name := range path {
-		if b != nil {
-			if n := b.Nested(name); n != nil {
-				b, attrs = n.Block, n.Block.Attrs
-				continue
-			}
-			b = nil
-		}
-		var found *schema.Attr
-		for _, a := range attrs {
-			if a.Name == name {
-				found = a
-			}
-		}
-		if found == nil {
-			return out
-		}
-		out, attrs = append(out, found), nil
-		if found.Object != nil {
-			attrs = found.Object.Attrs
-		}
-	}
-	return out
+	on, _, _ := along(s.Block, path)
+	return on
 }
 
 // given returns how a root variable gets its value.

@@ -1,6 +1,7 @@
 package explaincmd
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/lethe-iac/lethe/internal/cli/session"
@@ -14,6 +15,7 @@ type asking struct {
 	text    string
 	plan    string
 	errors  []diag.Diagnostic // errors that may be the reason why a provider or a module has no answer
+	near    []string          // types that resemble the text
 }
 
 // show writes an answer as a document, or as text.
@@ -28,6 +30,14 @@ func (x *asking) show(document, text func(io.Writer) error) {
 	}
 }
 
+// address returns the declared address that is most similar to the text, or "".
+func (x *asking) address() string {
+	if p := x.session.Program; p != nil {
+		return explain.Suggest(p, x.text)
+	}
+	return ""
+}
+
 // unknown reports that the question has no answer. It lists the codes whose titles contain the text. Without such
 // codes, it reports x.errors, or else that nothing has this name.
 func (x *asking) unknown() {
@@ -40,9 +50,6 @@ func (x *asking) unknown() {
 		bag.Add(x.errors...)
 		return
 	}
-	hint := ""
-	if p := x.session.Program; p != nil {
-		hint = diag.Meant(explain.Suggest(p, x.text))
-	}
+	hint := diag.Meant(cmp.Or(x.address(), diag.SuggestAmong(x.text, x.near)))
 	bag.Add(diag.Errorf("Nothing to explain", "%q is no code, the configuration declares no such address, and no provider of the configuration has such a type.%s", x.text, hint))
 }

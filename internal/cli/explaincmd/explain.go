@@ -74,8 +74,10 @@ func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
 	case known:
 		showPages(c, pages)
 		return c.UI.Done(base.ExitOK)
-	case len(c.Operands) > 1 || !asked().MatchString(c.Operands[0]) && f.plan == "":
+	case len(c.Operands) > 1:
 		return searchCodes(c)
+	case !asked().MatchString(c.Operands[0]) && f.plan == "":
+		return explainWord(ctx, c, f)
 	}
 	s, ok := session.Open(c, &f.Options, operation.None)
 	if !ok {
@@ -85,9 +87,29 @@ func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
 	return x.run(ctx)
 }
 
+// explainWord shows the type with this name, such as the data source "http", or searches for the word in the titles of
+// codes. Only a provider of the same name has such a type. Problems of the configuration do not matter to the search.
+func explainWord(ctx context.Context, c *base.Call, f *explainFlags) int {
+	before := c.Bag.List()
+	if word().MatchString(c.Operands[0]) {
+		if s, ok := session.Open(c, &f.Options, operation.None); ok && s.Loader.Load() {
+			x := &asking{session: s, text: c.Operands[0]}
+			if x.typed(ctx, x.named()) {
+				return c.UI.DoneDocument()
+			}
+		}
+	}
+	c.Bag.Clear()
+	c.Bag.Add(before...)
+	return searchCodes(c)
+}
+
 // asked matches names of types, addresses, and names of functions of providers. The command searches for other words in
 // the titles of codes.
 var asked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*(_|\.|\[|::).*$`) })
+
+// word matches names of types that consist of the name of their provider only.
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}-]*$`) })
 
 // run answers the question: from the plan of -plan, or else from the configuration of the working directory, or else
 // from the schemas of providers.
@@ -107,7 +129,7 @@ func (x *asking) run(ctx context.Context) int {
 		done = x.declared(ctx)
 	}
 	if !done && !explain.LooksLikeAddress(x.text) {
-		done = x.typed(ctx)
+		done = x.typed(ctx, x.providers())
 	}
 	if !done {
 		x.unknown()

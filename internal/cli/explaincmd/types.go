@@ -15,22 +15,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// typed shows a type of a provider. It returns false if no provider has a type with this name.
-func (x *asking) typed(ctx context.Context) bool {
+// typed shows a type of one of some providers. It returns false if no provider has a type with this name.
+func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	bag := &x.session.Dir.Call.Bag
-	for _, p := range x.providers() {
+	for _, p := range of {
 		schemas := x.schemas(ctx, p)
 		if schemas == nil {
 			continue
 		}
+		x.near = append(x.near, typesNear(schemas, x.text)...)
 		t, err := explain.TypeOf(schemas, p, x.version(p), x.text)
 		switch {
 		case err != nil:
 			x.errors = append(x.errors, diag.Errorf("Invalid provider schema", "The provider %s: %s.", p.ForDisplay(), err))
 		case t == nil:
 		case !t.Exists():
-			last := t.Path[len(t.Path)-1]
-			bag.Add(diag.Errorf("Nothing to explain", "%s has no attribute or block at %q, and the configuration declares no such address.%s", t.Name, strings.Join(t.Path, "."), diag.Meant(diag.Suggest(last, t.Names()))))
+			near := diag.Suggest(t.Path[len(t.Path)-1], t.Names())
+			if near == "" {
+				near = x.address()
+			}
+			bag.Add(diag.Errorf("Nothing to explain", "%s has no attribute or block at %q, and the configuration declares no such address.%s", t.Name, strings.Join(t.Path, "."), diag.Meant(near)))
 			return true
 		default:
 			x.show(func(w io.Writer) error { return explainview.TypeJSON(w, t) }, func(w io.Writer) error { return explainview.Type(w, t) })
@@ -38,6 +42,26 @@ func (x *asking) typed(ctx context.Context) bool {
 		}
 	}
 	return false
+}
+
+// typesNear returns the types of a provider that resemble the type in a text, as users write them.
+func typesNear(s *provider.Schemas, text string) []string {
+	var out []string
+	of, name, path := explain.Split(text)
+	if len(path) > 0 {
+		return nil
+	}
+	for _, mode := range of {
+		if near := diag.SuggestAmong(name, s.Types(mode)); near != "" {
+			out = append(out, strings.TrimSuffix(text, name)+near)
+		}
+	}
+	return out
+}
+
+// named returns the providers whose name is the text.
+func (x *asking) named() []addr.Provider {
+	return slices.DeleteFunc(x.providers(), func(p addr.Provider) bool { return p.IsBuiltin() || p.Type != x.text })
 }
 
 // providers returns the providers of the configuration and the built-in providers. First comes the provider whose name

@@ -72,6 +72,10 @@ func (x *asking) value(p *plan.Plan) bool {
 		x.unknown()
 		return true
 	}
+	if name, near := found.Missing(s.Program); name != "" {
+		s.Dir.Call.Bag.Add(diag.Errorf("Nothing to explain", "%s is declared, and its type has no attribute or block %q.%s", explain.Name(found.Declaration), name, diag.Meant(diag.Suggest(name, near))))
+		return true
+	}
 	given := s.Loader.Vars.Given
 	in := explain.Inputs{Program: s.Program, Given: func(name string) string { return given[name].From }}
 	if p != nil {

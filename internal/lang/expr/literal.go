@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"strconv"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -40,17 +42,28 @@ func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 			}
 		}
 	case *hclsyntax.TupleConsExpr:
-		if ix, ok := path[0].(cty.IndexStep); ok {
-			if k, ok := addr.KeyOf(ix.Key); ok {
-				if n, ok := k.Int(); ok && n < len(e.Exprs) {
-					return InsideExpr(e.Exprs[n], e.Exprs[n].Range(), path[1:])
-				}
-			}
+		if n, ok := stepNumber(path[0]); ok && n >= 0 && n < len(e.Exprs) {
+			return InsideExpr(e.Exprs[n], e.Exprs[n].Range(), path[1:])
 		}
 	case *hclsyntax.ParenthesesExpr:
 		return InsideExpr(e.Expression, e.SrcRange, path)
 	}
 	return at
+}
+
+// stepNumber returns the number that a step of a path selects. The name of an attribute may be a number, too, because some
+// callers have paths of names only.
+func stepNumber(s cty.PathStep) (int, bool) {
+	switch s := s.(type) {
+	case cty.GetAttrStep:
+		n, err := strconv.Atoi(s.Name)
+		return n, err == nil
+	case cty.IndexStep:
+		if k, ok := addr.KeyOf(s.Key); ok {
+			return k.Int()
+		}
+	}
+	return 0, false
 }
 
 // StepName returns the name that a step of a path selects, or "" if the step selects by number.

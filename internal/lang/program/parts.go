@@ -2,12 +2,14 @@ package program
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -25,7 +27,8 @@ type FunctionCall struct {
 	At   diag.Range
 }
 
-// Parts returns the texts that set the value of a declaration, or of the part of it at path. It returns nil for a
+// Parts returns the texts that set the value of a declaration, or of the part of it at path. A number in path is the
+// index of an element. It returns nil for a
 // declaration that no text sets, such as a root variable.
 func Parts(p *Program, d Decl, path []string) []Part {
 	n := p.at[d]
@@ -43,7 +46,7 @@ func Parts(p *Program, d Decl, path []string) []Part {
 			x.add(nil, a.Expr, path)
 		}
 	case p.bound != nil && p.bound.bodies[def] != nil:
-		x.body(nil, p.bound.bodies[def])
+		x.body(nil, p.bound.bodies[def], def.Body)
 	}
 	return x.list
 }
@@ -57,8 +60,13 @@ type partReader struct {
 	list []Part
 }
 
-// body adds the arguments of a body that contain x.path, or that are inside it. at is the path of the body.
-func (x *partReader) body(at []string, b *expr.Body) {
+// body adds the arguments of a body that contain x.path, or that are inside it. at is the path of the body, and raw is its
+// source.
+func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
+	if b.Ready != cty.NilVal {
+		x.constant(at, b.Schema, raw)
+		return
+	}
 	for _, a := range b.Attrs {
 		if to := append(at[:len(at):len(at)], a.Attr.Name); a.Expr != nil && x.wanted(to) {
 			x.add(to, a.Expr, x.path[min(len(to), len(x.path)):])
@@ -69,12 +77,53 @@ func (x *partReader) body(at []string, b *expr.Body) {
 		if !x.wanted(to) {
 			continue
 		}
+		y := x.inside(to)
 		for _, item := range nested.Items {
 			if item.Dynamic != nil {
-				x.add(to, item.Dynamic.ForEach, nil)
+				y.add(to, item.Dynamic.ForEach, nil)
 			}
-			x.body(to, item.Body)
+			of, _ := item.Raw.(*RawBody)
+			y.body(to, item.Body, of)
 		}
+		x.list = y.list
+	}
+}
+
+// inside returns the reader for the blocks of one type, whose path is at. The next name on the path may be a number or a
+// key, which selects one of the blocks. The result reads all of them: a dynamic block may make any number of blocks.
+func (x *partReader) inside(at []string) *partReader {
+	y := *x
+	if n := len(at); len(x.path) > n && isNumber(x.path[n]) {
+		y.path = slices.Concat(at, x.path[n+1:])
+	}
+	return &y
+}
+
+func isNumber(name string) bool { _, err := strconv.ParseUint(name, 10, 64); return err == nil }
+
+// constant is like body, for a body whose arguments are all constant. Its compiled form has only the value.
+func (x *partReader) constant(at []string, b *schema.Block, raw *RawBody) {
+	if raw == nil {
+		return
+	}
+	below := func(name string) []string { return append(at[:len(at):len(at)], name) }
+	for _, a := range b.Attrs {
+		if written, to := raw.attr(a.Name), below(a.Name); written != nil && x.wanted(to) {
+			x.add(to, written.Expr, x.path[min(len(to), len(x.path)):])
+		}
+	}
+	for _, n := range b.Blocks {
+		to := below(n.Name)
+		if !x.wanted(to) {
+			continue
+		}
+		y := x.inside(to)
+		for i := range raw.Blocks {
+			if raw.Blocks[i].typ == n.Name {
+				y.constant(to, n.Block, raw.Blocks[i].Body)
+			}
+		}
+		x.list = y.list
 	}
 }
 

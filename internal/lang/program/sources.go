@@ -116,14 +116,19 @@ func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via strin
 		return
 	}
 	within := expr.InsideExpr(e, e.Range(), path)
+	splat := map[*expr.Ref]hcl.Traversal{} // the names after [*]
 	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
 		at := node.Range()
 		if at.Start.Byte < within.Start.Byte || at.End.Byte > within.End.Byte {
 			return nil
 		}
 		switch node := node.(type) {
+		case *expr.Splat:
+			if ref, rest := splatOf(node); ref != nil {
+				splat[ref] = rest
+			}
 		case *expr.Ref:
-			x.reference(node, via)
+			x.splatted(node, splat[node], via)
 		case *expr.OutputOf:
 			if name, _, ok := expr.Attribute(node.Traversal); ok {
 				x.output(node.Target, name, syntax.ReferenceText(node.Target.Traversal)+"[...]."+name, via)
@@ -131,6 +136,32 @@ func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via strin
 		}
 		return nil
 	})
+}
+
+// splatOf returns the reference before the [*] of an expression, and the names after it. It returns nil if the expression
+// is not of this form.
+func splatOf(e *expr.Splat) (*expr.Ref, hcl.Traversal) {
+	ref, ok := e.Source.(*expr.Ref)
+	if each, is := e.Each.(*expr.Relative); ok && is {
+		if _, direct := each.Source.(*hclsyntax.AnonSymbolExpr); direct {
+			return ref, each.Traversal
+		}
+	}
+	return nil, nil
+}
+
+// splatted adds the names of a reference. rest are the names after the [*] that follows it, if one does.
+func (x *nameReader) splatted(e *expr.Ref, rest hcl.Traversal, via string) {
+	text := syntax.ReferenceText(e.Traversal) + "[*]" + syntax.ReferenceText(rest)
+	name, _, ok := expr.Attribute(rest)
+	switch {
+	case len(rest) > 0 && e.Root == expr.RootResource:
+		x.add(Name{text, x.n.Decl(e.Local), via})
+	case ok && e.Root == expr.RootCall && e.Output == "":
+		x.output(e, name, text, via)
+	default:
+		x.reference(e, via)
+	}
 }
 
 func (x *nameReader) reference(e *expr.Ref, via string) {

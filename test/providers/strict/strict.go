@@ -68,7 +68,10 @@ func (p *strict) Resources(context.Context) []func() resource.Resource {
 }
 
 func (p *strict) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{func() datasource.DataSource { return &region{} }}
+	return []func() datasource.DataSource{
+		func() datasource.DataSource { return &region{} },
+		func() datasource.DataSource { return &bare{} },
+	}
 }
 
 func (p *strict) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
@@ -123,6 +126,13 @@ func (r *region) Configure(_ context.Context, req datasource.ConfigureRequest, _
 
 func (r *region) Read(ctx context.Context, _ datasource.ReadRequest, resp *datasource.ReadResponse) {
 	resp.Diagnostics.Append(resp.State.Set(ctx, &regionModel{Name: types.StringValue(r.name)})...)
+}
+
+// bare is the data source region under a name that is only the name of the provider.
+type bare struct{ region }
+
+func (b *bare) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
+	resp.TypeName = "strict"
 }
 
 // thing is a resource that stores the region in which it was created.
