@@ -9,9 +9,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
+// leastBlock is the smallest size in bytes to which a block is shortened. In fewer bytes its address might be missing.
+const leastBlock = 600
+
 // within returns the comment in at most n bytes. If the comment is longer, within first shortens each long block. If
 // that is not enough, it leaves out blocks in the middle: it keeps up to n/4 bytes of the blocks in the last sections,
-// and fills the rest with blocks from the beginning.
+// and fills the rest with blocks from the beginning. A shortened block keeps the address of its object.
 func (d *draft) within(n int) string {
 	last := len(d.blocks)
 	whole := d.text(last, last, "")
@@ -19,7 +22,7 @@ func (d *draft) within(n int) string {
 		return whole
 	}
 	for i := range d.blocks {
-		d.blocks[i].shorten(n / 4)
+		d.blocks[i].shorten(max(n/4, leastBlock))
 	}
 	tail := last
 	for tail > 1 && d.sections[d.blocks[tail-1].section].last && len(d.text(0, tail-1, "")) <= n/4 {

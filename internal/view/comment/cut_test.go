@@ -1,6 +1,7 @@
 package comment
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -50,6 +51,37 @@ func TestShortenText(t *testing.T) {
 			}
 			if all := b.text + b.lines; strings.Contains(all, "… -") || strings.Contains(all, "… 0 ") {
 				t.Errorf("a wrong number of bytes for %d: %q", n, b.lines)
+			}
+		}
+	}
+}
+
+// TestShortComment checks that the shortest comments keep the limit, and that each difference in them has its address.
+func TestShortComment(t *testing.T) {
+	for n := LeastMax; n < 6*LeastMax; n += 61 {
+		d := &draft{}
+		d.begin("", "")
+		d.add("## Plan\n", "", 0)
+		d.begin("\n### Destroyed or replaced\n\n", "")
+		for i := range 10 {
+			d.add(fmt.Sprintf("- **destroy** `thing.d%d`\n", i), "", 1)
+		}
+		d.folded("Differences")
+		for i := range 10 {
+			d.add(fmt.Sprintf("\n`thing.d%d`\n", i), strings.Repeat("- line\n", 100*i), 0)
+		}
+		d.ending("Changed outside")
+		for i := range 10 {
+			d.add(fmt.Sprintf("\n**changed** `module.network.module.private.aws_route_table_association.o%d`\n", i), strings.Repeat("- line\n", 20*i), 1)
+		}
+		text := d.within(n)
+		if len(text) > n || !utf8.ValidString(text) {
+			t.Fatalf("%d bytes of at most %d", len(text), n)
+		}
+		parts := strings.Split(text, "```diff\n")
+		for _, before := range parts[:len(parts)-1] {
+			if !strings.HasSuffix(before, "`\n\n") {
+				t.Fatalf("-max=%d: a difference without its address:\n%s", n, text)
 			}
 		}
 	}
