@@ -2,11 +2,11 @@ package explain
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -171,6 +171,8 @@ func keys(text string) []string {
 	return out
 }
 
+var identifier = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*$`)
+
 // Written returns a path as users write it below an address, such as ".tags.Name" or ".list[0]".
 func Written(path []string) string {
 	var b strings.Builder
@@ -178,7 +180,7 @@ func Written(path []string) string {
 		switch {
 		case isIndex(name):
 			b.WriteString("[" + name + "]")
-		case hclsyntax.ValidIdentifier(name):
+		case identifier.MatchString(name):
 			b.WriteString("." + name)
 		default:
 			b.WriteString("[" + addr.StringKey(name).String() + "]")

@@ -25,6 +25,9 @@ func (x *checking) directory(ctx context.Context) {
 	l := loader.New(x.dir)
 	loaded := false
 	x.within("configuration", func() { loaded = l.Load() })
+	if loaded {
+		x.variables(l)
+	}
 	if loaded && !l.Empty() {
 		x.providers(plugins.New(x.dir), l.Needs())
 	}
@@ -181,7 +184,13 @@ func (x *checking) copies(ctx context.Context, at states.Selected) {
 			latest = t.Time
 		}
 	}
-	if ahead := latest.Sub(x.call.Now()); ahead > time.Minute {
-		x.add(doctorview.Problem, "clock", fmt.Sprintf("A copy of the state was written %s in the future.", ahead.Round(time.Second)), "Correct the clock of this machine.")
+	if written := at.Written(); written.After(latest) {
+		latest = written
 	}
+	now := x.call.Now()
+	if ahead := latest.Sub(now); ahead > time.Minute {
+		x.add(doctorview.Problem, "clock", fmt.Sprintf("The state or a copy of it was written %s in the future.", ahead.Round(time.Second)), "Correct the clock of this machine.")
+		return
+	}
+	x.add(doctorview.OK, "clock", "It is "+now.UTC().Format(time.DateTime)+"Z, and no copy of the state is from the future.", "")
 }

@@ -1,7 +1,7 @@
 // Package doctorcmd defines the command doctor.
 //
 //	doctor.go      the command
-//	machine.go     settings, environment variables, caches, certificates
+//	machine.go     settings, environment variables, traces, caches, certificates
 //	directory.go   providers and the state of the working directory
 //	checking.go    the findings of a run, also from diagnostics
 //	access_*.go    whether a directory can be written
@@ -19,9 +19,10 @@ import (
 var Doctor = &base.Command{
 	Name: "doctor", Short: "Find problems of the installation and the working directory", Result: true,
 	Long: `Checks everything around a configuration, and prints one line for each finding:
-the CLI configuration, environment variables with and without effect, caches,
-certificates, provider versions beside the lock file, and the state with its lock,
-journals of killed runs, states that could not be stored and open leases.
+the CLI configuration, environment variables with and without effect, traces,
+caches, certificates, the clock, provider versions beside the lock file, and the
+state with its lock, journals of killed runs, states that could not be stored and
+open leases.
 
 It starts no provider, takes no lock and changes nothing. It uses the network only
 if the backend of the state does. Values of environment variables and credentials
@@ -43,6 +44,7 @@ func runDoctor(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	x.within("settings", func() { x.dir, ok = workdir.Open(c, f) })
 	x.settings(ok)
 	x.environment()
+	x.traces()
 	x.certificates()
 	if ok {
 		x.caches()

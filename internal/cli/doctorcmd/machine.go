@@ -7,14 +7,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/cli/loader"
 	"github.com/lethe-iac/lethe/internal/cli/settings"
 	"github.com/lethe-iac/lethe/internal/cliconfig"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
+	"github.com/lethe-iac/lethe/internal/timing/otlp"
 	"github.com/lethe-iac/lethe/internal/view/doctorview"
 )
 
@@ -51,11 +54,65 @@ func (x *checking) settings(ok bool) {
 func (x *checking) environment() {
 	const area = "environment"
 	used, unknown := settings.Honoured(x.call)
+	used = slices.DeleteFunc(used, func(name string) bool {
+		return strings.HasPrefix(name, variablePrefix) || strings.HasPrefix(name, "OTEL_") || name == traceparent
+	})
 	if len(used) > 0 {
 		x.add(doctorview.OK, area, "These variables have an effect: "+strings.Join(used, ", ")+".", "")
 	}
 	for _, name := range unknown {
 		x.add(doctorview.Note, area, name+" has no effect: Lethe reads no such variable.", "Check its spelling, or unset it.")
+	}
+}
+
+// variablePrefix begins the names of the environment variables that set root variables.
+const variablePrefix = "TF_VAR_"
+
+// variables adds a finding about the environment variables that set root variables.
+func (x *checking) variables(l *loader.Loader) {
+	const area = "environment"
+	var used []string
+	for _, e := range x.call.Environ {
+		name, value, _ := strings.Cut(e, "=")
+		of, is := strings.CutPrefix(name, variablePrefix)
+		switch {
+		case !is || value == "":
+		case l.Tree.Root.Module.Variables[of] == nil:
+			x.add(doctorview.Note, area, name+" has no effect here: the configuration declares no variable "+of+".", "Check its spelling.")
+		default:
+			used = append(used, name)
+		}
+	}
+	if slices.Sort(used); len(used) > 0 {
+		x.add(doctorview.OK, area, "These variables set root variables: "+strings.Join(used, ", ")+".", "")
+	}
+}
+
+// traceparent is the variable with the span that started the command.
+const traceparent = "TRACEPARENT"
+
+// traces checks the settings of OpenTelemetry.
+func (x *checking) traces() {
+	const area, exporter = "traces", "OTEL_TRACES_EXPORTER"
+	getenv := x.call.Getenv
+	if !otlp.Enabled(getenv) {
+		for _, e := range x.call.Environ {
+			if name, value, _ := strings.Cut(e, "="); strings.HasPrefix(name, "OTEL_") && value != "" {
+				x.add(doctorview.Note, area, name+" has no effect, because only "+exporter+"=otlp switches traces on.", "")
+			}
+		}
+		return
+	}
+	set, err := otlp.Read(getenv, x.call.Path)
+	if err != nil {
+		x.add(doctorview.Problem, area, fmt.Sprintf("No spans are sent: %s.", err), "Correct the variable, or unset "+exporter+".")
+		return
+	}
+	x.add(doctorview.OK, area, "Each command sends its spans to "+set.Collector()+".", "")
+	if text := getenv(traceparent); text != "" {
+		if t, _ := otlp.NewTrace(text); t.Parent == "" {
+			x.add(doctorview.Note, area, traceparent+" is malformed, so it is ignored.", "Correct the program that sets it.")
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package states
 import (
 	"context"
 	"path/filepath"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/operation"
@@ -104,6 +105,16 @@ func (at Selected) RewriteJournal(data []byte, how journal.Rewriting) ([]byte, e
 // the capability Rewriter.
 func (at Selected) RewriteFormer(ctx context.Context, rewrite func(serial uint64, stored []byte) ([]byte, error)) (int, error) {
 	return at.store.Capabilities().Rewriter.RewriteFormer(ctx, at.name, rewrite)
+}
+
+// Written returns the time of the state file, or the zero time if the state is not a file.
+func (at Selected) Written() time.Time {
+	if f := at.store.Capabilities().Files; f != nil {
+		if info, err := at.env.FS.Stat(f.File(at.name)); err == nil {
+			return info.ModTime()
+		}
+	}
+	return time.Time{}
 }
 
 // LockInfo returns the path of the file that describes the holder of the lock. It returns "" if the state is not in a

@@ -41,7 +41,7 @@ func Send(ctx context.Context, s *Settings, t Trace, r *timing.Run, about About)
 		}
 		if err := post(ctx, s, scrubbed); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
-				return fmt.Errorf("%s did not answer within %s", s.shown(), s.Timeout)
+				return fmt.Errorf("%s did not answer within %s", s.Collector(), s.Timeout)
 			}
 			return err
 		}
@@ -75,7 +75,7 @@ func post(ctx context.Context, s *Settings, body []byte) error {
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // without a body nothing was rejected
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s", s.shown(), answer.Status)
+		return fmt.Errorf("%s answered %s", s.Collector(), answer.Status)
 	}
 	var rejected struct {
 		Partial struct {
@@ -84,7 +84,7 @@ func post(ctx context.Context, s *Settings, body []byte) error {
 	}
 	_ = json.Unmarshal(text, &rejected) // an answer without JSON rejects nothing
 	if n := string(bytes.Trim(rejected.Partial.Spans, `"`)); n != "" && n != "0" {
-		return fmt.Errorf("%s rejected %s spans", s.shown(), n)
+		return fmt.Errorf("%s rejected %s spans", s.Collector(), n)
 	}
 	return nil
 }

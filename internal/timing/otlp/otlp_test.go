@@ -165,12 +165,12 @@ func TestSettings(t *testing.T) {
 		t.Error("enabled although the SDK is disabled")
 	}
 	s, err := Read(environment(map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "a=secret", "OTEL_EXPORTER_OTLP_ENDPOINT": "https://me:pass@example.com"}), same)
-	if err != nil || len(s.Secrets()) != 2 || strings.Contains(s.shown(), "pass@") {
+	if err != nil || len(s.Secrets()) != 2 || strings.Contains(s.Collector(), "pass@") {
 		t.Errorf("%v, %v", s, err)
 	}
 	s, err = Read(environment(map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://canary@example.com:1/canary?key=canary#canary"}), same)
-	if err != nil || s.shown() != "https://example.com:1" {
-		t.Errorf("%s, %v", s.shown(), err)
+	if err != nil || s.Collector() != "https://example.com:1" {
+		t.Errorf("%s, %v", s.Collector(), err)
 	}
 }
 

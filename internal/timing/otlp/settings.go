@@ -138,8 +138,8 @@ func (s *Settings) client() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// shown returns the address of the collector for messages, without the parts that may have credentials.
-func (s *Settings) shown() string {
+// Collector returns the address of the collector for messages, without the parts that may have credentials.
+func (s *Settings) Collector() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return "the collector"

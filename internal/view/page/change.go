@@ -62,8 +62,12 @@ func (p *page) change(c *review.Change, prefix string, open bool) {
 	} else {
 		fmt.Fprintf(p, "%s: %s equal changes", p.code(c.Group.Resource.String()), printable.Grouped(len(members)))
 	}
+	inHead := c.Risk() == review.High && prefix == ""
+	if inHead {
+		p.dangers(c)
+	}
 	p.WriteString("</summary>\n")
-	p.reasons(c)
+	p.reasons(c, inHead)
 	if c.Group == nil {
 		fmt.Fprintf(p, "<p class=\"meta permalink\"><a href=\"%s\">Link to this change</a></p>\n", p.fragment(prefix+c.Address))
 	} else {
@@ -82,11 +86,20 @@ func (p *page) change(c *review.Change, prefix string, open bool) {
 	p.WriteString("</details>\n")
 }
 
-// reasons writes the reasons of a change, and other facts about it.
-func (p *page) reasons(c *review.Change) {
+// dangers writes the reasons of a dangerous change into its summary, so that they are visible while the change is closed.
+func (p *page) dangers(c *review.Change) {
+	for i, r := range c.Reasons {
+		fmt.Fprintf(p, "%s <span class=\"why\">%s</span>", [...]string{":", ";"}[min(i, 1)], p.text(r.String()))
+	}
+}
+
+// reasons writes the reasons of a change, unless its summary has them, and other facts about the change.
+func (p *page) reasons(c *review.Change, inHead bool) {
 	var items []string
 	for _, r := range c.Reasons {
-		items = append(items, fmt.Sprintf("<span class=\"why\">%s</span>", p.text(r.String())))
+		if !inHead {
+			items = append(items, fmt.Sprintf("<span class=\"why\">%s</span>", p.text(r.String())))
+		}
 	}
 	if c.Moved() {
 		items = append(items, "moved from "+p.code(c.Was.String()))

@@ -38,6 +38,20 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	return p.Flush()
 }
 
+// mostOpen is the number of destroyed and replaced objects that are open at first. If the plan has more, all are closed, so
+// that readers see them together with their reasons.
+const mostOpen = 4
+
+// leading returns the number of changes that are drawn. A group counts once.
+func leading(list []*review.Change) (n int) {
+	for _, c := range list {
+		if c.Leads() {
+			n++
+		}
+	}
+	return n
+}
+
 func (p *page) body() {
 	p.WriteString("<body>\n<a class=\"skip\" href=\"#changes\">Skip to the changes</a>\n<header>\n")
 	fmt.Fprintf(p, "<h1>%s</h1>\n", p.r.Counts.Text())
@@ -47,7 +61,7 @@ func (p *page) body() {
 	p.WriteString("<main id=\"changes\">\n")
 	dangers := review.Dangers(p.r.Changes)
 	if len(dangers) > 0 {
-		p.section("danger", "Destroyed or replaced", func() { p.changes(dangers, "", true) })
+		p.section("danger", "Destroyed or replaced", func() { p.changes(dangers, "", leading(dangers) <= mostOpen) })
 	}
 	p.rest()
 	p.list("actions", "Actions to be invoked", actionview.Texts(p.r.Plan.Invocations, p.code))

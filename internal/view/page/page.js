@@ -8,11 +8,11 @@
   const parts = [...document.querySelectorAll(".part")];
   const texts = new WeakMap();
 
-  const text = (change) => {
-    let t = texts.get(change);
+  const text = (element) => {
+    let t = texts.get(element);
     if (t === undefined) {
-      t = change.textContent.toLowerCase();
-      texts.set(change, t);
+      t = element.textContent.toLowerCase();
+      texts.set(element, t);
     }
     return t;
   };
@@ -38,9 +38,11 @@
       hide(change, !ok);
       shown += ok ? Number(change.dataset.count) : 0;
     }
-    const filtered = words.length > 0 || selects.some((s) => s.value !== "");
+    const selected = selects.some((s) => s.value !== "");
     for (const part of parts) {
-      hide(part, filtered && !part.querySelector(".change:not([hidden])"));
+      const facts = !part.querySelector(".change"); // outputs, checks, leases and others
+      const ok = facts ? !selected && words.every((w) => text(part).includes(w)) : part.querySelector(".change:not([hidden])");
+      hide(part, (selected || words.length > 0) && !ok);
     }
     found.value = shown + " of " + tools.dataset.total + " changes shown";
   };
