@@ -3,8 +3,10 @@ package devcmd
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/audit"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -28,6 +30,7 @@ const formats = "dot, mermaid, svg or html"
 // in the graph, drawing adds an error and returns false.
 func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graphview.Drawing, func(program.Decl) bool, bool) {
 	d := newDrawing(p, all)
+	f.from, f.to = declared(d, f.from), declared(d, f.to)
 	for _, name := range []string{f.from, f.to} {
 		if name != "" && !d.Has(name) {
 			c.Bag.Add(diag.Errorf("Unsupported graph type", "The graph has no declaration or module with the address %q.%s", name, base.MeantOption(name, d.Names())))
@@ -43,6 +46,14 @@ func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graph
 		kept[n.Name] = true
 	}
 	return d, func(id program.Decl) bool { return kept[p.Decls()[id].String()] }, true
+}
+
+// declared returns the address of the declaration of an instance. It returns other addresses unchanged.
+func declared(d *graphview.Drawing, name string) string {
+	if at := strings.Join(audit.NamesOf(name), "."); !d.Has(name) && d.Has(at) {
+		return at
+	}
+	return name
 }
 
 // newDrawing returns a drawing of all declarations if all is true, and otherwise of the resources. An edge between
@@ -141,7 +152,7 @@ func (f *graphFlags) draw(c *base.Call, d *graphview.Drawing) {
 func (f *graphFlags) flowchart(c *base.Call, d *graphview.Drawing) {
 	text, ok := graphview.Mermaid(d)
 	if !ok {
-		c.Bag.Add(diag.Warningf("Graph too large for Mermaid", "Mermaid draws at most 50,000 characters and 500 references, and there are no modules left to fold. Draw a part with -from, -to and -depth, or use -format=html."))
+		c.Bag.Add(diag.Warningf("Graph too large for Mermaid", "Mermaid draws at most 50,000 characters and 500 references, and there are no modules and types left to fold. Draw a part with -from, -to and -depth, or use -format=html."))
 	}
 	c.UI.Print(text)
 }

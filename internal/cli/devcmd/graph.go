@@ -26,7 +26,7 @@ Mermaid, as an image (svg) or as a page (html).
 
 Images and pages of more than 300 declarations fold modules. Flowcharts fold
 modules before they reach the limits of Mermaid: 50,000 characters, 500
-references. With -plan, images and pages colour the resources by their actions.
+references. If that is not enough, they fold the resources of each type. With -plan, images and pages colour the resources by their actions.
 
 By default it shows resources and the references between them. With
 -type or -plan it shows all declarations: variables, locals,

@@ -130,25 +130,38 @@ func (d *Drawing) Deepest() int {
 
 // Fold returns a drawing in which each module below depth is one node.
 func (d *Drawing) Fold(depth int) *Drawing {
+	return d.merged(func(n Node) (Node, bool) {
+		if len(n.Module) <= depth {
+			return n, false
+		}
+		name := n.Module[depth]
+		return Node{Name: name, Label: Local(name, n.Module[:depth]), Module: n.Module[:depth]}, true
+	})
+}
+
+// merged returns a drawing in which nodes are merged. into returns the node into which a node is merged, and false for a
+// node that stays.
+func (d *Drawing) merged(into func(Node) (Node, bool)) *Drawing {
 	out := &Drawing{}
 	place := make([]int, len(d.Nodes))
 	folded := map[string]int{}
 	for i, n := range d.Nodes {
-		if len(n.Module) <= depth {
+		m, merges := into(n)
+		if !merges {
 			place[i] = len(out.Nodes)
 			out.Nodes = append(out.Nodes, n)
 			continue
 		}
-		name := n.Module[depth]
-		at, is := folded[name]
+		at, is := folded[m.Name]
 		if !is {
 			at = len(out.Nodes)
-			folded[name] = at
-			out.Nodes = append(out.Nodes, Node{Name: name, Label: Local(name, n.Module[:depth]), Module: n.Module[:depth]})
+			folded[m.Name] = at
+			out.Nodes = append(out.Nodes, m)
 		}
 		place[i] = at
 		out.Nodes[at].Folded++
 		out.Nodes[at].Action = worse(out.Nodes[at].Action, n.Action)
+		out.Nodes[at].Lease = out.Nodes[at].Lease || n.Lease && len(m.Module) == len(n.Module)
 	}
 	seen := map[[2]int]bool{}
 	for _, e := range d.Edges {
@@ -159,6 +172,21 @@ func (d *Drawing) Fold(depth int) *Drawing {
 		}
 	}
 	return out
+}
+
+// FoldTypes returns a drawing in which all resources of one type in one module are one node.
+func (d *Drawing) FoldTypes() *Drawing {
+	return d.merged(func(n Node) (Node, bool) {
+		typ, _, _ := strings.Cut(n.Label, "[") // of the name of a provider
+		if i := strings.LastIndexByte(typ, '.'); i > 0 {
+			typ = typ[:i]
+		}
+		name := typ
+		if k := len(n.Module); k > 0 {
+			name = n.Module[k-1] + "." + typ
+		}
+		return Node{Name: name, Label: typ, Module: n.Module}, n.Folded == 0
+	})
 }
 
 // FoldTo folds the deepest modules, level by level, until fits accepts the drawing. It returns false if fits refuses

@@ -85,11 +85,19 @@ func TestMermaid(t *testing.T) {
 	}
 	many := &Drawing{}
 	for i := range 600 {
-		many.Nodes = append(many.Nodes, Node{Name: fmt.Sprint(i), Label: fmt.Sprint(i)})
+		name := fmt.Sprintf("test_%d.a", i)
+		many.Nodes = append(many.Nodes, Node{Name: name, Label: name})
 		many.Edges = append(many.Edges, [2]int{i, 0})
 	}
 	if _, ok := Mermaid(many); ok {
-		t.Error("600 edges without modules fit")
+		t.Error("600 types without modules fit")
+	}
+	for i := range many.Nodes {
+		name := fmt.Sprintf("data.test_%d.n%d", i%3, i)
+		many.Nodes[i] = Node{Name: name, Label: name}
+	}
+	if text, ok := Mermaid(many); !ok || !strings.Contains(text, `n1["data.test_1 (200 folded)"]`) || strings.Count(text, " --> ") != 2 {
+		t.Errorf("%v: %s", ok, text)
 	}
 }
 

@@ -12,15 +12,16 @@ const (
 	mermaidEdges = 500
 )
 
-// Mermaid returns a drawing as a flowchart. It folds modules until the flowchart is within the limits of Mermaid. It
-// returns false if even the flowchart with all modules folded exceeds them.
+// Mermaid returns a drawing as a flowchart. It folds modules until the flowchart is within the limits of Mermaid, and if
+// that is not enough, the resources of each type. It returns false if even that flowchart exceeds the limits.
 func Mermaid(d *Drawing) (string, bool) {
 	text := ""
-	_, ok := d.FoldTo(func(d *Drawing) bool {
+	fits := func(d *Drawing) bool {
 		text = flowchart(d)
 		return len(d.Edges) <= mermaidEdges && len(text) <= mermaidText // a text never has fewer bytes than characters
-	})
-	return text, ok
+	}
+	folded, ok := d.FoldTo(fits)
+	return text, ok || fits(folded.FoldTypes())
 }
 
 func flowchart(d *Drawing) string {
