@@ -38,8 +38,16 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 	if !ok {
 		return past{}, false
 	}
-	if out.store = opened.Capabilities().History; out.store == nil {
-		c.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. Local states and the backend \"pg\" with layout = \"rows\" do.", opened.Type))
+	can := opened.Capabilities()
+	switch {
+	case can.History != nil:
+		out.store = can.History
+	case can.Service != nil && now != nil:
+		if v := versionsOf(ctx, c, can.Service, out); v != nil {
+			out.store = v
+		}
+	default:
+		c.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. Local states, the backend \"pg\" with layout = \"rows\", and buckets with versions do.", opened.Type))
 	}
 	return out, out.store != nil
 }

@@ -67,7 +67,11 @@ func (p *page) by(s store.Past) string {
 	return out
 }
 
+// moment returns the time of a writing as HTML.
 func moment(s store.Past) string {
+	if s.Time.IsZero() {
+		return "at an unknown time"
+	}
 	at := s.Time.UTC().Format(time.RFC3339)
 	return fmt.Sprintf("<time datetime=\"%s\">%s</time>", at, at)
 }

@@ -17,7 +17,7 @@ import (
 func HistoryText(w io.Writer, states []store.Past) error {
 	lines := [][]string{{"SERIAL", "WRITTEN", "WHO", "OPERATION", "ADDED", "CHANGED", "REMOVED"}}
 	for i, p := range states {
-		line := []string{strconv.FormatUint(p.Serial, 10), p.Time.Format(time.DateTime) + "Z", p.Who, store.ShortOperation(p.Operation), "", "", ""}
+		line := []string{strconv.FormatUint(p.Serial, 10), written(p.Time), p.Who, store.ShortOperation(p.Operation), "", "", ""}
 		if len(p.Overridden) > 0 {
 			line[3] = strings.TrimPrefix(line[3]+" -allow-destroy="+strings.Join(p.Overridden, ","), " ")
 		}
@@ -25,11 +25,19 @@ func HistoryText(w io.Writer, states []store.Past) error {
 			line[4], line[5], line[6] = strconv.Itoa(c.Added), strconv.Itoa(c.Changed), strconv.Itoa(c.Removed)
 		}
 		if i == 0 {
-			line[1] += " (now)"
+			line[1] = strings.TrimSpace(line[1] + " (now)")
 		}
 		lines = append(lines, line)
 	}
 	return table(w, lines)
+}
+
+// written returns a time for people, or "" if it is unknown.
+func written(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.DateTime) + "Z"
 }
 
 // table writes lines of cells as columns.
@@ -64,7 +72,7 @@ type historyDocument struct {
 type pastDocument struct {
 	Serial    jsondoc.Serial  `json:"serial"`
 	Lineage   string          `json:"lineage"`
-	Time      string          `json:"time"`
+	Time      string          `json:"time,omitempty"`
 	Present   bool            `json:"present"`
 	Who       string          `json:"who,omitempty"`
 	Operation string          `json:"operation,omitempty"`
@@ -82,7 +90,10 @@ type countsDocument struct {
 func HistoryJSON(w io.Writer, states []store.Past) error {
 	doc := historyDocument{Format: "1.0", States: []pastDocument{}}
 	for i, p := range states {
-		d := pastDocument{jsondoc.Serial(p.Serial), p.Lineage, p.Time.UTC().Format(time.RFC3339Nano), i == 0, p.Who, store.ShortOperation(p.Operation), p.Overridden, nil}
+		d := pastDocument{jsondoc.Serial(p.Serial), p.Lineage, "", i == 0, p.Who, store.ShortOperation(p.Operation), p.Overridden, nil}
+		if !p.Time.IsZero() {
+			d.Time = p.Time.UTC().Format(time.RFC3339Nano)
+		}
 		if c := p.Counts; c != nil {
 			d.Changes = &countsDocument{c.Added, c.Changed, c.Removed}
 		}

@@ -1,0 +1,97 @@
+package statecmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lethe-iac/lethe/internal/cli/base"
+	"github.com/lethe-iac/lethe/internal/cli/states"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store"
+)
+
+// mostVersions is the number of earlier versions that a history reads. A service keeps any number of them.
+const mostVersions = 20
+
+// versions is the history of a state in a service that keeps earlier versions of objects. The versions have no serials,
+// so their contents are read. Their writers are unknown.
+type versions struct {
+	service store.ServiceVersions
+	states  *states.States
+	now     *state.Snapshot
+	bag     *diag.Bag // receives a warning for a version that cannot be read
+
+	list    []store.ServiceVersion
+	serials map[uint64]store.ServiceVersion // after History
+}
+
+// versionsOf returns the history of a state in a service. It adds an error and returns nil if the service keeps no earlier
+// versions of the state.
+func versionsOf(ctx context.Context, c *base.Call, service store.ServiceVersions, of past) *versions {
+	list, err := service.EarlierVersions(ctx, of.workspace)
+	slices.SortStableFunc(list, func(a, b store.ServiceVersion) int { return b.Time.Compare(a.Time) })
+	list = slices.DeleteFunc(list, func(v store.ServiceVersion) bool { return v.Journal })
+	switch {
+	case err != nil:
+		c.Bag.Add(diag.Errorf("Failed to load state", "The earlier versions of the state cannot be listed: %s.", err))
+		return nil
+	case len(list) == 0:
+		c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. Switch on the versions of the bucket or the container: it keeps those that are written from then on."))
+		return nil
+	}
+	return &versions{service: service, states: of.states, now: of.now, bag: &c.Bag, list: list}
+}
+
+// History implements store.Historian. Of versions with equal serials it lists the latest.
+func (v *versions) History(ctx context.Context, workspace string) ([]store.Past, error) {
+	v.serials = map[uint64]store.ServiceVersion{}
+	out := []store.Past{{Serial: v.now.Serial, Lineage: v.now.Lineage}}
+	for _, at := range v.list {
+		if len(out) > mostVersions {
+			break
+		}
+		data, err := v.service.ReadVersion(ctx, workspace, at)
+		if err != nil {
+			return nil, err
+		}
+		var aside diag.Bag
+		s, ok := v.states.OpenState(ctx, data, "", &aside)
+		switch {
+		case data == nil:
+			continue
+		case !ok:
+			v.bag.Add(diag.Warningf("Former states not counted", "The version %s of %s cannot be read, so the history omits it. %s", at.ID, at.Name, aside.List()[0].Detail))
+			continue
+		}
+		if _, twice := v.serials[s.Serial]; !twice && (s.Serial != v.now.Serial || s.Lineage != v.now.Lineage) {
+			v.serials[s.Serial] = at
+			out = append(out, store.Past{Serial: s.Serial, Lineage: s.Lineage, Time: at.Time})
+		}
+	}
+	// Services have times of whole seconds. Serials order the states of one second.
+	slices.SortStableFunc(out[1:], func(a, b store.Past) int {
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Serial, a.Serial))
+	})
+	return out, nil
+}
+
+// Former implements store.Historian.
+func (v *versions) Former(ctx context.Context, workspace string, p store.Past) ([]byte, error) {
+	if v.serials == nil {
+		if _, err := v.History(ctx, workspace); err != nil {
+			return nil, err
+		}
+	}
+	at, ok := v.serials[p.Serial]
+	if !ok {
+		return nil, nil
+	}
+	data, err := v.service.ReadVersion(ctx, workspace, at)
+	if err == nil && data == nil {
+		err = fmt.Errorf("the version %s of %s was deleted meanwhile", at.ID, at.Name)
+	}
+	return data, err
+}
