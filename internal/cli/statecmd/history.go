@@ -231,7 +231,7 @@ func (t past) count(ctx context.Context, kept []store.Past) {
 // Diff is the command `state diff`.
 var Diff = &base.Command{
 	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show the differences between two states",
-	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.\n\nLocal states and states in rows have former states. For other backends, download\na former version with the tool of the service.",
+	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.\n\nLocal states, states in rows, and states in buckets that keep versions have former\nstates. For other backends, download a former version with the tool of the service.",
 	Examples: [][2]string{
 		{"lethe state diff 12", "Show the changes since the state with the serial 12"},
 		{"lethe state diff 12 15", "Compare two states"},
