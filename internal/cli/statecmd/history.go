@@ -43,7 +43,13 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 	case can.History != nil:
 		out.store = can.History
 	case can.Service != nil && now != nil:
-		if v := versionsOf(ctx, c, can.Service, out); v != nil {
+		v := &versions{service: can.Service, states: st, now: now, bag: &c.Bag}
+		switch found, err := v.find(ctx, out.workspace); {
+		case err != nil:
+			c.Bag.Add(diag.Errorf("Failed to load state", "The earlier versions of the state cannot be listed: %s.", err))
+		case !found:
+			c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. Switch on the versions of the bucket or the container: it keeps those that are written from then on."))
+		default:
 			out.store = v
 		}
 	default:

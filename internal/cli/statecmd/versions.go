@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/states"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/state"
@@ -24,25 +23,16 @@ type versions struct {
 	now     *state.Snapshot
 	bag     *diag.Bag // receives a warning for a version that cannot be read
 
-	list    []store.ServiceVersion
+	list    []store.ServiceVersion          // after find
 	serials map[uint64]store.ServiceVersion // after History
 }
 
-// versionsOf returns the history of a state in a service. It adds an error and returns nil if the service keeps no earlier
-// versions of the state.
-func versionsOf(ctx context.Context, c *base.Call, service store.ServiceVersions, of past) *versions {
-	list, err := service.EarlierVersions(ctx, of.workspace)
+// find lists the earlier versions of the state. It returns false if the service keeps none.
+func (v *versions) find(ctx context.Context, workspace string) (bool, error) {
+	list, err := v.service.EarlierVersions(ctx, workspace)
 	slices.SortStableFunc(list, func(a, b store.ServiceVersion) int { return b.Time.Compare(a.Time) })
-	list = slices.DeleteFunc(list, func(v store.ServiceVersion) bool { return v.Journal })
-	switch {
-	case err != nil:
-		c.Bag.Add(diag.Errorf("Failed to load state", "The earlier versions of the state cannot be listed: %s.", err))
-		return nil
-	case len(list) == 0:
-		c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. Switch on the versions of the bucket or the container: it keeps those that are written from then on."))
-		return nil
-	}
-	return &versions{service: service, states: of.states, now: of.now, bag: &c.Bag, list: list}
+	v.list = slices.DeleteFunc(list, func(v store.ServiceVersion) bool { return v.Journal })
+	return len(v.list) > 0, err
 }
 
 // History implements store.Historian. Of versions with equal serials it lists the latest.
