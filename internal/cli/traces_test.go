@@ -80,6 +80,26 @@ func TestTraces(t *testing.T) {
 	p.forgotten(out)
 }
 
+// TestTracesOfFailure checks that the span of a command that fails before its first call has the status of an error.
+func TestTracesOfFailure(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var body string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		body = string(text)
+	}))
+	defer server.Close()
+	for config, failed := range map[string]bool{"locals {\n  a = var.nothing\n}\n": true, "locals {}\n": false} {
+		p := newProcess(t, config, "OTEL_TRACES_EXPORTER=otlp", "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_TIMEOUT=60000", "NO_PROXY=127.0.0.1")
+		if _, out := p.run("plan"); strings.Contains(body, `"status":{"code":2}`) != failed {
+			t.Errorf("%q: spans %s after\n%s", config, body, out)
+		}
+	}
+}
+
 // TestTracesUnsent checks that an absent collector, and settings that are not supported, are one warning, and that the
 // variables have no effect without OTEL_TRACES_EXPORTER=otlp.
 func TestTracesUnsent(t *testing.T) {

@@ -126,12 +126,13 @@ func TestGraph(t *testing.T) {
 	p.becomes(`document.querySelectorAll("#edges path").length > 30`)
 	p.is(true, `[...document.querySelectorAll("#edges path")].every(e => !e.getAttribute("d").includes("NaN"))`)
 	schemes(t, p)
+	var all int
+	p.run(chromedp.Evaluate(`document.querySelectorAll("#edges path").length`, &all))
 	p.run(chromedp.Click("#close"))
 	p.becomes(`document.querySelectorAll("#graph details[open]").length === 0`)
-	var few int
-	p.run(chromedp.Sleep(100*time.Millisecond), chromedp.Evaluate(`document.querySelectorAll("#edges path").length`, &few))
+	p.becomes(fmt.Sprintf(`document.querySelectorAll("#edges path").length < %d`, all))
 	p.run(chromedp.Click("#open"))
-	p.becomes(fmt.Sprintf(`document.querySelectorAll("#edges path").length > %d`, few))
+	p.becomes(fmt.Sprintf(`document.querySelectorAll("#edges path").length === %d`, all))
 	p.run(chromedp.Evaluate(`document.querySelector("#n0 a").focus()`, nil))
 	p.becomes(`document.querySelectorAll("#edges path.near").length > 0`)
 	p.is(true, `[...document.querySelectorAll("a[href^='#']")].every(a => document.getElementById(a.getAttribute("href").slice(1)))`)

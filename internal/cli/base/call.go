@@ -82,6 +82,7 @@ func (c *Call) end() {
 
 // ended runs the functions of AtEnd after the command has reported, and returns the exit code.
 func (c *Call) ended(code int) int {
+	c.Failed = code != ExitOK && code != ExitChanges
 	c.Bag.Clear()
 	c.end()
 	if c.Bag.Len() > 0 {

@@ -137,6 +137,8 @@ type Call struct {
 	Keeps   atomic.Pointer[keeper.Keeper] // the keeper of providers; nil without one
 	leaving atomic.Pointer[func()]        // the function of AtOnce
 
+	Failed bool // whether the command failed; for functions of AtEnd
+
 	ends []func()
 }
 

@@ -103,7 +103,7 @@ func (r *recording) end() {
 		r.write(run)
 	}
 	if r.traces != nil {
-		about := otlp.About{Product: c.Product(), Version: base.Version, Failed: interrupted || run.Failed(), Scrub: c.Secrets.Scrub}
+		about := otlp.About{Product: c.Product(), Version: base.Version, Failed: interrupted || run.Failed() || c.Failed, Scrub: c.Secrets.Scrub}
 		if err := otlp.Send(context.Background(), r.traces, r.trace, run, about); err != nil {
 			r.unsent(err)
 		}
