@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -171,7 +172,7 @@ func keys(text string) []string {
 	return out
 }
 
-var identifier = regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*$`)
+var identifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}_-]*$`) })
 
 // Written returns a path as users write it below an address, such as ".tags.Name" or ".list[0]".
 func Written(path []string) string {
@@ -180,7 +181,7 @@ func Written(path []string) string {
 		switch {
 		case isIndex(name):
 			b.WriteString("[" + name + "]")
-		case identifier.MatchString(name):
+		case identifier().MatchString(name):
 			b.WriteString("." + name)
 		default:
 			b.WriteString("[" + addr.StringKey(name).String() + "]")
