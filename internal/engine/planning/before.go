@@ -18,7 +18,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// The plan walk needs the prior configuration of a provider in two cases: the planned settings of the provider are
+// A declaration has two faces. The before face has its prior value, the after face its planned value.
+//
+// The plan walk needs the before face of a provider's settings in two cases: the planned settings of the provider are
 // unknown, or an object is to be destroyed. It evaluates the prior settings only when a job needs them, and sets the
 // values to which they refer on the before face at that time. These values have been refreshed by then, because a user
 // of a provider runs after everything to which the provider's settings refer. The plan carries the values that were
@@ -31,7 +33,8 @@ func (b *beforeFace) getReady(ctx context.Context, d program.Decl) {
 	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.Program.Decls()[d]) })
 }
 
-// needless are the uses of references that need no value on the before face.
+// needless are the uses of references that getReady does not follow. For example, a declaration that is only named in
+// depends_on need not have a before value.
 const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByAction | program.ByImport
 
 func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
@@ -152,7 +155,8 @@ func (b *beforeFace) readOrStored(ctx context.Context, d *program.Declaration, t
 	return v, entry, out.Kind == plan.Known
 }
 
-// wasRead records the result of a data source for readAlready, unless both faces are always equal.
+// wasRead records the result of a data source on the after face, so that readAlready can return it for the before face.
+// It records nothing if both faces are always equal, because the after value then serves both.
 func (b *beforeFace) wasRead(d program.Decl, inst addr.Instance, config, v mark.Value) {
 	if b.p.run.Receivers.Steady(d) {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// testAll tests the conditions of a declaration in every instance of its module. It returns false if a condition fails.
-// If a condition of a variable fails in a module instance, the variable has no value there.
+// testAll evaluates the conditions of a declaration in every instance of its module. It returns false if a condition
+// fails. If a condition of a variable fails in a module instance, testAll discards the variable's value there
+// (Frame.Refuse), so that expressions that use it fail.
 func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	if status == frame.Known && d.Kind != program.Resource {

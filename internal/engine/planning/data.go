@@ -41,7 +41,7 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 			ok = x.read(ctx)
 		})
 		p.run.Conditions.Unevaluated(d, jobs[i].frame.Addr(), reported)
-		return ok || p.run.Bag.HasAsides() // a failing check prevents nothing, but only if a warning gives the reason
+		return ok || p.run.Bag.HasAsides() // If a check block's data source cannot be read, the plan must not fail: the job succeeds, provided that a warning (an aside of the bag) has the reason.
 	})
 	return whole
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// newDeferrals returns the deferrals of a walk.
 func newDeferrals(p *planner) *deferrals {
 	return &deferrals{p: p, noted: map[within]bool{}, waits: map[within]program.Use{}}
 }
@@ -184,7 +183,8 @@ func (x *deferrals) record(c *plan.Change) {
 	x.list = append(x.list, c)
 }
 
-// blame records errors. The plan reports them only if this round can decide nothing.
+// blame records errors that a plan without rounds would report. The plan reports them only if it can decide nothing at
+// all, because a later round could then decide nothing either.
 func (x *deferrals) blame(why ...diag.Diagnostic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -93,7 +93,6 @@ type instance struct {
 	importLater plan.Outcome // Deferred if the id of its import is unknown
 }
 
-// instance returns the instance with the key of a declaration in a frame.
 func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
 	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// nodeWork is the work of a node.
+// nodeWork does the work of one node, and returns false if the work failed. It may split the work into concurrent jobs
+// with f.
 type nodeWork func(ctx context.Context, f *walk.Fan) bool
 
-// nodes is the graph of a plan walk, with the work of each node. It is built by one goroutine, and read during the
-// the work of each node; nil for a gate
+// nodes is the graph of a plan walk, with the work of each node. One goroutine builds it. During the walk, it is only
+// read.
 type nodes struct {
 	graph  walk.Graph
 	visits []nodeWork
@@ -47,7 +48,6 @@ func (n *nodes) use(provider program.Decl, user walk.Node) {
 	n.users[provider] = append(n.users[provider], user)
 }
 
-// work runs the work of a node.
 func (n *nodes) work(ctx context.Context, of walk.Node, f *walk.Fan) bool {
 	return n.visits[of](ctx, f)
 }

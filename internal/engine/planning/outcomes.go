@@ -14,7 +14,7 @@ import (
 // without a value. The declarations that depend on them are decided with these results.
 type outcomes struct {
 	prog   *program.Program
-	failed []atomic.Bool // by declaration
+	failed []atomic.Bool // by declaration: true if an instance of it has no value
 
 	mu      sync.Mutex
 	changes map[within]changeKind

@@ -16,7 +16,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// rootOutputs computes the changes of the root outputs.
 type rootOutputs struct{ p *planner }
 
 // changes returns the changes of the root outputs, sorted by name.

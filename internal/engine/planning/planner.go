@@ -29,10 +29,10 @@ import (
 type Request struct {
 	Operation operation.Operation // the operation of the command, which determines the policy
 	Program   *program.Program
-	Options   frame.Options   // variables, workspace, directories
+	Options   frame.Options   // values of variables, workspace, directories
 	State     *state.Snapshot // the state after the previous run
 	Mode      plan.Mode
-	Refresh   bool // refresh the stored objects first
+	Refresh   bool // read the stored objects through their providers first; false with -refresh=false
 	Targets   []addr.Target
 	Excludes  []addr.Target
 	Origin    targeting.Origin // the reason for the targets
@@ -138,7 +138,7 @@ type deferrals struct {
 // beforeFace sets the values on the before face of a plan walk when they are needed.
 type beforeFace struct {
 	p   *planner
-	got sync.Map // by declaration: a *sync.Once
+	got sync.Map // by program.Decl: a *sync.Once, which sets the declaration's values once
 
 	mu       sync.Mutex
 	after    map[addr.Instance]reading // results on the after face, of data sources whose faces may differ
@@ -195,7 +195,8 @@ func stores(prior *moving.Moves, t frame.Trigger) bool {
 	return false
 }
 
-// recordedDependencies are the dependencies that the state stores for each resource. They are computed once for each.
+// recordedDependencies computes the resources on which a resource depends, for the state, and caches them for each
+// resource.
 type recordedDependencies struct {
 	throughData bool // see receivers.Analysis.Recorded
 
@@ -203,7 +204,7 @@ type recordedDependencies struct {
 	by map[program.Decl][]addr.Resource
 }
 
-// of returns the dependencies that the state stores for a declaration.
+// of returns the dependencies of the resource d that the state will store.
 func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,9 +224,13 @@ func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 	return p.recorded.of(p.run.Receivers, d)
 }
 
-// useStored returns the stored result of a data source. It returns false if the data source must be read: unless
-// -refresh=false is set and the configuration is unchanged. In rounds after the first, it always returns false, because
-// the changes for which the data source waited were made in an earlier round.
+// useStored returns the stored result of a data source and its state entry. It returns false if the walk must read the
+// data source. It uses the stored result only if all of these are true:
+//
+//   - -refresh=false is set;
+//   - no round came before: in a later round, the changes for which a data source waited have been made;
+//   - the data source is not in a check block, and is not terraform_remote_state;
+//   - its configuration is the same as when the result was stored.
 func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || p.req.Earlier != nil || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false

@@ -127,8 +127,8 @@ func (p *planner) prepare() bool {
 	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
 }
 
-// warnAbsent warns of instances that command-line options name and that do not exist. Unless the plan is a normal one,
-// only stored instances exist.
+// warnAbsent warns of addresses in command-line options that name no instance. In a normal plan, an instance exists if
+// it is declared or stored. In a destroy plan and a refresh-only plan, it exists if it is stored.
 func (p *planner) warnAbsent() {
 	root := p.run.Frame
 	if p.req.Mode != plan.Normal {
@@ -165,8 +165,8 @@ func (p *planner) build() {
 	p.addLeaseNodes()
 }
 
-// add adds the node that decides about a declaration. When the node ends, it tells the frame that the declaration gets
-// no further values.
+// add adds the node that decides about a declaration. When the node ends, it calls Frame.Past: from then on, an
+// evaluation that needs a value which the node has not set fails, without a further error.
 func (p *planner) add(d *program.Declaration) walk.Node {
 	work := p.work(d)
 	if work == nil {

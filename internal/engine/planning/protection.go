@@ -30,7 +30,7 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 	}
 	prevent = prevent || d.Res.Lifecycle.Protected
 	if ends && !prevent && !f.Fits(d.ID, c.Object.Key) {
-		return remembered(p, c, c.Entry) // the expression may depend on keys of another kind, so the state decides
+		return remembered(p, c, c.Entry) // The key does not fit the count or for_each of the configuration, so the expression may fail for this object. The state has the last value.
 	}
 	if c.Protected = prevent; !prevent || !ends || overridden(p.req.AllowDestroy, c.Object.Instance) {
 		return true
@@ -43,7 +43,8 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 
 const protectedTitle = "Instance cannot be destroyed"
 
-// endsProtected reports whether a change destroys an object and the operation respects prevent_destroy.
+// endsProtected reports whether prevent_destroy can prevent a change: the change destroys the current object, and the
+// operation does not destroy protected objects.
 func endsProtected(p *planner, c *plan.Change) bool {
 	return !p.req.Operation.Policy().DestroysProtected && c.EndsCurrent()
 }

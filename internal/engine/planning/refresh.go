@@ -166,10 +166,13 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Sessio
 	return x.p.run.Sessions.GetAnyway(ctx, x.p.run.Bag, u, frame.After)
 }
 
-// lookBefore handles a provider whose prior and planned settings differ. The provider with the planned settings has
-// found an object. lookBefore reads the object with the prior settings. If they do not find it, lookBefore marks the
-// prior session as astray, and the provider with the planned settings destroys all objects. This happens if the
-// resource to which the settings refer was changed outside of Lethe, and this plan reverts the change.
+// lookBefore checks whether a provider with its prior settings still finds an object that the provider with its planned
+// settings has found. It reads the object with the prior settings, if both settings are known and differ. If the object
+// is not found, lookBefore marks the prior session as astray. The provider with the planned settings then destroys all
+// objects of this provider.
+//
+// Example: the address of a server in the settings is an attribute of a resource. The attribute was changed outside of
+// Lethe, and this plan changes it back. The prior settings then lead to the wrong server.
 func (p *planner) lookBefore(ctx context.Context, o addr.Object, typ *object.Type, u declared.Use, cur object.Current) {
 	if p.req.Mode == plan.Destroy || !p.req.Refresh || !u.Declared || len(p.run.Receivers.Ephemerals(u.Decl)) > 0 {
 		return

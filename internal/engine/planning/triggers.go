@@ -15,7 +15,7 @@ import (
 type decisions struct {
 	mu         sync.Mutex
 	list       []*plan.Change
-	byResource map[addr.AbsResource][]*plan.Change // for replace_triggered_by
+	byResource map[addr.AbsResource][]*plan.Change // the changes of current objects except no-ops, for replace_triggered_by
 }
 
 // record adds a change.

@@ -27,7 +27,7 @@ func newChecks(secrets *secret.Set) *Checks {
 // checked has the results of one declaration's conditions.
 type checked struct {
 	state.Check
-	index map[string]int // into Objects and due, by address
+	index map[string]int // for the address of an object: its index in Objects and due
 	due   []int          // by object: number of conditions that the walk has not evaluated yet; 0 or less: none
 }
 

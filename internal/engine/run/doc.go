@@ -16,9 +16,8 @@
 //   - Tools, ToolsAfter, StoredUse: package object's tools for one object;
 //   - Account: ensures at the end of a walk that each failure was reported (ADR 41).
 //
-// The guard (guard.go) registers ephemeral values of variables and arguments as secrets when they pass. Diagnostics go
-// The guard (guard.go) registers ephemeral values as secrets when they are evaluated. Diagnostics go to the Bag of the
-// Run, or to a bag that the caller passes. Jobs for a check block use a copy of the Run with a separate bag
-// (ScopedData), whose errors become warnings. All copies share the other parts. If a shared part such as a session
-// fails, it reports its failure to each job that needs it.
+// The guard (guard.go) registers the ephemeral values of variables and of function arguments as secrets when they are
+// evaluated. Diagnostics go to the Bag of the Run, or to a bag that the caller passes. Jobs for a check block use a
+// copy of the Run with a separate bag (ScopedData), whose errors become warnings. All copies share the other parts. If
+// a shared part such as a session fails, it reports its failure to each job that needs it.
 package run

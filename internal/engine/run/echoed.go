@@ -28,7 +28,7 @@ func (e *echoedSettings) add(p addr.Provider, settings cty.Value) {
 	guard.Texts(settings, func(_ cty.Path, text string) { e.texts[p][text] = true })
 }
 
-// contain reports whether a text equals one of the recorded strings in the settings of a provider.
+// contain reports whether a text equals a string, number or key in the settings of a provider.
 func (e *echoedSettings) contain(p addr.Provider, text string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

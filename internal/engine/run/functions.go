@@ -28,8 +28,8 @@ type caller struct {
 	sessions *Sessions // nil: no provider is configured yet, or none will be
 }
 
-// NewCaller returns a frame.Run that checks a program before any run. It calls functions only in processes that are not
-// configured.
+// NewCaller returns a frame.Run for checks of a program outside of a walk, such as validation. It calls provider
+// functions only in processes that are not configured.
 func NewCaller(ctx context.Context, env Env, bag *diag.Bag) frame.Run {
 	return &caller{ctx: ctx, settings: env.Settings, handover: env.Handover, bag: bag}
 }
@@ -174,10 +174,11 @@ func paramType(f *provider.Function, i int) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-// evaluated connects the frame of a walk with the providers, the guard and the function results of the walk.
+// evaluated implements frame.Run for a walk: it calls provider functions, registers ephemeral values as secrets, and
+// compares the results of functions with the plan.
 type evaluated struct {
 	caller
-	guard   *registrar // nil: values are unknown, or there is no guard
+	guard   *registrar // nil if the walk validates, because its values are unknown, or if the command has no set of secrets
 	results *Results
 }
 

@@ -81,9 +81,9 @@ func leaks(secrets *secret.Set, name string, args []cty.Value, result cty.Value)
 	return err
 }
 
-// plainStrings finds strings that are public, because the configuration has them as plain text, or a variable that is
-// neither ephemeral nor sensitive has them. It ignores strings in the prior state: the guard handles these for each
-// object.
+// plainStrings finds strings that are public, so that the guard does not treat them as secrets. A string is public if
+// the text of the configuration contains it, or a root variable that is neither ephemeral nor sensitive. plainStrings
+// does not search the prior state: the guard does this for each object.
 type plainStrings struct {
 	program *program.Program
 	frame   *frame.Frame // nil until the frame is made

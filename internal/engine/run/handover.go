@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Env is the environment of a run.
+// Env has the settings of a command, and the data that each of its runs leaves for the next.
 type Env struct {
 	Settings *Settings
 	Handover *Handover

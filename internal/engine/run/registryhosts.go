@@ -10,7 +10,7 @@ import (
 // provider in the registries of Terraform and OpenTofu as the same provider.
 type Hosts struct {
 	state *state.Snapshot
-	given map[addr.Provider]bool // providers whose host the configuration names
+	given map[addr.Provider]bool // providers for which required_providers names a host
 	named func(addr.Provider) (addr.Provider, bool)
 	other string
 }
@@ -31,8 +31,10 @@ func HostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
 	return h
 }
 
-// Of returns a provider with its registry host. It uses the first of these that has a host for the provider: the
-// configuration, the state, the user's attachment, and the default, which depends on the name of the program.
+// Of returns a provider with the registry host to show and to store. If the host is not one of the registries of
+// Terraform and OpenTofu, or the configuration names the host, Of returns p unchanged. Otherwise the host comes from
+// the first of these that has one: the state, the provider that the user attached (HostNames.Attached), the default
+// (HostNames.Default).
 func (h Hosts) Of(p addr.Provider) addr.Provider {
 	if _, ok := p.Counterpart(); !ok || h.given[p] {
 		return p

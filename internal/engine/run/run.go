@@ -40,7 +40,7 @@ type Run struct {
 	Conditions *Conditions
 	Results    *Results
 
-	done func() bool // ends the wait for the interrupt
+	done func() bool // removes the function that asks processes to stop at the interrupt
 }
 
 // With returns a copy of the run that reports to another bag.

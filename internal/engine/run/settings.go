@@ -23,7 +23,7 @@ type Settings struct {
 	Times       event.Sink // receives the events with times; nil: no such events are made
 	Secrets     *secret.Set
 	Parallelism int          // maximum number of concurrent calls to providers; 0: 10
-	Closed      shortcut.Set // disabled shortcuts
+	Closed      shortcut.Set // the optimizations that are turned off
 	Now         func() time.Time
 	ForgetData  state.Forgetting // which results of data sources no state and no plan file contains
 
