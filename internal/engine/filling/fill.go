@@ -44,8 +44,8 @@ func newFiller(prog *program.Program, frame *frame.Frame, p *plan.Plan) *filler 
 }
 
 // fill sets the stored values: for all objects on the before face, and for unchanged objects on the after face. If the
-// plan covers only a part of the configuration, instances that it omits and that the state does not have get unknown
-// values.
+// plan covers only a part of the configuration, fill sets an unknown value for each instance that the plan omits and
+// that is not in the state.
 func (x *filler) fill() {
 	x.expand()
 	for _, res := range x.state.Resources() {

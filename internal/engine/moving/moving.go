@@ -44,7 +44,9 @@ func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 	return m.groups
 }
 
-// Make computes all moves for a program and a state, in their order. The result has the state after the moves.
+// Make computes all moves for a program and a state. It applies the moved blocks in the order of prog.Moves, so that an
+// object can move several times, and then the implied moves (see impliedMoves). The result has the state after the
+// moves.
 func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[program.Decl][]*program.Move{}}
 	all := prog.Moves()

@@ -68,7 +68,7 @@ type Hold struct {
 	Use   declared.Use
 	Lease *program.Declaration // set for an ephemeral resource; Use is zero then
 	At    addr.ModuleInstance
-	One   bool     // the hold is only the instance with the key Key
+	One   bool     // true: the hold is only the instance with the key Key; false: all instances
 	Key   addr.Key // see One
 
 	InChecks bool // only check blocks use the hold, so a failure to bring it up is a warning

@@ -256,8 +256,8 @@ func fromAround(ref program.Ref) bool {
 	return ref.Use&(program.ByRepeat|program.ByDepends|program.ByModule) != 0
 }
 
-// repeats reports whether a reference is in count or for_each. These references of a module call also count for its
-// arguments, because arguments may contain each.value.
+// repeats reports whether a reference is in count or for_each. For a module call, tracer.visit follows only these
+// references: an argument of the call may contain each.value, and so receives the values to which for_each refers.
 func repeats(ref program.Ref) bool { return ref.Use&program.ByRepeat != 0 }
 
 // Receives reports whether a declaration is a receiver: it acts on values. Other declarations, such as locals, only
