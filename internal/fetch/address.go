@@ -17,7 +17,7 @@ import (
 // moduleSource is the parsed source address of a module that is not local. Exactly one of registry, git, archive, image
 // and local is set.
 type moduleSource struct {
-	text     string // as recorded, without the subdirectory
+	text     string // the address as .terraform/modules/modules.json records it, without the subdirectory
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
@@ -40,7 +40,8 @@ type imageSource struct {
 	reference  string // tag or digest; "" if the address has neither
 }
 
-// pattern returns a function that compiles an expression at its first call, because most commands install nothing.
+// pattern returns a function that compiles a regular expression at its first call and returns it. Most commands install
+// nothing, and so do not compile it.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
@@ -123,7 +124,7 @@ func splitSub(text string) (base, sub string, err error) {
 	return base, path.Join(sub), nil
 }
 
-// clean reports whether a subdirectory is inside the package.
+// clean reports whether a subdirectory in an address is inside the package. "" is the package itself.
 func clean(sub string) bool {
 	return sub == "" || filepath.IsLocal(filepath.FromSlash(path.Clean(sub)))
 }
@@ -280,7 +281,7 @@ func archived(text string) (*moduleSource, error) {
 	return &moduleSource{text: text, archive: u}, nil
 }
 
-// recorded returns the source in the form of the list of installed modules.
+// recorded returns the address, with its subdirectory, as .terraform/modules/modules.json records it.
 func (s *moduleSource) recorded() string {
 	if s.sub == "" {
 		return s.text

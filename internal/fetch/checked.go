@@ -10,20 +10,22 @@ import (
 	"time"
 )
 
-// An installed package can have hundreds of megabytes. It is read when it is installed, and again if its files have
-// changed since then. A record beside the packages holds the identity of the files: a file is unchanged if its device,
-// inode, size, mode, mtime and ctime are equal. A user cannot write to a file without a change of its ctime, except by
-// setting back the system clock. A user who can write to the record can also write to the lock file with the hashes.
+// An installed package can have hundreds of megabytes. Lethe computes its hash when it installs the package, and again
+// only if the files have changed since then. A record beside the packages (packageRecord) has the device, inode, size,
+// mode, mtime and ctime of each file. If they are equal, the file is unchanged. A user cannot write to a file without a
+// change of its ctime, except by setting back the system clock. A user who can write to the record can also write to
+// the lock file with the hashes.
 
-// packageRecord is the record of the packages of a working directory that were read. Several goroutines and processes may
-// use it. Processes may lose entries of each other, so that packages are read once more.
+// packageRecord is the record of the packages of a working directory whose hashes were computed. Several goroutines and
+// processes may use it. If two processes write it at the same time, entries of one are lost, and the next command
+// hashes these packages again.
 type packageRecord struct {
 	path     string
-	disabled bool        // read packages each time
+	disabled bool        // the shortcut is turned off: hash the packages in every command
 	mu       *sync.Mutex // held while the record is changed
 }
 
-// checked is the entry of a package that was read.
+// checked is the entry of one package in a packageRecord.
 type checked struct {
 	Hash    string
 	Files   []identity
@@ -43,7 +45,9 @@ type identity struct {
 // twice within one tick of the clock has the same times.
 const settling = 2 * time.Second
 
-// hash returns hashDir(dir). It does not read the package if its files have not changed since they were read.
+// hash returns the "h1:" hash of a package directory. If the record has the same files, it returns the recorded hash
+// without reading the package. Otherwise it computes the hash with hashDir, and records it unless a file is younger
+// than settling or changed meanwhile.
 func (r *packageRecord) hash(dir string) (string, error) {
 	if r.disabled {
 		return hashDir(dir)
@@ -71,8 +75,8 @@ func (r *packageRecord) hash(dir string) (string, error) {
 	return h, nil
 }
 
-// setArchive records that a package was unpacked from an archive whose hash is in the lock file. It is needed if the
-// lock file does not contain the hash of the package.
+// setArchive records the "h1:" hash of a package, and the "zh:" hash of the archive from which it was unpacked. The
+// lock file may contain only the "zh:" hash. With this entry, later commands accept the package nevertheless.
 func (r *packageRecord) setArchive(dir, hash, archive string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,8 +85,8 @@ func (r *packageRecord) setArchive(dir, hash, archive string) {
 	r.write(known)
 }
 
-// read returns the packages that were read, by directory. It returns an empty map if the record is missing or
-// broken.
+// read returns the entries of the record, by package directory. It returns an empty map if the file of the record is
+// missing or broken.
 func (r *packageRecord) read() map[string]checked {
 	known := map[string]checked{}
 	if text, err := os.ReadFile(r.path); err == nil {
@@ -94,7 +98,7 @@ func (r *packageRecord) read() map[string]checked {
 	return known
 }
 
-// write saves the record. If that fails, later commands read the packages again.
+// write saves the record. It ignores errors: later commands then hash the packages again.
 func (r *packageRecord) write(known map[string]checked) {
 	if text, err := json.Marshal(known); err == nil {
 		_ = replace(r.path, text)

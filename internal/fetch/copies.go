@@ -22,7 +22,9 @@ type Copies struct {
 	Platforms []string // such as "linux_amd64"
 }
 
-// Sum adds the hashes of the packages of the providers to the lock file in memory.
+// Sum adds the hashes of packages to the lock file in memory: for each provider in c.Needs, the packages for the
+// platforms in c.Platforms. It downloads a package if necessary, but does not install it. It returns false if it
+// reported an error.
 func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error {
 		before := slices.Clone(w.lock.Hashes)
@@ -47,8 +49,9 @@ func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Ba
 	}, func(w *wanted) { p.enter(w, l) })
 }
 
-// eachFound chooses a version of each provider and calls at for them, for several at the same time. Then it calls then
-// for the successful ones, one after the other, in their order.
+// eachFound chooses a version of each provider in c.Needs. It calls at for each provider, for several providers
+// concurrently. If at returns an error, eachFound reports it. For the other providers it then calls then, one after the
+// other, in the order of c.Needs. It returns false if it reported an error.
 func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag, at func(*wanted) error, then func(*wanted)) bool {
 	ok := true
 	var todo []*wanted
@@ -68,7 +71,8 @@ func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *d
 	}, then) && ok
 }
 
-// sum returns the hashes of a package.
+// sum returns the hashes of the package for a platform: the hashes that its server reports, and the hashes of its
+// content.
 func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delivered, error) {
 	pkg, err := w.best.get(ctx, platform)
 	if err != nil {
@@ -92,8 +96,9 @@ func (p *Providers) sum(ctx context.Context, w *wanted, platform string) (delive
 	return d, err
 }
 
-// Copy writes the packages of the providers into a directory, together with the documents of a network mirror. A server
-// for static files can then offer the directory as a mirror. Files that are in the directory already are kept.
+// Copy writes the packages of the providers in c.Needs, for the platforms in c.Platforms, into the directory dir,
+// together with the documents of a network mirror. A server for static files can then offer the directory as a mirror.
+// Copy keeps packages that are in the directory already. It returns false if it reported an error.
 func (p *Providers) Copy(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(*wanted) {})
 }
@@ -151,7 +156,9 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 	return nil
 }
 
-// copy downloads a package into a directory unless it is there already, and returns its hashes.
+// copy downloads the package for a platform into a directory, unless it is there already with the checksum of the
+// server. It returns the hashes for the lock file. A package for the platform of this machine must have a locked hash,
+// if the lock file has hashes.
 func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (delivered, error) {
 	pkg, err := w.best.get(ctx, platform)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// delivered is an installed package.
+// delivered is the result of installing or copying a package.
 type delivered struct {
 	hashes []string // for the lock file
 	whole  bool     // hashes covers all platforms: signed by the registry, or from a trusted mirror
@@ -32,17 +32,17 @@ type wanted struct {
 	Need
 	platforms []string          // platforms to get packages for
 	lock      lockfile.Provider // entry of the lock file, with the selected version and the host
-	locked    bool              // the lock file selects a version
-	only      bool              // only the locked version may be installed
+	locked    bool              // the lock file has an entry for the provider
+	only      bool              // only the locked version may be installed; false with -upgrade
 	allowed   versions.Set
-	text      string // the constraints
+	text      string // the version constraints as text; "" if there are no constraints
 	bag       diag.Bag
 	best      found
 	done      delivered
 	ok        bool
 }
 
-// unfit returns the reason why a version cannot be used, "" if it can.
+// unfit returns the reason why a version cannot be used on one of w.platforms, or "" if it can be used on all.
 func (w *wanted) unfit(f found) string {
 	for _, platform := range w.platforms {
 		if why := f.unfitOn(platform); why != "" {
@@ -56,12 +56,13 @@ func (w *wanted) fail(format string, args ...any) {
 	w.bag.Add(diag.Errorf("Failed to query available provider packages", "Could not retrieve the list of available versions for provider %s: %s.", w.Provider.ForDisplay(), fmt.Sprintf(format, args...)))
 }
 
-// fetch installs a package, through the caches if they are configured.
+// fetch installs the chosen version of a provider, and sets w.done. It uses the caches on this machine if they are
+// configured. It returns false if it reported an error.
 func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	a := w.lock.Provider
 	dir := packageDir(p.base(), a, w.lock.Version)
 	if len(w.lock.Hashes) > 0 && p.present(a, w.lock) {
-		return true // an upgrade that changes nothing
+		return true // the upgrade has chosen the installed version
 	}
 	name := a.ForDisplay() + " v" + w.lock.Version
 	p.Progress.note("- Installing "+name+"...", "Installing provider version: "+name+"...")
@@ -83,12 +84,13 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	return true
 }
 
-// deliver installs the package in dir. One of its hashes must be locked, if the lock file has hashes.
+// deliver installs the package of a source in dir and returns its hashes for the lock file. If the lock file has hashes
+// of the provider, one of them must be a hash of the package. Otherwise deliver removes dir and returns an error.
 func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lock lockfile.Provider, dir string) (delivered, error) {
 	d := promised(pkg.remote)
 	var h1, archived string
 	err := p.obtain(ctx, pkg, a, lock, func(at parcel) error {
-		if zip := cmp.Or(at.zip, at.archive); zip != "" && pkg.remote == nil { // the hash of a download is known already
+		if zip := cmp.Or(at.zip, at.archive); zip != "" && pkg.remote == nil { // the server has sent the hash of a download
 			zh, err := hashZip(zip)
 			if err != nil {
 				return err
@@ -194,7 +196,7 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 		return "", err
 	}
 	if to, err := os.Readlink(dir); err == nil && to == real {
-		return "", nil // other processes may be using it
+		return "", nil // the link is right already, and other processes may be using it
 	}
 	if err := disk.OS.RemoveAll(dir); err != nil {
 		return "", err
@@ -205,7 +207,8 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	return "", os.CopyFS(dir, os.DirFS(real)) // some systems and users cannot create links
 }
 
-// checkLocked returns an error if the lock file has hashes of the provider, but none of the package's own hashes.
+// checkLocked returns an error if the lock file has hashes of the provider, but none of own. own are the hashes of the
+// package that was installed.
 func checkLocked(a addr.Provider, lock lockfile.Provider, own ...string) error {
 	if len(lock.Hashes) == 0 || slices.ContainsFunc(own, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
 		return nil

@@ -16,13 +16,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
-// downloader downloads packages of providers and reports the progress. Several goroutines may use it.
+// downloader downloads packages of providers and reports the progress. Its methods may be called concurrently.
 type downloader struct {
 	sources  *Sources // for the client and the number of retries
 	progress *Progress
 }
 
-// temporary downloads a package into a temporary file in dir, passes it to use, and removes it.
+// temporary downloads a package into a temporary file in dir, checks its checksum, passes the path of the file to use,
+// and removes the file.
 func (l *downloader) temporary(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
 	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return l.save(ctx, pkg, download.ToFile(f)) }, func(zip string) error {
 		if pkg.remote.Sum == "" && len(pkg.remote.Contents) > 0 {
@@ -34,7 +35,7 @@ func (l *downloader) temporary(ctx context.Context, pkg parcel, dir string, use 
 	})
 }
 
-// save downloads a package and returns its SHA-256.
+// save downloads a package to a target and returns its SHA-256 in hexadecimal.
 func (l *downloader) save(ctx context.Context, pkg parcel, to download.Target) (string, error) {
 	moved, ended := l.progress.download(pkg.name)
 	defer ended()
@@ -50,7 +51,7 @@ func (l *downloader) save(ctx context.Context, pkg parcel, to download.Target) (
 	return hex.EncodeToString(got.Sum[:]), err
 }
 
-// counted reports the number of bytes written.
+// counted is a writer that reports how many bytes of a download it has received. all is the expected number of bytes.
 type counted struct {
 	io.Writer
 	all   int64
@@ -83,13 +84,14 @@ func temporary(dir, promised string, save func(*os.File) (string, error), use fu
 	return use(f.Name())
 }
 
-// byURL downloads the content of an address and returns its SHA-256.
+// byURL downloads the content of an address into f, at most limit bytes, and returns its SHA-256 in hexadecimal.
 func byURL(ctx context.Context, c *download.Client, u *url.URL, f *os.File, limit int64) (string, error) {
 	got, err := c.Save(ctx, u, download.ToFile(f), limit, nil)
 	return hex.EncodeToString(got.Sum[:]), err
 }
 
-// hashed saves the output of another function and returns its SHA-256.
+// hashed calls save, which writes at most limit bytes to the writer that it receives. hashed passes these bytes on to
+// the writer to, and returns their SHA-256 in hexadecimal.
 func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, to io.Writer, limit int64) (string, error) {
 	h := sha256.New()
 	err := save(ctx, io.MultiWriter(to, h), limit)

@@ -80,7 +80,7 @@ func (r *repository) make(ctx context.Context, format string) error {
 	return errors.Join(os.MkdirAll(filepath.Dir(r.attributes()), 0o700), os.WriteFile(r.attributes(), []byte("* -export-ignore -export-subst\n"), 0o600))
 }
 
-// sweep removes the lock files and archives that killed processes left.
+// sweep removes the lock files that killed processes left in a copy, and their archives after a day.
 func (r *repository) sweep() error {
 	return filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -161,7 +161,7 @@ func (r *repository) pack(ctx context.Context, g gitSource, locked string) (got 
 // isSHA256 is part of git's message about a repository whose hash function differs from the copy.
 const isSHA256 = "server sha256"
 
-// revision does the work of pack under the lock.
+// revision does the work of pack. The caller holds the lock of the copy.
 func (r *repository) revision(ctx context.Context, g gitSource, locked string) (got revisionPack, err error) {
 	if got.commit, err = r.commit(ctx, g, locked); err != nil {
 		return got, err
@@ -398,8 +398,8 @@ func (r *repository) parse(ctx context.Context, name string) (string, bool) {
 	return strings.TrimSpace(string(out)), err == nil
 }
 
-// isDefault reports whether a name is both a tag and a branch at the same commit as HEAD. A clone contains only that
-// branch.
+// isDefault reports whether a name is both a tag and a branch, and the branch is at the same commit as HEAD, so that it
+// is probably the default branch. In a clone, git then resolves the name to the branch.
 func (r *repository) isDefault(ctx context.Context, ref string) bool {
 	if _, tagged := r.parse(ctx, "refs/tags/"+ref); !tagged {
 		return false

@@ -16,8 +16,9 @@ import (
 // atOnce is the maximum number of providers that are requested or downloaded at the same time.
 const atOnce = 32
 
-// Install makes sure that an allowed version of every needed provider is installed, and writes the selections into the
-// lock file in memory. If upgrade is true, it may select versions other than the locked ones.
+// Install installs an allowed version of every needed provider, and writes the selected versions into the lock file in
+// memory. It does nothing for built-in providers and development overrides. If upgrade is true, it may select versions
+// other than the locked ones. It returns false if it reported an error.
 func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgrade bool, bag *diag.Bag) bool {
 	ok := true
 	var todo []*wanted
@@ -33,8 +34,9 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 	return p.settle(ctx, todo, bag, func(w *wanted) bool { return p.fetch(ctx, w) }, func(w *wanted) { p.enter(w, l) }) && ok
 }
 
-// settle chooses a version of each provider and calls at for them, for several at the same time. Then it calls then for
-// the successful ones in their order.
+// settle chooses a version of each provider in todo. Then it calls at for each, for several concurrently. For the
+// providers for which at returned true, it then calls then, one after the other, in the order of todo. It reports the
+// diagnostics of all providers, and returns false if choosing a version or at failed for any.
 func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
 		return true
@@ -72,7 +74,8 @@ func each(todo []*wanted, f func(*wanted)) {
 	all.Wait()
 }
 
-// want returns the provider to install, nil if it is installed already.
+// want returns the provider to install. It returns nil and true if the locked version is installed already, or if want
+// has installed it from a cache on this machine. It returns false if it reported an error.
 func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	w, ok := p.bind(n, l, upgrade, bag)
 	if !ok {
@@ -112,8 +115,9 @@ func (p *Providers) complete(lock lockfile.Provider, l *Lockfile) {
 	l.Set(lock)
 }
 
-// bind determines the versions of a provider that the configuration allows. Without upgrade, only the locked version is
-// allowed.
+// bind returns a provider to install, with the versions that the configuration allows. If the lock file has the
+// provider and upgrade is false, only the locked version is allowed. bind reports an error and returns false if the
+// constraints are invalid or exclude the locked version.
 func (p *Providers) bind(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	allowed, text, ok := allowed(n, bag)
 	if !ok {
@@ -146,7 +150,8 @@ func newest(all []found, fits func(found) bool) (best found, ok bool) {
 	return best, ok
 }
 
-// choose selects the newest allowed version in the sources. If two sources have it, it selects the first source.
+// choose selects the newest allowed version in the sources, and sets w.best and w.lock. If two sources have this
+// version, it selects the first source. It reports an error and returns false if no source has an allowed version.
 func (w *wanted) choose(ctx context.Context, methods []method) bool {
 	fits := func(f found) bool { return w.unfit(f) == "" && w.allowed.Has(f.version) }
 	var all []found
@@ -218,7 +223,8 @@ func listed(all []found) string {
 	return strings.Join(out, ", ")
 }
 
-// enter writes an installed provider into the lock file.
+// enter writes an installed provider with its hashes into the lock file in memory. It adds the provider to p.Unverified
+// if the lock file had no hash of it and no server signed its hashes.
 func (p *Providers) enter(w *wanted, l *Lockfile) {
 	if len(w.lock.Hashes) == 0 && !w.done.whole {
 		p.Unverified = append(p.Unverified, w.Provider)

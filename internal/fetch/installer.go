@@ -82,7 +82,8 @@ func (m *Installer) settle(ctx context.Context, c *moduleCall) error {
 	return err
 }
 
-// adopt selects the newest allowed package of the module in known, and reports whether it found one.
+// adopt searches known for packages of the same module, and sets c.lock to the newest with an allowed version. It
+// returns false if it found none.
 func (m *Installer) adopt(c *moduleCall, known []lockfile.Module, allowed versions.Set) bool {
 	best := versions.Unspecified
 	for _, other := range known {
@@ -101,7 +102,7 @@ func (m *Installer) adopt(c *moduleCall, known []lockfile.Module, allowed versio
 	return c.locked
 }
 
-// bring installs the package of a call in dir.
+// bring installs the package of a call in dir, from the store on this machine or from its source.
 func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error {
 	if err := straight(m.DataDir, dir); err != nil {
 		return err
@@ -346,8 +347,8 @@ func (m *Installer) fromStore(c *moduleCall, dir string) error {
 	})
 }
 
-// WriteManifest records the directories of all modules below the data directory. It calls fresh for each module that is
-// not in the previous record in the same form.
+// WriteManifest writes the list of all installed modules into the data directory. It calls fresh for each module that
+// the previous list does not have with the same source, version and directory.
 func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) error {
 	m := manifest{}
 	path := manifestPath(i.DataDir)

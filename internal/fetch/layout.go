@@ -49,7 +49,8 @@ func executable(dir string, p addr.Provider) (string, bool) {
 // replace writes a file atomically. Other users may read it.
 func replace(path string, text []byte) error { return disk.ReplaceShared(disk.OS, path, text) }
 
-// locked runs f while no other process changes the packages in dir, which is a plugin cache or a data directory.
+// locked runs f while it holds the file lock name in dir. Processes that change the packages in dir, a plugin cache or
+// a data directory, take this lock.
 func locked(dir, name string, f func() error) error {
 	return lockedIn(context.Background(), dir, name, f)
 }

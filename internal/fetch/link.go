@@ -32,7 +32,7 @@ func (p *Providers) Link(needs []Need, l *Lockfile) []lockfile.Provider {
 	return done
 }
 
-// first installs the first package that matches the lock, and reports whether any did.
+// first installs the first package in all that matches the lock, and reports whether any matches.
 func (p *Providers) first(all []parcel, lock lockfile.Provider) bool {
 	return slices.ContainsFunc(all, func(pkg parcel) bool { return p.fromMachine(pkg, lock) == nil })
 }
@@ -77,8 +77,8 @@ func (p *Providers) mirrored(lock lockfile.Provider) []parcel {
 	return out
 }
 
-// fromMachine installs a package if it matches the lock. A package of the store needs no check, because its directory
-// is named after a checksum in the lock file.
+// fromMachine installs a package from a directory or an archive on this machine, if its hash is in the lock file. It
+// does not hash a package of the store, because the name of its directory is a checksum in the lock file.
 func (p *Providers) fromMachine(pkg parcel, lock lockfile.Provider) error {
 	if pkg.h1 == "" {
 		hash, path := hashDir, pkg.dir

@@ -121,9 +121,9 @@ func (m *Installer) installed() Modules {
 // Linked returns the calls whose modules Find has installed.
 func (m *Installer) Linked() []string { return m.linked }
 
-// commitIn returns the commit that a peer has checked out in a directory, or "" if the directory is not a git
-// repository. It reads the files itself, because an archive may contain a directory called .git, and git would apply
-// the settings in it.
+// commitIn returns the commit that Terraform or OpenTofu has checked out in a directory, or "" if the directory is not
+// a git repository. It reads the files of the repository and does not call git: an archive may contain a directory
+// called .git, and git would apply the settings in it.
 func commitIn(dir string) string {
 	repo := filepath.Join(dir, ".git")
 	text := firstLine(filepath.Join(repo, "HEAD"))
@@ -189,8 +189,9 @@ func (m *Installer) recall(hash string) (revision, list string) {
 	return revision, list
 }
 
-// unchanged returns the hash of an installed package. It returns an error if want is not "" and the hash differs. Files
-// that a run has written beside the files of the package do not count, unless they are configuration.
+// unchanged returns the hash of the installed package in dir. If want is not "" and the package differs from want, it
+// returns an error. If the package has additional files, for example files that a run has written, unchanged ignores
+// them and returns want, unless one of them is configuration.
 func (m *Installer) unchanged(dir, want string) (string, error) {
 	list, err := summary(dir)
 	if err != nil {

@@ -145,9 +145,9 @@ func ReadModules(dataDir string) Modules {
 	return out
 }
 
-// Find finds a module that is not local among the modules that init of Lethe or a peer has installed. It returns its
-// directory, its recorded source, and its version. If no module with that name was installed, dir is "" and the error
-// is nil. The error describes the difference between the installed module and the call.
+// Find finds a module that is not local among the modules that Lethe, Terraform or OpenTofu has installed. It returns
+// its directory, its recorded source, and its version. If no module with that name was installed, dir is "" and the
+// error is nil. The error describes the difference between the installed module and the call.
 func (m Modules) Find(workDir, key, source, version string) (dir, from, is string, err error) {
 	e := m[key]
 	switch {

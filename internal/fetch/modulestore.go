@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Store holds packages of locked modules, each in a directory that is named after its hash.
+// Store holds packages of locked modules. The name of the directory of each package is the hash of the package.
 type Store struct {
 	Cache  string // filled with installed packages, for all working directories of a user; "" for none
 	Vendor string // filled by Vendor before; "" for none
@@ -94,7 +94,7 @@ func makeFill(parent string) (dir string, lock *os.File, err error) {
 
 // sweepFills removes the temporary directories that killed processes left in parent.
 func sweepFills(parent string) {
-	if runtime.GOOS == "windows" { // a process cannot test whether a file is locked
+	if runtime.GOOS == "windows" { // a process cannot test there whether a file is locked
 		return
 	}
 	for _, dir := range within(parent, fills) {

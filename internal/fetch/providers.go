@@ -41,7 +41,7 @@ type Need struct {
 // base returns the directory of installed providers.
 func (p *Providers) base() string { return filepath.Join(p.DataDir, "providers") }
 
-// record returns the record of the packages in the working directory.
+// record returns the record of the hashes of packages in the working directory.
 func (p *Providers) record() *packageRecord {
 	return &packageRecord{filepath.Join(p.DataDir, "lethe-packages.json"), p.Disabled.Has(shortcut.Packages), &p.recording}
 }

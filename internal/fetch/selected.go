@@ -39,7 +39,8 @@ func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, er
 	return "", "", fmt.Errorf("there is no package for %s %s cached in %s", a, lock.Version, cache)
 }
 
-// present reports whether the locked package is installed already, and sends a note if it is.
+// present reports whether the locked package is installed, with a locked hash. If it is, present sends a note for the
+// user.
 func (p *Providers) present(a addr.Provider, lock lockfile.Provider) bool {
 	if !p.intact(packageDir(p.base(), a, lock.Version), a, lock) {
 		return false

@@ -33,7 +33,7 @@ type parcel struct {
 	dir, zip string
 	archive  string            // an archive on this machine with the same content as dir; "" if unknown
 	remote   *registry.Package // the package to download; nil if it is on the disk
-	h1       string            // hash of dir if it is in the store and is installed file by file; otherwise ""
+	h1       string            // the "h1:" hash of dir, if dir is in the store, so that place links its files one by one; otherwise ""
 	name     string            // the name of a download for users
 	retries  *int              // retries of the download; nil uses the general setting
 }

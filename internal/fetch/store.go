@@ -119,8 +119,8 @@ func (s store) link(from, dir string) error {
 	})
 }
 
-// linked returns the "h1:" hash of a directory whose files are the files of a locked package in the store. Otherwise it
-// returns "".
+// linked returns the "h1:" hash of dir if its files are hard links to the files of a locked package in the store.
+// Otherwise it returns "".
 func (s store) linked(dir string, lock lockfile.Provider) string {
 	if s.dir == "" || s.read {
 		return ""

@@ -58,9 +58,9 @@ func summary(dir string) (string, error) {
 	return summaryWithout(dir, func(string, fs.DirEntry) bool { return false })
 }
 
-// checkoutSummary lists the files of a package that a peer has cloned with git, without git's own files. Only packages
-// that a peer installed may be read in this way, because an archive may contain a directory called .git with a module
-// in it.
+// checkoutSummary lists the files of a package that Terraform or OpenTofu has cloned with git, without git's own files.
+// It must only be used for packages that they installed: an archive may contain a directory called .git with a module
+// in it, and the summary would not cover this module.
 func checkoutSummary(dir string) (string, error) {
 	return summaryWithout(dir, func(path string, d fs.DirEntry) bool {
 		return d.Name() == ".git" && (d.IsDir() && isRepository(path) || isGitLink(path, d))

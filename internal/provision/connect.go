@@ -29,11 +29,12 @@ var (
 // retries are the pauses between attempts to connect. The last pause is repeated.
 var retries = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 15 * time.Second}
 
-// client is an SSH connection to the target, with the connections below it.
+// client is an SSH connection to the target, together with the connections that carry it: to the bastion and to the
+// agent.
 type client struct {
 	*ssh.Client
 	settings *settings
-	inner    []io.Closer     // the connections, from the target outwards
+	inner    []io.Closer     // all connections, in the order in which to close them: the agent, the target, the bastion
 	forward  bool            // the remote side may use the agent
 	ended    <-chan struct{} // closed when the connection has ended
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// file copies a file, a directory or a text to the target.
+// file copies a file, a directory or a text to the target, as the arguments of the provisioner "file" require.
 func (r *run) file(ctx context.Context) error {
 	// Read errors must occur before the connection is made.
 	u, err := r.source()
@@ -36,8 +36,9 @@ func (r *run) file(ctx context.Context) error {
 	return nil
 }
 
-// source returns the data to copy. If the destination is a directory, a file is copied into it. A directory is copied
-// into it under its name. If the path of the source directory ends with a slash, only its entries are copied.
+// source returns the data to copy. On the target, a file goes to the destination, or into it if the destination is a
+// directory. A directory goes into the destination under its name. If the path of a source directory ends with a slash,
+// only its entries go there.
 func (r *run) source() (upload, error) {
 	config := r.Config.Raw
 	if content := config.GetAttr("content"); !content.IsNull() {
@@ -69,8 +70,8 @@ func (r *run) source() (upload, error) {
 	return upload{kind: directory, send: func(to *sender) error { return (&tree{to: to}).dir(path) }}, nil
 }
 
-// contentMode returns the mode of a file that is made from a text. All users may read it, unless the text is ephemeral,
-// because then it is a secret.
+// contentMode returns the mode of a file that is made from the argument content. All users of the target may read it.
+// If the text is ephemeral, it is a secret, and only the owner may.
 func (r *run) contentMode() fs.FileMode {
 	for _, m := range r.Config.Marks {
 		if m.Tag != mark.Ephemeral {

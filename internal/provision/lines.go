@@ -27,9 +27,9 @@ type lines struct {
 	mu      sync.Mutex
 	ended   bool   // later input is ignored
 	back    bool   // the last line ended with a carriage return
-	part    []byte // the incomplete line
+	part    []byte // the part of the current line that was neither emitted nor added to block
 	block   string // lines of an encoded text that are not emitted yet
-	tail    []byte // the end of the input, up to 4 × kept bytes
+	tail    []byte // the end of all input, for last; at most 4 × kept bytes
 	dropped bool   // the tail is not all of the input
 }
 
@@ -66,7 +66,8 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// cut emits the beginning of a line that is too long. The last bytes may be the beginning of a secret, so they stay.
+// cut emits the beginning of a line that has reached the length longest, and keeps its last margin bytes in l.part:
+// they may be the beginning of a secret.
 func (l *lines) cut() {
 	l.release("")
 	text := l.scrub(string(l.part))
@@ -79,8 +80,8 @@ func (l *lines) cut() {
 // lines.
 var encoded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+/_-]{60,}$`) })
 
-// flush ends a line. Lines of an encoded text are emitted with the next other line, because a secret may extend over
-// several lines.
+// flush ends the current line. If the line looks like a line of an encoded text, flush keeps it in l.block, because a
+// secret may extend over several such lines. Otherwise it emits the line, after the lines in l.block.
 func (l *lines) flush() {
 	line := string(l.part)
 	l.part = l.part[:0]
@@ -91,7 +92,7 @@ func (l *lines) flush() {
 	l.release(line + "\n")
 }
 
-// release emits the block and the text after it.
+// release emits the lines in l.block and text, which is "" or a whole line. It masks secrets in them together.
 func (l *lines) release(text string) {
 	if l.block != "" {
 		text = l.scrub(l.block + text)
@@ -104,7 +105,8 @@ func (l *lines) release(text string) {
 	}
 }
 
-// end emits the last incomplete line. Later input is ignored, because an abandoned program may still write.
+// end emits the last line even if it is incomplete, and makes Write ignore later input. A program that the run no
+// longer waits for may still write.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +126,8 @@ func (l *lines) remember(b []byte) {
 	l.tail = append(l.tail, b...)
 }
 
-// last returns the end of the input. The first bytes of the tail may be the end of a secret, so they are omitted.
+// last returns the end of the input, at most kept bytes, with secrets masked. If earlier input was dropped, the first
+// margin bytes of the tail may be the end of a secret, so last omits them.
 func (l *lines) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -57,8 +57,8 @@ func shell() []string {
 	return []string{"/bin/sh", "-c"}
 }
 
-// execute runs a program and waits until it ends and its output is closed. Its remaining child processes may keep the
-// output open.
+// execute runs a program and waits until it ends and its output is closed. Child processes that outlive the program may
+// keep the output open, and execute waits for them, too. If ctx ends first, it returns errInterrupted.
 func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -171,7 +171,8 @@ func (r *run) environment() []string {
 	return env
 }
 
-// present returns the error that starting a program would return. It checks the directory first.
+// present returns the error that starting the program would return because the program or its directory is missing, and
+// nil otherwise. It reports a missing directory first.
 func present(cmd *exec.Cmd) error {
 	if cmd.Err != nil {
 		return cmd.Err

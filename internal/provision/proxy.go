@@ -21,7 +21,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// proxy is a host that relays the first connection.
+// proxy is a proxy server through which the connections to the target or the bastion go.
 type proxy struct {
 	scheme         string // http, https or socks5
 	host           string

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// platform is the kind of the remote system.
+// platform is the kind of system on the target: unix, or windows.
 type platform bool
 
 const (
@@ -49,8 +49,8 @@ func (p platform) safe(r rune) bool {
 	return p == windows && r == '\\' || p == unix && strings.ContainsRune("@,+", r)
 }
 
-// program returns the word that runs a file. A name without a directory gets one, because the shell would search its
-// path.
+// program returns the word of a command line that runs a file on the target. A path without a directory gets "./" on
+// unix: otherwise the shell would search the directories in PATH.
 func (p platform) program(path string) (string, error) {
 	if p == unix && !strings.Contains(path, "/") {
 		path = "./" + path

@@ -20,7 +20,8 @@ type redaction struct {
 	// with both marks counts as ephemeral, as in the RFC. Sensitive arguments of the connection are no reason, because
 	// keys and passwords are never shown and the program does not receive them.
 	why string
-	// names is true if host, user and similar arguments must not be shown either.
+	// names is true if host, user and similar arguments of the connection must not be shown either, because they are
+	// sensitive or ephemeral.
 	names bool
 }
 
@@ -48,13 +49,13 @@ func newRedaction(config, connection mark.Value) redaction {
 	return h
 }
 
-// fault is a failure that can be reported with details or without.
+// fault is a failure with two texts: one for messages that may show values, and one for messages that must not.
 type fault struct {
 	full   string // the failure with details
 	safe   string // the failure without values of the configuration
 	after  string // the output of the program; only with details
 	cause  error
-	remote bool // it concerns the connection
+	remote bool // the failure concerns the connection, so that its details may contain the host and the user
 }
 
 func (f *fault) Error() string {
@@ -66,7 +67,7 @@ func (f *fault) Error() string {
 
 func (f *fault) Unwrap() error { return f.cause }
 
-// text returns the text of an error, without the details that must not be shown.
+// text returns the text of an error. It leaves out the details that the marks of the configuration forbid to show.
 func (h redaction) text(err error) string {
 	if h.why == "" && !h.names {
 		return err.Error()
@@ -84,7 +85,8 @@ func (h redaction) text(err error) string {
 	return f.safe + ": " + h.reason(f.cause)
 }
 
-// reason returns the kind of a cause. It contains no text from the configuration or from another machine.
+// reason returns a text for the kind of an error, such as "exit status 1". The text contains nothing from the
+// configuration and nothing that another machine has sent.
 func (h redaction) reason(err error) string {
 	var (
 		local    *exec.ExitError

@@ -32,7 +32,7 @@ type sender struct {
 type upload struct {
 	path  string // the destination, as the remote system reads it
 	kind  kind
-	fresh bool // remove the existing file first, because a file that exists keeps its mode
+	fresh bool // remove an existing file first, because writing into it would not change its mode; only on unix
 	send  func(*sender) error
 }
 

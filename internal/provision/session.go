@@ -19,7 +19,7 @@ var farewell = 5 * time.Second
 // command is a command for the target.
 type command struct {
 	line     string
-	terminal bool // with a terminal, as if typed; all output is one stream
+	terminal bool // run the command at a terminal; its standard output and its error output are then one stream
 	out      io.Writer
 	feed     func(to io.Writer, answers *bufio.Reader) error // talks to the program; nil means that the program gets no input
 }
@@ -60,7 +60,7 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 	case <-ctx.Done():
 	}
 	if cmd.feed == nil {
-		for range 2 { // a shell that is starting a program may lose the first interrupt
+		for range 2 { // a shell that is just starting a program may lose the first interrupt
 			ask(s, keyboard)
 			if soon(ended, farewell/2) {
 				return errInterrupted
@@ -81,8 +81,8 @@ func (cmd *command) begin(c *client, s *ssh.Session, keyboard io.Closer) error {
 	return s.Start(cmd.line)
 }
 
-// ask interrupts a command, with a signal and with the interrupt key, because some servers do not forward signals to
-// the programs of all users. It does not wait, because a write to a silent host may block.
+// ask asks a command to end. It sends SIGTERM, and the interrupt key if the command has a terminal, because some
+// servers do not forward signals. It does not wait, because a write to a host that does not answer may block.
 func ask(s *ssh.Session, keyboard io.Writer) {
 	go func() {
 		if keyboard != nil {
@@ -137,8 +137,8 @@ func (c *client) session(ctx context.Context) (*ssh.Session, error) {
 	}
 }
 
-// dress requests a terminal and agent forwarding. If the host refuses, the command runs without them. It reports
-// whether there is a terminal.
+// dress requests agent forwarding, if the host may use the agent, and a terminal. If the host refuses one of them, the
+// command runs without it. dress returns false if the host refuses the terminal.
 func (c *client) dress(s *ssh.Session) bool {
 	if c.forward {
 		_ = agent.RequestAgentForwarding(s)
@@ -147,8 +147,8 @@ func (c *client) dress(s *ssh.Session) bool {
 	return s.RequestPty("xterm", 40, 80, modes) == nil
 }
 
-// prepare returns the function that talks to the program, and the keyboard of its terminal. keyboard is nil without a
-// terminal.
+// prepare returns talk, the function that exchanges data with the program, and keyboard, the input of its terminal.
+// keyboard is nil without a terminal. talk does nothing for a command without feed.
 func (c *client) prepare(s *ssh.Session, cmd command) (talk func() error, keyboard io.WriteCloser, err error) {
 	nothing := func() error { return nil }
 	if cmd.feed == nil && !cmd.terminal {
@@ -167,8 +167,8 @@ func (c *client) prepare(s *ssh.Session, cmd command) (talk func() error, keyboa
 	}, nil, err
 }
 
-// firstOf returns the most useful error: an error that the program sent to talk, or its standard error, or its exit
-// status.
+// firstOf returns the most useful of the errors of a command: first the error that the program sent to talk, then the
+// text on its error output (head) if it failed, then its exit status (end), and then the error of talk.
 func firstOf(talk, end error, head *subprocess.Beginning) error {
 	var remote *remoteError
 	switch {

@@ -19,11 +19,11 @@ import (
 // All users of a machine can see the arguments of a program. If an interpreter can read its command from file
 // descriptor 3, a command with an ephemeral value is sent through a pipe. Standard input remains free for the command.
 
-// reader describes how an interpreter reads its command from the pipe.
+// reader describes a kind of interpreter, and the way in which it reads its command from file descriptor 3.
 type reader struct {
 	name   *regexp.Regexp // of the interpreter
-	option *regexp.Regexp // the option before the command
-	script string         // the replacement for the command
+	option *regexp.Regexp // matches the option before the command, such as -c
+	script string         // replaces the command; it reads the command from file descriptor 3 and runs it
 }
 
 // The script for shells closes the pipe before the command runs, and fails without cat.
@@ -54,7 +54,7 @@ func byPipe(args []string) ([]string, bool) {
 		}
 		i := slices.IndexFunc(before, r.option.MatchString)
 		if i < 0 || slices.ContainsFunc(before[i:], func(option string) bool { return !strings.HasPrefix(option, "-") }) {
-			continue // the command is a file name, or an argument of another program
+			continue // the last argument is the name of a file, or an argument of another program
 		}
 		return append(slices.Clone(args[:len(args)-1]), r.script), true
 	}
@@ -68,8 +68,9 @@ func (r *run) ephemeralCommand() bool {
 	})
 }
 
-// start starts a program. If the configuration contains an ephemeral value, a crash of the program writes no core file.
-// If the command contains one, the command is passed through a pipe if the interpreter supports it.
+// start starts a program whose last argument is command. If the configuration of the provisioner has an ephemeral
+// value, a crash of the program writes no core file. If command has an ephemeral value, and the interpreter supports
+// it, the program gets the command through a pipe, so that it is not in the list of processes.
 func (r *run) start(cmd *exec.Cmd, command string) error {
 	if !r.Config.Has(mark.Ephemeral) {
 		return subprocess.Start(cmd)

@@ -20,8 +20,8 @@ type Agent struct {
 }
 
 // FindAgent returns the agent at a socket (the value of SSH_AUTH_SOCK), or an error if no agent can be reached there.
-// The identity names the key to try first: by its comment, as a public key, or by the absolute path of a file with a
-// public key.
+// The identity names the key to try first: the comment of the key, the public key itself, or the absolute path of a
+// file with the public key. "" means no preference.
 func FindAgent(ctx context.Context, socket, identity string) (*Agent, error) {
 	a := &Agent{socket, identity}
 	c, err := a.Connect(ctx)
@@ -59,7 +59,7 @@ const usualPatience = 2 * time.Second
 // agentPatience is the time that a login with a configured key waits for the keys of an agent.
 var agentPatience = usualPatience
 
-// agentLogin holds the connection to an agent during one login.
+// agentLogin is the use of an agent during one login. The connection to the agent is opened when the login needs keys.
 type agentLogin struct {
 	ctx   context.Context
 	agent *Agent // nil if no agent is used
@@ -84,7 +84,7 @@ func (l *agentLogin) close() {
 	}
 }
 
-// signers returns the agent's keys, with the preferred key first.
+// signers returns the agent's keys. The keys that match the identity come first; see FindAgent.
 func (c *AgentConn) signers(identity string) ([]ssh.Signer, error) {
 	signers, err := c.Signers()
 	if err != nil || identity == "" {

@@ -38,7 +38,8 @@ func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
 	return keys, nil
 }
 
-// check compares a host's key with the expected keys.
+// check compares a host's key with the expected keys. A certificate is accepted if its key is expected, or if an
+// expected authority has signed it and it is valid for this host now. Otherwise check returns a *HostKeyError.
 func (h *Host) check(address string, remote net.Addr, key ssh.PublicKey) error {
 	cert, ok := key.(*ssh.Certificate)
 	if !ok {
@@ -64,8 +65,9 @@ func (h *Host) expects(key ssh.PublicKey) bool {
 	return slices.ContainsFunc(h.HostKeys, func(k ssh.PublicKey) bool { return bytes.Equal(k.Marshal(), key.Marshal()) })
 }
 
-// proofs returns lists of host key algorithms, to be tried one after the other. A host with keys of several types
-// presents the key of the requested type. A nil list permits all algorithms.
+// proofs returns lists of host key algorithms. Login tries to connect with one list after the other, because a host
+// with keys of several types presents the key of the type that the list requests: first the types of the expected keys,
+// then certificates. The list nil permits all algorithms; it is returned if no keys are expected.
 func (h *Host) proofs() [][]string {
 	if h.HostKeys == nil {
 		return [][]string{nil}
@@ -91,7 +93,7 @@ var certAlgos = []string{
 	ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
 }
 
-// unproven reports whether a handshake failed because of the host's key.
+// unproven reports whether a handshake failed because the host has no expected key.
 func unproven(err error) bool {
 	var key *HostKeyError
 	var algo *ssh.AlgorithmNegotiationError

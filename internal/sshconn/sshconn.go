@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Reach connects to an address.
+// Reach connects to an address, directly or through other hosts.
 type Reach func(ctx context.Context, address string) (net.Conn, error)
 
 // Direct connects to an address directly.
@@ -41,7 +41,7 @@ func (h *Host) Login(ctx context.Context, reach Reach) (*ssh.Client, error) {
 			return c, nil
 		}
 		var key *HostKeyError
-		if last == nil || errors.As(err, &key) { // a wrong key is a better explanation than a missing key
+		if last == nil || errors.As(err, &key) { // a wrong key explains the failure better than a key type that the host lacks
 			last = err
 		}
 		if !unproven(err) {

@@ -108,7 +108,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 		return nil, &UnansweredError{Err: fmt.Errorf("%s %q: %w", method, a.name(to), err)}
 	}
 	answer := Answer{resp.StatusCode, resp.Header, text, compressed(resp), method + " " + a.name(to)}
-	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // nobody asks for a part
+	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // a partial answer is an error, because no request asks for a part
 		return &answer, nil
 	}
 	message := string(bytes.TrimSpace(text))
@@ -122,8 +122,9 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	return nil, err
 }
 
-// open reports whether the request may have been executed nevertheless, or should be sent again later. The status 501
-// means neither, because the server does not know the method.
+// open reports whether the request may have been executed although the status is an error, or should be sent again
+// later. The status 501 means that the server does not know the method, so it was not executed, and a later request
+// would get the same answer.
 func (a *Answer) open() bool {
 	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
 }

@@ -12,7 +12,7 @@ import (
 const (
 	mostAnswer = 1 << 30 // bytes, after decompression
 	mostRatio  = 200     // the largest ratio of decompressed to compressed size
-	anyway     = 64 << 20
+	anyway     = 64 << 20 // bytes that are accepted at any ratio
 )
 
 // ErrTooLarge reports that an answer is too large for a state.

@@ -73,7 +73,7 @@ type Local struct {
 	mu      sync.Mutex
 	held    map[string]*holding // locks, by workspace
 	backups map[string]bool     // workspaces whose backup was made
-	hurry   bool                // another program holds the guard: do not wait again
+	hurry   bool                // another program held the guard of a directory for longestGuard: later writes do not wait for it
 	written map[string]bool     // workspaces that were written; Get then reads Out instead of In
 }
 

@@ -2,7 +2,7 @@ package subprocess
 
 import "bytes"
 
-// mostSaid is the number of bytes of a program's error output that are kept.
+// mostSaid is the number of bytes that a Beginning keeps.
 const mostSaid = 4 << 10
 
 // Beginning keeps the beginning of a program's output, for a message about its failure, and drops the rest.

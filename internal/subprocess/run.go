@@ -23,8 +23,8 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs a program from Command. The output of the program is complete; the output of its remaining child processes
-// may be missing.
+// Run runs a program from Command and waits for its end. It waits at most leftOpen longer for child processes that keep
+// the output open: so the output of the program is complete, but the output of these child processes may be cut.
 func Run(cmd *exec.Cmd) error {
 	if err := Start(cmd); err != nil {
 		return err

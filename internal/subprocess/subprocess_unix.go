@@ -10,13 +10,13 @@ import (
 // Terminate sends SIGTERM to a program and its process group.
 func Terminate(p *os.Process) { signal(p, syscall.SIGTERM) }
 
-// Ask sends SIGTERM to a program only. The program must end its child processes itself.
+// Ask sends SIGTERM to the program only, not to its child processes. The program must end them.
 func Ask(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // Kill kills a program and its process group.
 func Kill(p *os.Process) {
 	signal(p, syscall.SIGKILL)
-	_ = p.Kill() // in case it has no separate group
+	_ = p.Kill() // in case the program was started without a separate process group
 }
 
 func signal(p *os.Process, s syscall.Signal) {
