@@ -10,8 +10,8 @@ import (
 
 // A store may be malicious or broken, so its answers are read only up to these limits.
 const (
-	mostAnswer = 1 << 30 // bytes, after decompression
-	mostRatio  = 200     // the largest ratio of decompressed to compressed size
+	mostAnswer = 1 << 30  // bytes, after decompression
+	mostRatio  = 200      // the largest ratio of decompressed to compressed size
 	anyway     = 64 << 20 // bytes that are accepted at any ratio
 )
 

@@ -61,7 +61,7 @@ type Kind[M any] struct {
 // Argument tells whether a kind refers to a key provider. Key providers do so with "chain", methods with "keys".
 type Argument int
 
-// The values of Argument.
+// Never means that the kind has no such argument, Maybe that it is optional, and Always that it is required.
 const (
 	Never Argument = iota
 	Maybe

@@ -61,7 +61,8 @@ type awsMeta struct {
 	Ciphertext []byte `json:"ciphertext_blob"`
 }
 
-// call sends a request about the key.
+// call sends a request about the key. At its first call it checks the account, if the settings restrict accounts. If
+// the service did not answer or refused the request, the error is a *serviceError.
 func (k *awsKMS) call(ctx context.Context, operation string, in map[string]any, out any) error {
 	k.account.Do(func() { cloudauth.AWSAccount(ctx, k.settings, k.service.Config) })
 	if k.settings.Err != nil {
@@ -109,7 +110,7 @@ func (k *awsKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, 
 type gcpKMS struct {
 	at     *url.URL // of the key
 	name   string
-	length int // of the encrypted keys, in bytes
+	length int // of the keys that the service encrypts, in bytes
 	api    *store.API
 }
 
@@ -188,7 +189,7 @@ func (k *gcpKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, 
 type azureVault struct {
 	at     *url.URL // of the key
 	alg    string
-	length int // of the encrypted keys, in bytes
+	length int // of the keys that the service encrypts, in bytes
 	scope  string
 	who    azcore.TokenCredential
 	header http.Header

@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Source is a key provider of a configuration.
+// Source is a key provider of a configuration, with the keys that it has made or recovered in this process.
 type Source struct {
 	Name     string // in the configuration: "key_provider.pbkdf2.main"
 	Meta     string // in the metadata: Name, or the alias

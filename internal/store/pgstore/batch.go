@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// request is a statement of a batch.
+// request is one SQL statement of a batch, with its arguments and the functions that receive its result.
 type request struct {
 	sql    string
 	args   [][]byte
@@ -87,7 +87,7 @@ func results(p *pgconn.Pipeline, sent []request) error {
 	return nil
 }
 
-// array collects the elements of an array argument in the binary format of PostgreSQL.
+// array collects the elements of an array argument in the binary format of PostgreSQL. A nil element is NULL.
 type array struct {
 	buf []byte
 	n   int

@@ -12,7 +12,8 @@ import (
 
 const beginInfo, endInfo = `/* lethe lock `, ` */ `
 
-// run runs a statement with a comment that names the holder of the lock.
+// run runs a statement on the connection that holds the lock. It puts a comment before the statement that describes the
+// holder of the lock: the server shows the statement to other clients, which read the comment (see holders).
 func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
 	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
 	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)

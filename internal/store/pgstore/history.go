@@ -12,8 +12,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// counted counts the added, changed and removed objects of each writing. An object that ended and an object that
-// started under the same name count as one changed object.
+// counted is the SQL that counts, for each writing, the added, changed and removed objects. A writing is one write of a
+// state, with a number. If a writing ends one row of an object and starts another for the same object, the object
+// counts as changed.
 const counted = `SELECT n, count(*) FILTER (WHERE came AND NOT went) AS added, count(*) FILTER (WHERE came AND went) AS changed, count(*) FILTER (WHERE went AND NOT came) AS removed
 FROM (SELECT n, bool_or(came) AS came, bool_or(NOT came) AS went FROM (
   SELECT t.since AS n, t.address, t.deposed, t.mode, true AS came FROM %[1]s t WHERE t.state = (SELECT id FROM %[2]s WHERE name = $1)
@@ -49,7 +50,7 @@ WHERE v.state = (SELECT id FROM ` + s.table + ` WHERE name = $1) ORDER BY v.numb
 		}}}))
 	})
 	if n := len(out); n > 0 && first != "1" {
-		out[n-1].Counts = nil // the writing before it is no longer kept
+		out[n-1].Counts = nil // the writing before the oldest one is no longer kept, so its counts cannot be known
 	}
 	return out, s.shape(err)
 }

@@ -100,7 +100,8 @@ func (s *journaling) Orphaned(ctx context.Context, workspace string) ([]store.Or
 	}
 }
 
-// silentRun is a run without a connection.
+// silentRun is a run whose connection is closed: it has crashed, or its connection broke. silence is the time since its
+// latest sign of life.
 type silentRun struct {
 	store.OrphanedJournal
 	seen    int64 // the latest sign of life, in microseconds

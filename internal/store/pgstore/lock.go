@@ -257,8 +257,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return err
 }
 
-// end terminates the connection that holds the lock with this ID. It returns a *store.LockError if no connection holds
-// it.
+// end releases the lock with this ID by terminating the connection that holds it. It returns a *store.LockError if no
+// connection holds a lock with this ID.
 func (r *remote) end(ctx context.Context, workspace, id string) error {
 	keys := []string{creating, r.fresh(workspace)}
 	res, err := r.do(ctx, `SELECT id FROM `+r.table+` WHERE name = $1`, workspace)

@@ -33,7 +33,7 @@ type Options struct {
 
 	Rows    bool // split states into rows, see rows.go
 	Journal bool // keep the journals of runs in the database; implied by Rows
-	Days    int  // how many days ended rows are kept
+	Days    int  // for how many days rows of former states are kept; 0: they are deleted by the next write
 	Tries   store.Tries
 }
 

@@ -16,11 +16,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// Former states share rows: a row belongs to all writings from since up to, but without, until. So each row is
-// rewritten once, and the sum of each writing that has the row is corrected by the difference of the digests. A sum
-// that was wrong before stays wrong, so that damage stays visible.
+// A writing is one write of a state, with a number. Former states share rows: a row belongs to all writings from since
+// up to, but without, until. So each row is rewritten once, and the sum of each writing that has the row is corrected
+// by the difference of the digests. If the sum of a damaged writing was wrong before, it stays wrong, so that reading
+// still detects the damage.
 
-// formerWriting is a writing before the latest writing, with the data that rewriting needs.
+// formerWriting is a writing before the latest, with its header.
 type formerWriting struct {
 	number  int64
 	header  header

@@ -226,7 +226,9 @@ func errRows(workspace string, serial uint64) error {
 	return fmt.Errorf("the rows of workspace %q with the serial %d do not match their digest: another program changed or removed some of them. Restore them from a backup of the database", workspace, serial)
 }
 
-// reading returns the requests for a document.
+// reading returns the requests that read a state in one transaction: its header into h, if part is needed the sums of
+// its resources into part.known, and its rows, which are passed to row in the order of the document. It grows out to
+// the expected size of the document.
 func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		head := s.heading(of.workspace, of.serial, of.number, h)

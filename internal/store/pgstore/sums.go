@@ -7,13 +7,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// known is the sum and the stamp of a resource in the database.
+// known is the stored sum and stamp of a resource or of an output.
 type known struct {
 	sum   rows.Sum
 	stamp string
 }
 
-// stampName returns the name of the stamp that covers a row, or "" for results of conditions.
+// stampName returns the name under which the sum and the stamp for a row are stored: of its resource, or of the output.
+// It returns "" for results of conditions, which have none.
 func stampName(k rows.Kind, cells [][]byte) string {
 	switch k {
 	case rows.Outputs:

@@ -33,7 +33,7 @@ type writing struct {
 	replaces  store.Version // if not "": replace a document with this digest, not rows
 
 	head  rows.Head
-	anew  bool // replace all existing rows
+	anew  bool // write all rows again, even equal ones, because the state to replace is damaged
 	whole bool // store the document whole, without rows
 	found [len(rows.Tables)]map[rows.Digest]bool
 	sums  map[string]rows.Sum // of the written rows, by resource, or by stamp name of an output
