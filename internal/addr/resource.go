@@ -55,7 +55,8 @@ func ModeOf(block string) (Mode, bool) {
 	return 0, false
 }
 
-// prefix returns the part of an address before the type.
+// prefix returns the keyword and the dot before the type in an address, such as "data.". It returns "" for a managed
+// resource.
 func (m Mode) prefix() string {
 	switch m {
 	case Data:

@@ -115,7 +115,8 @@ func NamesOf(path string) []string {
 	return out
 }
 
-// afterKey returns the rest of a path after the key in brackets at its beginning.
+// afterKey returns the rest of a path after the key in brackets at its beginning. It returns "" if the path has no "]"
+// outside of quotes.
 func afterKey(path string) string {
 	quoted := false
 	for i := 0; i < len(path); i++ {

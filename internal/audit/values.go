@@ -13,7 +13,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// untyped decodes attributes whose schema is not available: maps are objects, and lists are tuples.
+// untyped decodes attributes whose schema is not available: maps are objects, and lists are tuples. It returns false if
+// attrs is not a JSON object.
 func untyped(attrs []byte) (cty.Value, bool) {
 	var v ctyjson.SimpleJSONValue
 	if v.UnmarshalJSON(attrs) != nil || !v.Type().IsObjectType() {

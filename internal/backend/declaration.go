@@ -46,7 +46,7 @@ func (d *declaration) block() *config.Backend {
 }
 
 // settings returns the settings of the backend block. Without a block, they are the settings for state files in the
-// working directory.
+// working directory. If the settings are invalid or not known, settings reports an error and returns false.
 func (d *declaration) settings() (settings, bool) {
 	root, b := d.root(), d.block()
 	if b == nil {
@@ -71,8 +71,8 @@ func (d *declaration) settings() (settings, bool) {
 	return settings{driver: kind, config: v.Raw, ephemeral: append(v.PathsOf(mark.Ephemeral), v.PathsOf(mark.Sensitive)...)}, ok
 }
 
-// of returns the settings in the block of a module, without reporting errors. It treats literal secrets in the block
-// like ephemeral settings, which are not recorded.
+// of returns the settings in the block of a module, without reporting errors. A literal secret in the block counts like
+// an ephemeral setting, which the record of init does not contain. If the settings are invalid, of returns false.
 func (d *declaration) of(m *config.Module) (settings, bool) {
 	b := m.Stored()
 	if b == nil {
@@ -97,7 +97,8 @@ func (d *declaration) of(m *config.Module) (settings, bool) {
 	return s, ok
 }
 
-// overridden returns s with the settings of -backend-config.
+// overridden returns s with the settings of -backend-config. It reports an error and returns false if one of them is
+// invalid.
 func (d *declaration) overridden(s settings, overrides []string) (settings, bool) {
 	if len(overrides) == 0 {
 		return s, true
@@ -124,7 +125,8 @@ func (d *declaration) overridden(s settings, overrides []string) (settings, bool
 	return s, true
 }
 
-// override adds the settings of one -backend-config to attrs: "name=value", or a file of settings.
+// override adds the settings of one -backend-config to attrs: "name=value", or a file of settings. It reports an error
+// and returns false if the settings cannot be read, or if the backend has no such setting.
 func (d *declaration) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
 	given := map[string]cty.Value{}
 	ty := driver.Schema.Type()
@@ -162,7 +164,7 @@ func expected(name string, names []string) string {
 	return cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")
 }
 
-// readOverrides reads a file of settings into given.
+// readOverrides reads a file of settings into given. It reports an error and returns false if that fails.
 func (d *declaration) readOverrides(driver store.Driver, file string, given map[string]cty.Value) bool {
 	if file == "" {
 		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "An empty -backend-config removes the settings of an earlier init, so it cannot be combined with another -backend-config."))

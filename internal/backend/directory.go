@@ -63,8 +63,8 @@ func (d *Directory) SameInDirectory(ofPlan *config.Module) (*config.Module, bool
 	return now, ok1 && ok2 && was.same(is)
 }
 
-// Encryption evaluates the encryption settings of the configuration and the environment. Only the first call reports
-// errors.
+// Encryption evaluates the encryption settings of the configuration and of the environment. If they are invalid, it
+// returns false. Only the first call reports the errors.
 func (d *Directory) Encryption() (*Encryption, bool) { return d.encryption.get() }
 
 // EncryptionOfPlan makes Encryption use the configuration of the saved plan, if the configuration of the directory has

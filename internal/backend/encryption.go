@@ -26,7 +26,8 @@ type Encryption struct {
 	remote      map[string]*crypt.Target // by the name of the data source; "" is the default
 }
 
-// Remote returns the encryption of the state that a data source reads. at is the address of the data source.
+// Remote returns the encryption of the state that a data source reads. at is the address of the data source. It returns
+// nil if no encryption is configured for it.
 func (e *Encryption) Remote(at string) *crypt.Target {
 	for _, name := range append(remoteNames(at), "") {
 		if t := e.remote[name]; t != nil {
@@ -88,7 +89,8 @@ func newEncryptionConfig(o Options, c *clients) *encryptionConfig {
 	return &encryptionConfig{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, clients: c, evaluated: &evaluatedEncryption{}}
 }
 
-// get returns the encryption. The first call evaluates it and reports errors. All calls return the same result.
+// get returns the encryption, and false if its settings are invalid. The first call evaluates the settings and reports
+// the errors. Later calls return the same result.
 func (c *encryptionConfig) get() (*Encryption, bool) {
 	e := c.evaluated
 	e.once.Do(func() { e.value, e.ok = c.evaluate() })
@@ -98,7 +100,8 @@ func (c *encryptionConfig) get() (*Encryption, bool) {
 // reset makes the next call of get evaluate the encryption again.
 func (c *encryptionConfig) reset() { c.evaluated = &evaluatedEncryption{} }
 
-// evaluate builds the key providers and methods that targets use.
+// evaluate evaluates the encryption settings, and builds only the key providers and methods that targets use. It
+// reports errors and returns false if the settings are invalid.
 func (c *encryptionConfig) evaluate() (*Encryption, bool) {
 	declared, ok := c.read()
 	if declared == nil || !ok {
@@ -164,7 +167,8 @@ func (c *encryptionConfig) warnUnused(declared *config.Encryption, tree *config.
 	}
 }
 
-// read returns the declared encryption, or nil if none is declared.
+// read returns the declared encryption, of the configuration and of the environment, or nil if none is declared. It
+// reports an error and returns false if the declaration is invalid.
 func (c *encryptionConfig) read() (*config.Encryption, bool) {
 	return config.ReadEncryption(c.root(), c.env.Getenv(config.EncryptionVariable), config.Options{Limits: c.limits}, c.env.Bag)
 }
@@ -343,7 +347,8 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 	return made, uses, s, err == nil
 }
 
-// settings evaluates the settings of a part, and registers their secrets, so that output masks them.
+// settings evaluates the settings of a part, and registers their secrets, so that output masks them. It reports an
+// error and returns false if the settings are invalid, or if they are not known before planning.
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.c.env.Bag)
 	if ok && !b.checking && !v.Raw.IsWhollyKnown() {

@@ -79,7 +79,9 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	return configured, true
 }
 
-// asked asks for missing required settings, and returns s with the answers. See InitRequest.Setting.
+// asked asks the user for missing required settings with ask, and returns s with the answers. It stops when the store
+// can be opened, when opening fails for another reason, or when the user gives no answer. ask may be nil: then nobody
+// can be asked. See InitRequest.Setting.
 func (o *opener) asked(ctx context.Context, s settings, ask func(name, note string, secret bool) (string, bool)) settings {
 	for {
 		_, err := o.clients.open(ctx, s)
@@ -101,7 +103,8 @@ func (o *opener) asked(ctx context.Context, s settings, ask func(name, note stri
 	}
 }
 
-// try uses the store once, so that init finds wrong settings. It returns the workspaces of the store.
+// try uses the store once, so that init finds wrong settings. It returns the workspaces of the store. It reports an
+// error and returns false if the store cannot be used.
 func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok bool) {
 	st, ok := o.open(ctx, s)
 	if !ok {
@@ -118,8 +121,9 @@ func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok b
 	return names, true
 }
 
-// reselect selects another workspace, if the store has neither the selected nor the default workspace. After an error,
-// it reports the error and returns false.
+// reselect selects another workspace, if the store has neither the selected nor the default workspace. If the store has
+// one workspace, reselect selects it. If it has several, ask returns the choice of the user, or "". reselect reports an
+// error and returns false if no workspace was chosen or the selection cannot be saved.
 func reselect(env *workspace.Env, names []string, ask func(selected string, names []string) string) bool {
 	selected, chosen := env.Selected(), ""
 	switch {

@@ -45,7 +45,8 @@ func (m *migration) end() {
 }
 
 // putAside renames the copied files to backups. Otherwise a later command without a backend block would take such a
-// file for the state in use. Like Terraform and OpenTofu, it leaves an empty file in its place.
+// file for the state in use. Like Terraform and OpenTofu, it leaves an empty file in its place. If a file cannot be
+// renamed, putAside reports an error and returns false.
 func (m *migration) putAside() bool {
 	for _, l := range m.copied {
 		if err := l.SetAside(l.workspace); err != nil {
@@ -135,8 +136,9 @@ func (m *migration) allRead(ctx context.Context, from store.Store) bool {
 	return err == nil && len(left) == 0
 }
 
-// renamed returns the name of a workspace in the new store. Only the default workspace may need another name, if the
-// new store has no default workspace.
+// renamed returns the name of a workspace in the new store. It is another name only for the default workspace, if the
+// new store cannot have it: then the environment or the user gives the name. Without a name, renamed reports an error
+// and returns false.
 func (m *migration) renamed(ctx context.Context, name string, to store.Store) (string, bool) {
 	if name != store.Default || store.Single(ctx, to) {
 		return name, true
@@ -157,7 +159,8 @@ func (m *migration) renamed(ctx context.Context, name string, to store.Store) (s
 }
 
 // copySelected copies the selected workspace into a store that keeps only one state. The other workspaces stay in the
-// former store.
+// former store. If the selected workspace has no state, or copying fails, copySelected reports an error and returns
+// false.
 func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string) bool {
 	next := m.next
 	selected := m.env.Selected()
@@ -180,7 +183,8 @@ type transfer struct {
 	source, target string // workspaces
 }
 
-// missing returns the workspaces whose states the target does not have. moves has the same meaning as in copyState.
+// missing returns the workspaces whose states the target does not have. moves has the same meaning as in copyState. ok
+// is false if an error was reported.
 func (m *migration) missing(ctx context.Context, from, to store.Store, names []string, moves bool) (left []string, ok bool) {
 	for _, name := range names {
 		exists, ok := false, true
@@ -289,7 +293,7 @@ func sameState(copied, written *state.Snapshot) bool {
 	return sameJSON(documents[0], documents[1])
 }
 
-// sameJSON compares decoded documents. Numbers are compared by their values.
+// sameJSON reports whether two decoded documents are equal. It compares numbers by their values: 1 equals 1.0.
 func sameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -321,7 +325,8 @@ func ahead(have, next *state.Snapshot) string {
 	return ""
 }
 
-// choose selects a workspace, unless the environment selects one.
+// choose selects a workspace, unless the environment selects one. It reports an error and returns false if the
+// selection cannot be saved.
 func choose(env *workspace.Env, name string) bool {
 	if env.Getenv(workspace.Variable) != "" {
 		return true

@@ -94,7 +94,7 @@ func (d *Directory) using(s settings, st store.Store) {
 }
 
 // OpenFile opens a state file that belongs to no workspace of the directory. It is encrypted like the states of the
-// directory.
+// directory. If the settings of the encryption are invalid, OpenFile reports an error and returns false.
 func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
 	return d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
 }
@@ -105,7 +105,8 @@ func (d *Directory) CheckDeclared() bool {
 	return ok
 }
 
-// OpenDeclared opens the store of the backend block. It ignores the record of init.
+// OpenDeclared opens the store of the backend block, whatever the record of init says. It reports an error and returns
+// false if that fails.
 func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	s, ok := d.declared.settings()
 	if !ok {
@@ -188,7 +189,7 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 
 // OpenBoth opens the former and the new store while init must still choose between them. The lock of either store
 // prevents init from moving states. If the block does not name the new store completely, OpenBoth opens only the former
-// store. If no choice is needed, it returns nil.
+// store. If no choice is needed, it returns nil and true. It returns false if an error was reported.
 func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	declared, ok1 := d.declared.settings()
 	was, ok2 := d.record.read(d.Env.Bag)

@@ -73,7 +73,8 @@ type planBackend struct {
 
 // settings returns the settings for applying a saved plan. They are the settings of the plan. Secrets that the plan
 // omits come from the record of init, or from the block, if the record or the block names the same place. If the state
-// was moved since to the backend that init has set up, settings returns the settings of that backend.
+// was moved since to the backend that init has set up, settings returns the settings of that backend. settings reports
+// an error and returns false if the settings cannot be read.
 func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	planned, ok := (&initialized{Type: b.plan.Type, Config: b.plan.Config, Provider: b.plan.Provider}).settings(b.opener.declared.stores, b.opener.env.Bag)
 	if !ok {

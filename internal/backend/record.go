@@ -129,7 +129,8 @@ func (r *record) settings() (settings, bool) {
 	return was.settings(r.declared.stores, &diag.Bag{})
 }
 
-// settings returns the settings of a recorded backend.
+// settings returns the settings of the backend that init has recorded. It reports an error and returns false if the
+// record does not fit the backend any more.
 func (b *initialized) settings(stores *stateStores, bag *diag.Bag) (settings, bool) {
 	out, config := settings{unrecorded: b.Ephemeral}, merged(b.Config, b.own.Config)
 	if b.Provider != nil {

@@ -120,8 +120,8 @@ func driver(name string, at diag.Range, bag *diag.Bag) (store.Driver, bool) {
 	return d, ok
 }
 
-// find returns the kind of store with a name. It also finds the kind of the cloud block, which no backend block can
-// name.
+// find returns the kind of store with a name, and false if none exists. It also finds the kind of the cloud block,
+// which no backend block can name.
 func find(name string) (store.Driver, bool) {
 	if name == remotestore.Cloud.Name {
 		return remotestore.Cloud, true

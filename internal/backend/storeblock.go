@@ -23,7 +23,8 @@ func storeProblem(err error) diag.Diagnostic {
 	return diag.Errorf("Failed to open the state store", "%s.", store.Sentence(err))
 }
 
-// evaluate returns the settings of the state_store block of a module.
+// evaluate returns the settings in the state_store block of a module. It reports an error and returns false if they are
+// invalid, or if the provider is not in required_providers.
 func (s *stateStores) evaluate(m *config.Module, static *frame.StaticFrame, bag *diag.Bag) (settings, bool) {
 	b := m.Stored()
 	parts, ok := storeblock.Divide(b, bag)

@@ -25,7 +25,7 @@ func newOpener(o Options, c *clients, declared *declaration, e *encryptionConfig
 	return &opener{env: o.Env, display: o.Display, clients: c, declared: declared, encryption: e}
 }
 
-// open opens a store with the configured encryption.
+// open opens a store with the configured encryption. It reports an error and returns false if that fails.
 func (o *opener) open(ctx context.Context, s settings) (store.Store, bool) {
 	st, ok := o.unencrypted(ctx, s)
 	if !ok {
@@ -35,7 +35,8 @@ func (o *opener) open(ctx context.Context, s settings) (store.Store, bool) {
 }
 
 // former opens the store from which states are moved. If the store cannot keep encrypted states, its states are older
-// than the encryption settings. Then the configuration must accept unencrypted states.
+// than the encryption settings. Then the configuration must accept unencrypted states. former reports an error and
+// returns false if the store cannot be used.
 func (o *opener) former(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := o.clients.open(ctx, s)
 	if err != nil {

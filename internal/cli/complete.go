@@ -155,7 +155,8 @@ func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	return nil, true
 }
 
-// autocomplete adds the completion command to the shell settings in the home directory, or removes it.
+// autocomplete adds the completion command to the existing shell settings in the home directory if install is true, and
+// otherwise removes it. It returns the exit code.
 func autocomplete(e *Env, install bool) int {
 	program, err := os.Executable()
 	if err != nil {

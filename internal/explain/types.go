@@ -55,7 +55,8 @@ func (t *Type) Written() string {
 	return strings.Join(append([]string{prefix + t.Name}, t.Path...), ".")
 }
 
-// textsOf returns the prefix of the addresses of a mode, and its name for people.
+// textsOf returns the prefix of the addresses of a mode, such as "data.", and its name for people. It returns "" and ""
+// for an unknown mode.
 func textsOf(of addr.Mode) (prefix, kind string) {
 	for _, m := range modes {
 		if m.Mode == of {

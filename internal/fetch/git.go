@@ -369,7 +369,8 @@ func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 // keptRef returns the reference in the copy for a revision that is neither a branch nor a tag.
 func keptRef(ref string) string { return fmt.Sprintf("refs/lethe/%x", ref) }
 
-// named finds a revision in the copy.
+// named finds a revision in the copy: as a tag, as a branch, as another kept reference, or as a commit. It returns
+// false if the copy does not have it.
 func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
 	names := []string{"refs/tags/" + ref, "refs/heads/" + ref, keptRef(ref)}
 	if ref == "" {

@@ -13,7 +13,8 @@ var boot = sync.OnceValue(func() string {
 	return string(text)
 })
 
-// inode returns the device, the inode number and the ctime in nanoseconds of a file.
+// inode returns the device, the inode number and the ctime in nanoseconds of a file. ok is false if the file system
+// does not report them.
 func inode(info fs.FileInfo) (dev, ino uint64, status int64, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -75,7 +75,8 @@ func each(todo []*wanted, f func(*wanted)) {
 }
 
 // want returns the provider to install. It returns nil and true if the locked version is installed already, or if want
-// has installed it from a cache on this machine. It returns false if it reported an error.
+// has installed it from a cache on this machine. It returns false if it reported an error. upgrade is true with
+// -upgrade: then the locked version does not count.
 func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	w, ok := p.bind(n, l, upgrade, bag)
 	if !ok {
@@ -140,7 +141,8 @@ func (p *Providers) bind(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	return w, true
 }
 
-// newest returns the newest version that fits. Of equal versions it returns the first.
+// newest returns the newest version for which fits returns true, and false if no version fits. Of equal versions it
+// returns the first.
 func newest(all []found, fits func(found) bool) (best found, ok bool) {
 	for _, f := range all {
 		if fits(f) && (!ok || best.version.LessThan(f.version)) {

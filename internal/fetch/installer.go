@@ -229,7 +229,8 @@ func (m *Installer) locate(ctx context.Context, mod registry.Module, v versions.
 }
 
 // lookup finds an installed module. A locked module must have the locked version and hash. A module that is not locked,
-// for example because Terraform or OpenTofu installed it, is locked in its present state.
+// for example because Terraform or OpenTofu installed it, is locked in its present state. lookup returns false if the
+// module must be installed: it is missing, or differs from the lock file or the call.
 func (m *Installer) lookup(c *moduleCall, source string) (dir, from, version string, ok bool) {
 	dir, from, version, err := m.installed().Find(m.WorkDir, c.key, source, c.constraint)
 	switch {

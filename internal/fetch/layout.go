@@ -26,7 +26,8 @@ func packageDir(base string, p addr.Provider, version string) string {
 	return filepath.Join(base, p.Host, p.Namespace, p.Type, version, Platform())
 }
 
-// executable finds the program of a provider in its package directory. It prefers the name without a version.
+// executable returns the path of a provider's program in its package directory, and false if the directory has none. It
+// prefers the name without a version.
 func executable(dir string, p addr.Provider) (string, bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -58,7 +58,8 @@ func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *
 	return l, ok && good
 }
 
-// Get returns the lock of a provider. An entry for the host of the other public registry counts as the same provider.
+// Get returns the lock of a provider, and false if the file has none. An entry for the same provider in the other
+// public registry (of Terraform or of OpenTofu) counts, too.
 func (l *Lockfile) Get(p addr.Provider) (lockfile.Provider, bool) {
 	if lock, ok := l.locks[p]; ok {
 		return lock, true
@@ -90,7 +91,7 @@ func (l *Lockfile) Keep(needed func(addr.Provider) bool) {
 	}
 }
 
-// Module returns the lock of a module package.
+// Module returns the lock of a module package, and false if the file has none.
 func (l *Lockfile) Module(source, constraints string) (lockfile.Module, bool) {
 	lock, ok := l.modules[moduleName{sameHost(source), constraints}]
 	return lock, ok

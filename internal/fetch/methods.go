@@ -94,8 +94,9 @@ func (s *Sources) OnlyImages(template string) error {
 // OnlyRegistries makes the registry in the address of each provider its only source.
 func (s *Sources) OnlyRegistries() { s.only = []source{direct{Registry: s.Registry}} }
 
-// Override returns the directory of a development override for the provider. An override under the host of the other
-// public registry also applies if the exact address has none.
+// Override returns the directory of a development override for the provider, and false if the user has set none. An
+// override for the same provider in the other public registry (of Terraform or of OpenTofu) applies if the exact
+// address has none.
 func (s *Sources) Override(a addr.Provider) (string, bool) {
 	if s.Settings == nil {
 		return "", false
@@ -141,7 +142,8 @@ func (m mirror) providers() []string {
 	return dirs
 }
 
-// implied returns the directories that Terraform and OpenTofu search without a setting.
+// implied returns the directories that Terraform and OpenTofu search for providers without a setting. They may not
+// exist. env returns the value of an environment variable.
 func implied(workDir string, env func(string) string) []string {
 	home, data := env("HOME"), env("XDG_DATA_HOME")
 	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins")}

@@ -53,7 +53,8 @@ func (p *Providers) hash(dir string) (string, error) { return p.record().hash(di
 func (p *Providers) downloader() *downloader { return &downloader{&p.Sources, &p.Progress} }
 
 // allowed returns the versions that all constraints allow together, and the constraints as text. A pre-release that one
-// constraint names is allowed if the other constraints include it.
+// constraint names is allowed if the other constraints include it. If a constraint cannot be parsed, allowed reports an
+// error and returns false.
 func allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) {
 	text := lockfile.Constraint(n.Versions)
 	var all constraints.IntersectionSpec

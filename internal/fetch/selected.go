@@ -16,7 +16,8 @@ import (
 // ErrNotSelected means that the lock file selects no version of a provider.
 var ErrNotSelected = errors.New("no version is selected")
 
-// Find returns the program of an installed provider in the version that the lock file selects.
+// Find returns the program of an installed provider in the version that the lock file selects, and the version. For a
+// development override, the version is "". If the lock file selects no version, the error wraps ErrNotSelected.
 func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, err error) {
 	if dir, ok := p.Sources.Override(a); ok {
 		if path, ok := executable(dir, a); ok {

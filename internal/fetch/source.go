@@ -189,7 +189,8 @@ func (d direct) list(ctx context.Context, a addr.Provider) (all []found, warning
 	return all, warnings, nil
 }
 
-// remote returns a function that asks a server for a package and returns it as a parcel.
+// remote returns the function get of a found version (see found). It asks a server for the package with ask, and
+// returns it as a parcel with the setting retries.
 func remote(retries *int, ask func(ctx context.Context, platform string) (*registry.Package, error)) func(context.Context, string) (parcel, error) {
 	return func(ctx context.Context, platform string) (parcel, error) {
 		pkg, err := ask(ctx, platform)

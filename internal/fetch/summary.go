@@ -24,7 +24,7 @@ var moduleLimits = archive.Options{Bytes: 1 << 30, Files: 50_000}
 
 // unpackModule extracts the archive of a package into dir. It omits links that lead out of the package, because a
 // server must not determine which files of this machine are read. Some repositories contain such links for other
-// purposes, so they are not an error.
+// purposes, so they are not an error. note receives a message that names the omitted links.
 func unpackModule(path, dir string, note func(string)) error {
 	var left []string
 	o := moduleLimits

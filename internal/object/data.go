@@ -41,7 +41,8 @@ func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refre
 	return v, entry, out
 }
 
-// recordRead turns the answer for a data source into a value and an entry.
+// recordRead checks the answer to ReadDataSource, and returns its value, the entry for the state and the outcome. The
+// entry is nil unless the outcome is Known.
 func recordRead(t *Tools, config mark.Value, answer *guard.Answer, s Stored) (mark.Value, *state.Entry, plan.Outcome) {
 	a, _ := t.admit(answer, guard.Terms{Config: config, Was: s.Was})
 	if a.Object != guard.Present {

@@ -58,7 +58,7 @@ type Listed struct {
 // mostReports is the number of diagnostics about one search that are reported. A search may have 100,000 results.
 const mostReports = 20
 
-// ListConfig encodes a configuration for List. t has the list schema of the type.
+// ListConfig encodes a configuration for List. t has the list schema of the type. It returns false after an error.
 func (t *Tools) ListConfig(config cty.Value) (*ListConfig, bool) {
 	wire, ok := encode(t, config)
 	return &ListConfig{wire}, ok

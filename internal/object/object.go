@@ -96,7 +96,8 @@ func (t *Tools) subject() guard.Subject {
 	return guard.Subject{Object: t.Object, Provider: t.Provider, Type: t.Type, To: t}
 }
 
-// admit checks an answer about the object. terms describes the permitted contents of the answer.
+// admit checks an answer about the object. terms describes the permitted contents of the answer. It returns the parts
+// that may be used, and false if the answer breaks a rule or reports an error.
 func (t *Tools) admit(answer *guard.Answer, terms guard.Terms) (*guard.Admitted, bool) {
 	return t.Walk.Guard.Admit(t.subject(), answer, terms)
 }
@@ -125,9 +126,9 @@ func (t *Tools) token(ctx context.Context, call func()) bool {
 	return t.Walk.Token(ctx, call)
 }
 
-// ask makes a call while holding a token. If the call fails and the provider's retry policy applies, ask waits without
-// a token and repeats the call. If the walk is cancelled during the wait, ask returns the last answer. called is false
-// if no call was made.
+// ask makes a call with make while it holds a token, and returns the answer. If the call fails and the provider's retry
+// policy applies, ask waits without a token and repeats the call. If the walk is cancelled during the wait, ask returns
+// the last answer. called is false if no call was made.
 func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answer) (answer guard.Answer, called bool) {
 	retry := t.Walk.Retries.Of(t.Provider.Addr())
 	for n := 1; ; n++ {
@@ -154,7 +155,8 @@ func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answ
 	}
 }
 
-// attempt makes a call once, while holding a token. It returns false if the walk is cancelled first.
+// attempt calls make, which makes a call of the provider, while it holds a token. It returns false if the walk is
+// cancelled first.
 func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool {
 	if t.Walk.Times == nil {
 		return t.token(ctx, make)

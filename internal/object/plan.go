@@ -113,7 +113,7 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 }
 
 // ask sets the configuration of a proposal, in which ignored attributes have their prior values. was is the prior
-// entry.
+// entry. ask returns false if the configuration cannot be encoded.
 func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (ok bool) {
 	p.Asked = ignore(t, config, p.Was, was, f)
 	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
@@ -127,7 +127,8 @@ func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (
 }
 
 // keepIgnored restores the prior values of ignored attributes in a planned object. Providers of the legacy type system
-// may change such values anyway: for example, they replace a stored hash by the hash of the hash.
+// may change such values anyway: for example, they replace a stored hash by the hash of the hash. keepIgnored returns
+// false if the result cannot be encoded.
 func keepIgnored(t *Tools, p *Proposal, f Forced) (ok bool) {
 	v := p.Value
 	for _, path := range f.ignored() {
@@ -165,7 +166,8 @@ func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Pa
 }
 
 // Plan decides about a declared object: it plans the object and returns the change. A tainted object is planned like a
-// new object, because a provider may refuse to change it in place.
+// new object, because a provider may refuse to change it in place. The change is nil unless the outcome is Known, or
+// Deferred by the provider.
 func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, plan.Outcome) {
 	from := cur
 	if cur.Entry != nil && cur.Entry.Tainted {

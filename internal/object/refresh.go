@@ -13,7 +13,8 @@ import (
 )
 
 // Upgrade converts a stored object and its identity to the provider's current schemas, without reading the real object.
-// It returns the same entry, unless it upgraded the identity.
+// It returns the same entry, unless it upgraded the identity. If the stored schema is newer, or the provider cannot
+// upgrade the object, Upgrade reports an error and returns false.
 func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, Known, bool) {
 	if entry.Schema > t.Type.Version {
 		t.newer(entry.Schema, "schema", t.Type.Version)
@@ -42,7 +43,8 @@ func (t *Tools) newer(stored int64, what string, known int64) {
 		t.Object, stored, what, t.who(), known)
 }
 
-// upgradeIdentity converts the identity of an entry to the provider's current schema.
+// upgradeIdentity converts the identity of an entry to the provider's current schema. It reports an error and returns
+// false if that fails.
 func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.Entry, bool) {
 	if entry.Identity == nil || t.Type.Identity == nil || entry.IdentitySchema == t.Type.Identity.Version {
 		return entry, true
@@ -92,7 +94,8 @@ func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.E
 }
 
 // Renewed converts an entry to the current schema without reading the object. Later steps need this form, and another
-// version of the provider may have stored the entry.
+// version of the provider may have stored the entry. It reports an error and returns false if the entry does not match
+// the schema.
 func (t *Tools) Renewed(entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	answer := guard.Unchecked(k.Wire, entry.Private)
 	a, ok := t.admit(&answer, guard.Terms{Was: entry, Sent: k.Wire, Current: k.inForm})
@@ -105,8 +108,8 @@ func inForm(t *Tools, entry *state.Entry) bool {
 	return entry.Schema == t.Type.Version && entry.Attrs != nil && t.Type.Describes(entry.Attrs)
 }
 
-// refreshed returns the entry and the value of an object that was read. The entry is nil if the object no longer
-// exists.
+// refreshed returns the entry and the value after a read. k is the value before it, a the admitted answer, and ok the
+// result of its check. The entry is nil if the object no longer exists. If ok is false, so is the result.
 func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.Entry, Known, bool) {
 	switch {
 	case a.Object == guard.Null:
@@ -122,7 +125,8 @@ func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.
 	return &next, k, ok
 }
 
-// Value decodes an object, with the sensitive marks of its entry and its schema.
+// Value decodes an object, with the sensitive marks of its entry and its schema. It reports an error and returns false
+// if the object does not match the schema.
 func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	v, ok := decode(t, k.Wire, "Invalid stored object")
 	if !ok {
@@ -147,7 +151,8 @@ func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 
 // Import and Move create an entry, which Read then refreshes.
 
-// Move converts a stored object of another type to this type.
+// Move converts a stored object of another type to this type. It reports an error and returns false if the provider
+// does not support the move.
 func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance) (*state.Entry, Known, bool) {
 	answer := t.Provider.Move(ctx, provider.MoveRequest{
 		SourceProvider: entry.Provider.Provider, SourceType: from.Type, SourceVersion: entry.Schema,

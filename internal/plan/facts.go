@@ -82,7 +82,8 @@ func (p *problem) holdFacts(k int32) facts {
 	return f
 }
 
-// downFace returns the face of the hold's session that the down of an object uses.
+// downFace returns the face of the hold's session that the down of an object uses. createFirst is true if the object is
+// destroyed after its replacement is created.
 func (p *problem) downFace(k int32, createFirst bool) Face {
 	f := p.holdFacts(k)
 	switch {

@@ -26,7 +26,7 @@ const (
 	Deferred
 )
 
-// Done returns Known if the work is done, and Failed otherwise.
+// Done returns the outcome Known if ok is true, and Failed otherwise.
 func Done(ok bool) Outcome {
 	if ok {
 		return Outcome{Kind: Known}

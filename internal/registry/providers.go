@@ -126,7 +126,8 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	return out, nil
 }
 
-// listed downloads the list of checksums, or its signature.
+// listed downloads the list of checksums of a release, or its signature. where returns the address of this document,
+// from its name and its text in the answer of the registry.
 func (r *Registry) listed(ctx context.Context, name, text string, where func(name, text string) (*url.URL, error)) ([]byte, error) {
 	u, err := where(name, text)
 	if err != nil {

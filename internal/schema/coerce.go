@@ -158,7 +158,8 @@ func (n *node) coerce(v cty.Value) (cty.Value, *failure) {
 	return remark(made), f
 }
 
-// coerceEach coerces each element of a list, set or map.
+// coerceEach coerces each element of a list, set or map. If v is not a collection, or an element does not fit, it
+// returns a failure.
 func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 	ty := v.Type()
 	if n.nesting == Map {

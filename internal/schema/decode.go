@@ -96,8 +96,9 @@ func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-// begin reads the header of an array or map. Each element takes at least one byte, and each pair two, so begin fails if the
-// length is more than the remaining bytes can hold.
+// begin reads the header of an array or map. Each element takes at least one byte, and each pair two, so begin fails if
+// the length is more than the remaining bytes can hold. It returns the number of elements, or of pairs. If the next
+// value is no array or map, begin fails, too.
 func (r *reader) begin(c *codec) (int, *failure) {
 	read, least := msgp.ReadArrayHeaderBytes, 1
 	if c.kind == kindMap || c.kind == kindObject {
@@ -126,7 +127,8 @@ func (r *reader) name(c *codec) (string, *failure) {
 	return "", fail("the names of attributes must be strings")
 }
 
-// readDynamic reads a type and a value of that type.
+// readDynamic reads a type and a value of that type. It returns a failure if the type is invalid or the value does not
+// fit it.
 func readDynamic(r *reader) (cty.Value, *failure) {
 	n, rest, err := msgp.ReadArrayHeaderBytes(r.rest())
 	switch {
@@ -152,7 +154,7 @@ func readDynamic(r *reader) (cty.Value, *failure) {
 	return compile(ty).read(r)
 }
 
-// readUnknown reads an extension, which represents an unknown value.
+// readUnknown reads an extension, which represents an unknown value. It returns a failure if the extension is invalid.
 func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	ext := r.rest()
 	rest, err := msgp.Skip(ext)
@@ -187,7 +189,8 @@ var knownTypes struct {
 
 const mostTypes = 1000
 
-// typeFromJSON parses the type of a dynamic value, or returns it from knownTypes.
+// typeFromJSON parses the type of a dynamic value, or returns it from knownTypes. It returns a failure if the text is
+// not a type.
 func typeFromJSON(b []byte) (cty.Type, *failure) {
 	knownTypes.RLock()
 	ty, ok := knownTypes.by[string(b)]
@@ -267,7 +270,8 @@ func ReadText(b []byte) (text, rest []byte, err error) {
 	return text, rest, err
 }
 
-// number reads a number in any of its forms: integer, float, decimal text.
+// number reads a number in any of its forms: integer, float, decimal text. It returns a failure if the value is not a
+// number.
 func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 	var i int64
 	var u uint64

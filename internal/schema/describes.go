@@ -34,7 +34,8 @@ func (s *shape) describes(in *jsontext.Scanner) bool {
 	return good && blocks == s.blockTypes
 }
 
-// describes checks the value of all blocks of one type, as Describes does for the object.
+// describes reports whether the JSON value of all blocks of one type fits the schema; see Describes for the object. It
+// reads the value from in.
 func (n *node) describes(in *jsontext.Scanner) bool {
 	null, good := in.Peek() == 'n', true
 	switch {

@@ -46,7 +46,7 @@ func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
 	return nil, f.err()
 }
 
-// append appends the encoding of v to b.
+// append appends the encoding of v to b. It returns a failure if v is marked, or does not fit the type.
 func (c *codec) append(w *form, b []byte, v cty.Value) ([]byte, *failure) {
 	if mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) {
 		return nil, fail("a marked value cannot be encoded")

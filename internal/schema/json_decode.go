@@ -38,7 +38,8 @@ func (t *text) failure() *failure {
 	return nil
 }
 
-// end returns a failure if anything but white space follows the value.
+// end returns a failure if anything but white space follows the value, or if reading failed before. Otherwise it puts t
+// back for reuse, and returns nil.
 func (t *text) end() *failure {
 	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
 		t.Fail("there is more text after the end of the value")
@@ -80,7 +81,8 @@ func (t *text) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 }
 
 // readPrimitive reads a string, number or bool. If the type requires another of these three and the text permits it,
-// readPrimitive converts the value, because old states store numbers and bools as strings.
+// readPrimitive converts the value, because old states store numbers and bools as strings. If the text does not fit, it
+// returns a failure.
 func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 	switch {
 	case first == '"':
@@ -201,7 +203,7 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	return v, f
 }
 
-// str reads the string at the current position.
+// str reads the string at the current position. It returns "" after an error, which t.Err has.
 func (t *text) str() string {
 	from := t.Pos
 	b := t.Str()

@@ -40,8 +40,8 @@ func (c *codec) object(vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(c.ty, c.names, vals)
 }
 
-// collection returns a list, set or tuple of the elements. If the type is loose, the elements may have different types.
-// Only a tuple can hold such elements: for a list or set, collection returns a failure.
+// collection returns a list, set or tuple of the elements. If the element type is not fixed (loose), the elements may
+// have different types. Only a tuple can hold such elements: for a list or set, collection returns a failure.
 func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	switch {
 	case c.kind == kindTuple:
@@ -52,7 +52,7 @@ func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	return listLike(c.null, vals), nil
 }
 
-// mapping returns a map of the elements. If the elements have different types, it returns a failure.
+// mapping returns a map of the elements. If the elements have different types, it returns a failure, and otherwise nil.
 func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 	if c.loose && !cty.CanMapVal(vals) {
 		return cty.NilVal, fail("all elements must be of the same type")

@@ -91,7 +91,8 @@ func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 }
 
 // fixed returns a key for look-ups. It is made of the attributes that must be equal in a configured element and in the
-// object that a provider makes from it: attributes that are not computed, and sets.
+// object that a provider makes from it: attributes that are not computed, and sets. It returns "" for an unknown or
+// null value.
 func (s *shape) fixed(v cty.Value) string {
 	if !known(v) {
 		return ""

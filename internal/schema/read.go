@@ -172,7 +172,8 @@ const (
 	digitLimit    = 100_000
 )
 
-// parseNumber reads a decimal number with the precision of cty, 512 bits.
+// parseNumber reads a decimal number with the precision of cty, 512 bits. It returns a failure if the number is invalid
+// or too large.
 func parseNumber(s string) (cty.Value, *failure) {
 	if len(s) > digitLimit || Exponent(s) > exponentLimit {
 		return cty.NilVal, fail("the number is too large")

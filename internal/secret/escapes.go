@@ -32,7 +32,8 @@ var escapes = [...]escape{
 	{least: "\x1b[", marks: "\x1b", decode: control},                 // colours of terminals
 }
 
-// posix decodes a single quote inside a single-quoted string of a POSIX shell.
+// posix decodes a single quote inside a single-quoted string of a POSIX shell, such as '\”. It returns the decoded
+// text and the length of the encoded text, or "" and 0 if s does not begin with one.
 func posix(s string) (string, int) {
 	for _, trail := range [...]string{`'\''`, `'"'"'`} {
 		if strings.HasPrefix(s, trail) {
@@ -42,7 +43,8 @@ func posix(s string) (string, int) {
 	return "", 0
 }
 
-// doubled decodes two equal characters as one.
+// doubled decodes two equal characters at the beginning of s as one. It returns the decoded text and the length of the
+// encoded text, or "" and 0 if the characters differ.
 func doubled(s string) (string, int) {
 	if len(s) > 1 && s[0] == s[1] {
 		return s[:1], 2
@@ -50,7 +52,8 @@ func doubled(s string) (string, int) {
 	return "", 0
 }
 
-// indent decodes a line break and the indentation of the next line as a line break.
+// indent decodes a line break and the indentation of the next line as a line break. It returns the decoded text and the
+// length of the encoded text, or "" and 0 if no indentation follows.
 func indent(s string) (string, int) {
 	if rest := strings.TrimLeft(s[1:], " \t"); len(rest) < len(s)-1 {
 		return "\n", len(s) - len(rest)
@@ -129,7 +132,8 @@ func alphanumeric(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// utf16Escape decodes \u and four digits, or two such escapes that form a surrogate pair.
+// utf16Escape decodes \u and four digits, or two such escapes that form a surrogate pair. It returns the decoded text
+// and the length of the encoded text, or "" and 0 if s does not begin with an escape.
 func utf16Escape(s string) (string, int) {
 	v, ok := digits(s, 2, 4, 4)
 	if !ok {

@@ -38,8 +38,9 @@ type decoder struct {
 	found func(l *layer, i int, p *piece) bool
 }
 
-// decodeLayer searches a text and its layers, and calls found for each piece. It returns false if the text exceeds the
-// limit: parts of it were not searched then.
+// decodeLayer searches a text and its layers, and calls found for each piece of a secret. places is true if the caller
+// needs the places of the pieces in the text. decodeLayer returns false if the text exceeds the limit: parts of it were
+// not searched then.
 func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, p *piece) bool) bool {
 	return s.decode(text, search{places: places}, found)
 }
@@ -205,7 +206,8 @@ func (p *decoder) unpacked(text string) string {
 	return out.String()
 }
 
-// wide searches a layer for UTF-16 text in either byte order whose characters are in Latin-1.
+// wide searches a layer for UTF-16 text in either byte order whose characters are in Latin-1. It returns false if the
+// search must stop.
 func (p *decoder) wide(l *layer) bool {
 	var in *inner
 	for i := strings.IndexByte(l.text, 0); i >= 0; {

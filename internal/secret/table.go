@@ -248,7 +248,8 @@ func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 	}
 }
 
-// at yields the pieces at place i, whose key is key. It returns false if the search must stop.
+// at calls yield for each piece of a secret that occurs at index i of the text. key is the key of the text at i. at
+// returns false if yield did: the search must stop.
 func (t *table) at(text string, i int, key uint64, wholes bool, yield func(int, *piece) bool) bool {
 	if c := t.crowds[key]; c != nil {
 		return c.in(t, text, i, wholes, yield)

@@ -205,7 +205,7 @@ func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.Mo
 	return within(to.String(), local), within(to.Module().String(), local), true
 }
 
-// splitLocal splits `module.a["k"].check.x` into the module and "check.x".
+// splitLocal splits `module.a["k"].check.x` into the module and "check.x". Without a module, module is "".
 func splitLocal(at string) (module, local string) {
 	i := strings.LastIndexByte(at, '.')
 	if i < 0 {

@@ -74,7 +74,8 @@ func (m *relocation) occupied(to, what string) bool {
 	return false
 }
 
-// resource moves a resource or an instance.
+// resource records the move of a resource or of an instance. It reports an error and returns false if the move is not
+// possible.
 func (m *relocation) resource(from, to addr.Target) bool {
 	a, b := from.AsInstance(), to.AsInstance()
 	switch {
@@ -124,7 +125,8 @@ func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance)
 	return len(m.moves) > 0 || m.nothing(from)
 }
 
-// module records the moves of module instances with all objects in them.
+// module records the moves of module instances with all objects in them. It reports an error and returns false if no
+// such module has objects, or if a target is in use.
 func (m *relocation) module(from, to addr.Target) bool {
 	places := m.places(from, to)
 	if len(places) == 0 {
@@ -187,7 +189,8 @@ func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.M
 	return out
 }
 
-// rebase returns the new path of a module instance that moves, or that is inside a moving module.
+// rebase returns the new path of a module instance that moves, or that is inside a moving module. It returns false for
+// other module instances.
 func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleInstance) (addr.ModuleInstance, bool) {
 	if to, ok := places[at]; ok {
 		return to, true
@@ -203,7 +206,7 @@ func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleIn
 	return parent.Child(name, key), true
 }
 
-// within performs the moves inside one snapshot.
+// within performs the recorded moves inside one snapshot. It reports an error and returns false if that fails.
 func (m *relocation) within() (*Snapshot, bool) {
 	out, err := m.from.Move(m.moves)
 	if err != nil {

@@ -35,7 +35,7 @@ func ParseObject(data []byte) (addr.Object, *Entry, error) {
 // use.
 type ObjectParser struct{ r *reader }
 
-// Parse reads one object.
+// Parse reads one object in the form that AppendObject writes. The entry is nil for an object that no longer exists.
 func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
 	if p.r == nil {
 		p.r = newReader(nil, nil)

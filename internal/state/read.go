@@ -15,7 +15,7 @@ import (
 //
 // Read drops nothing silently: an unknown form of a field is an error. An empty or truncated file is an error, too.
 // (Terraform and OpenTofu accept an empty file as an empty state, and would create all objects a second time. The
-// caller handles a missing file.)
+// caller handles a missing file.) After an error, Read returns false.
 func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		bag.Add(diag.Errorf(badEmpty, "The state file is empty. It was probably truncated while it was written. Nothing was changed. Restore the file from a backup, or delete it if there never was a state."))

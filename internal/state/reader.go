@@ -214,7 +214,7 @@ type listText struct {
 }
 
 // known returns the list that was read from an equal text. It also returns the hash of the text, under which a new list
-// is stored.
+// is stored. ok is false if no list is known.
 func (n *names) known(text []byte) (list []addr.Resource, hash uint64, ok bool) {
 	hash = maphash.Bytes(n.seed, text)
 	l, ok := n.lists[hash]

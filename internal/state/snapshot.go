@@ -229,7 +229,7 @@ func (r *Resource) each(yield func(slot, *Entry) bool) {
 	}
 }
 
-// ordered appends the slots of all objects to slots, which must be empty, and sorts them.
+// ordered appends the slots of all objects to slots, which must be empty, and sorts them with compare.
 func (r *Resource) ordered(slots []slot, compare func(a, b slot) int) []slot {
 	slots = slices.Grow(slots, r.Len())
 	for s := range r.each {

@@ -108,7 +108,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 		return nil, &UnansweredError{Err: fmt.Errorf("%s %q: %w", method, a.name(to), err)}
 	}
 	answer := Answer{resp.StatusCode, resp.Header, text, compressed(resp), method + " " + a.name(to)}
-	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // a partial answer is an error, because no request asks for a part
+	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // no request asks for a part
 		return &answer, nil
 	}
 	message := string(bytes.TrimSpace(text))

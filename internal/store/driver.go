@@ -17,7 +17,7 @@ type Driver struct {
 // Drivers are the kinds of stores that a program knows.
 type Drivers []Driver
 
-// Find returns the driver with that name.
+// Find returns the driver with that name, and false if none has it.
 func (d Drivers) Find(name string) (Driver, bool) {
 	i := slices.IndexFunc(d, func(d Driver) bool { return d.Name == name })
 	if i < 0 {

@@ -44,7 +44,8 @@ func dump(fsys disk.FS, data []byte, dir string) (string, error) {
 }
 
 // EmergencyDirs returns the directories that EmergencyDump should try: dir, a directory of the user, and the directory
-// for temporary files. The last two are usually on other file systems.
+// for temporary files. The last two are usually on other file systems. getenv returns the value of an environment
+// variable.
 func EmergencyDirs(dir string, getenv func(string) string) []string {
 	dirs := []string{dir}
 	if user := disk.UserDir(getenv); user != "" {

@@ -129,7 +129,8 @@ func (l *Local) sealKept(dir string, k kept) {
 	}
 }
 
-// identity returns the serial and the lineage of a state. An encrypted state also contains them in clear.
+// identity returns the serial and the lineage of a state. An encrypted state also contains them in clear. ok is false
+// if the state lacks one of them, or is damaged before it.
 func identity(data []byte) (serial uint64, lineage string, ok bool) {
 	s := jsontext.Scanner{In: data}
 	seen := 0

@@ -39,7 +39,7 @@ func ReplayedRecords(ctx context.Context, s Store, workspace, name string) (uint
 }
 
 // DisabledJournalsOf returns the workspaces with journals that the store does not read with its settings. variable is
-// the environment variable that enables reading them.
+// the environment variable that enables reading them. It returns none if the store has no such journals.
 func DisabledJournalsOf(ctx context.Context, s Store) (workspaces []string, variable string, err error) {
 	if u := s.Capabilities().Disabled; u != nil {
 		return u.WithJournals(ctx)

@@ -180,7 +180,8 @@ func fill(f disk.File) error {
 }
 
 // createUnlinked creates a placeholder on a file system without hard links: it creates an empty file, locks it, and
-// then fills it. If another command locks the file first, the file stays for that command.
+// then fills it. If another command locks the file first, the file stays for that command. It returns false without an
+// error if another command has created the file.
 func (l *Local) createUnlinked(h *holding) (made bool, err error) {
 	f, err := l.fs.OpenFile(h.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, disk.FileMode)
 	if errors.Is(err, fs.ErrExist) {

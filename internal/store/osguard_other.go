@@ -4,5 +4,5 @@ package store
 
 import "time"
 
-// guardDir does nothing: this system cannot lock a directory.
+// guardDir does nothing and returns true: this system cannot lock a directory.
 func guardDir(string, time.Duration) (release func(), ok bool) { return func() {}, true }

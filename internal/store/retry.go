@@ -59,13 +59,14 @@ func Hurry(factor int64) { hurry.Store(factor) }
 // Hurried returns a duration divided by the factor of Hurry.
 func Hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
 
-// Do sends a reading request until it is answered. If ctx ends meanwhile, the text of the error is for users.
+// Do calls do, which sends a request that only reads, until the request is answered or t allows no further attempt. If
+// ctx ends meanwhile, the text of the error is for users.
 func (t Tries) Do(ctx context.Context, do func() error) error {
 	return t.try(ctx, t.Reading, func(context.Context) error { return do() })
 }
 
-// Write sends a request that must not be lost until it is answered. The end of ctx does not stop it, but the end of
-// t.Stop does.
+// Write calls do, which sends a request that must not be lost, until the request is answered or t allows no further
+// attempt. The end of ctx does not stop it, but the end of t.Stop does.
 func (t Tries) Write(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -31,7 +31,7 @@ func Lock() {}
 func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // OnTerminal returns the attributes of a program that shares this process's terminal and process group, so that it can
-// ask questions there.
+// ask questions there. On this system, nil means this.
 func OnTerminal(syscall.Signal) *syscall.SysProcAttr { return nil }
 
 // processes returns the processes of the machine by ID.

@@ -40,7 +40,7 @@ func (p *programs) tree(load func() (*config.Tree, bool)) (*config.Tree, string,
 	return tree, source, true
 }
 
-// program returns the compiled variant of a module. It compiles the variant on the first call.
+// program returns the compiled variant of a module. At the first call for a key it compiles the variant with compile.
 func (p *programs) program(key programKey, compile func() *compiled) *compiled {
 	p.mu.Lock()
 	defer p.mu.Unlock()

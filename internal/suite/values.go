@@ -124,7 +124,7 @@ func (x *execution) refersToModule(v *testfile.Value) bool {
 }
 
 // set reports an error for each reference to a variable that the test file or the module declares, and that has no
-// value.
+// value. It returns false if it reported any.
 func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *config.Module, bag *diag.Bag) bool {
 	ok := true
 	for ref := range refs {
@@ -168,7 +168,8 @@ func (r *Run) names(refs testfile.Refs) map[string]cty.Value {
 	return map[string]cty.Value{"run": cty.ObjectVal(runs)}
 }
 
-// known reports an error for each reference to a run that has not ended or does not exist.
+// known reports an error for each reference to a run that has not ended or does not exist. It returns false if it
+// reported any.
 func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
@@ -183,7 +184,7 @@ func (x *execution) known(refs testfile.Refs, r *Run, bag *diag.Bag) bool {
 }
 
 // outside reports an error for each reference to a value that exists only during a run. The values for a run must be
-// known before the run.
+// known before the run. It returns false if it reported any.
 func outside(refs testfile.Refs, bag *diag.Bag) bool {
 	ok := true
 	for ref, at := range refs {
@@ -197,7 +198,7 @@ func outside(refs testfile.Refs, bag *diag.Bag) bool {
 }
 
 // settled reports an error for each of the given outputs of earlier runs whose value is unknown. The values for a run
-// must be known.
+// must be known. It returns false if it reported any.
 func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 	ok := true
 	for _, o := range outputs {
@@ -216,7 +217,7 @@ func (r *Run) settled(outputs []testfile.Output, bag *diag.Bag) bool {
 }
 
 // providers checks the provider settings that the module uses. It reports an error for each reference to a run that has
-// not ended, or to an output that is unknown.
+// not ended, or to an output that is unknown. It returns false if it reported any.
 func (x *execution) providers(v *variant, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	byName := func(a, b config.ProviderName) int { return cmp.Compare(a.String(), b.String()) }

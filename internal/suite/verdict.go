@@ -67,7 +67,7 @@ func sound(r *Run, p *program.Program, bag *diag.Bag) bool {
 }
 
 // outputsDeclared reports an error for each reference to an output that the module under test does not declare. Without
-// this check, try and can would hide a misspelt name.
+// this check, try and can would hide a misspelt name. It returns false if it reported any.
 func outputsDeclared(refs testfile.Refs, m *config.Module, bag *diag.Bag) bool {
 	ok := true
 	for _, ref := range slices.SortedFunc(maps.Keys(refs), func(a, b testfile.Ref) int { return strings.Compare(a.Name, b.Name) }) {
@@ -81,7 +81,7 @@ func outputsDeclared(refs testfile.Refs, m *config.Module, bag *diag.Bag) bool {
 }
 
 // leased reports an error for each reference to a lease of an ephemeral resource that the module under test does not
-// declare.
+// declare. It returns false if it reported any.
 func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, l := range list {

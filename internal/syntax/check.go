@@ -64,7 +64,8 @@ const (
 	short  = 8 << 10        // bytes up to which a text is lexed only if it has many brackets
 )
 
-// Parse parses a configuration in native syntax. If p is not the zero Problem, the text was not parsed, for the reason p.
+// Parse parses a configuration in native syntax. If the text exceeds a limit, Parse does not parse it: body is nil, and
+// p has the reason. Otherwise p is the zero Problem, and diags has the syntax errors.
 func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diags hcl.Diagnostics, p Problem) {
 	if p = readable(src, l); p.Kind != None {
 		return nil, nil, p

@@ -150,7 +150,8 @@ func (r *Recorder) visit(of event.Visit) *visit {
 	return v
 }
 
-// Finish returns the recorded run. Walks that have not ended are missing.
+// Finish returns the recorded run. interrupted is true if an interrupt ended the run. Walks that have not ended are
+// missing.
 func (r *Recorder) Finish(command string, parallelism int, interrupted bool) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -260,7 +261,8 @@ func latest(w *event.Walk, ends []ended, n int) ended {
 	return out
 }
 
-// last returns the name and the end of the predecessor of n that ended last.
+// last returns the name and the end of the predecessor of n that ended last. It returns "" and 0 if n has no
+// predecessor.
 func last(w *event.Walk, ends []ended, n int) (string, time.Duration) {
 	out := latest(w, ends, n)
 	if out.node < 0 {

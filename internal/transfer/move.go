@@ -31,7 +31,7 @@ type Plan struct {
 }
 
 // Between computes the move. It reports an error if an address selects nothing, cannot be moved, or already exists in
-// the target.
+// the target. It then returns false.
 func Between(r Request, bag *diag.Bag) (*Plan, bool) {
 	p := &Plan{before: r.Target, entries: map[Move]*state.Entry{}}
 	if !p.choose(r, bag) {
@@ -71,7 +71,7 @@ func (p *Plan) Entry(m Move) *state.Entry { return p.entries[m] }
 
 const title = "Invalid transfer"
 
-// choose finds the objects to move.
+// choose finds the objects to move. It adds an error to bag and returns false if that fails.
 func (p *Plan) choose(r Request, bag *diag.Bag) bool {
 	refuse := func(format string, a ...any) bool {
 		bag.Add(diag.Errorf(title, format, a...))

@@ -128,7 +128,7 @@ var titles = map[plan.Action]heading{
 	plan.ForgetCreate: {text: " must be ", loud: "replaced"},
 }
 
-// title returns the first line above a change.
+// title returns the first line above a change. drift is true for a change that was made outside of Lethe.
 func title(c *plan.Change, o Options, drift bool) heading {
 	name := EscapeLine(c.Object.String())
 	h := titles[c.Action]
@@ -168,7 +168,8 @@ func Outside(c *plan.Change) string {
 	return "changed"
 }
 
-// remarks returns the lines between the title of a change and its content.
+// remarks returns the lines between the title of a change and its content. drift is true for a change that was made
+// outside of Lethe.
 func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
 	add := func(when bool, format string, a ...any) {

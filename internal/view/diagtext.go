@@ -44,7 +44,7 @@ func grouped(ds []diag.Diagnostic, o Options) []gathered {
 	return out
 }
 
-// compactWarnings lists warnings by their titles and places.
+// compactWarnings lists warnings by their titles and places. It returns "" without warnings.
 func compactWarnings(groups []gathered, o Options) string {
 	if len(groups) == 0 {
 		return ""

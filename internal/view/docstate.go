@@ -181,7 +181,7 @@ func addressOfCheck(c state.Check) checkAddress {
 }
 
 // splitCheck splits an address such as module.a["x.y"].output.name into the module and the name. It returns the whole
-// address as the name if kind is not in it.
+// address as the name if kind is not in it. module is "" for the root module.
 func splitCheck(kind, address string) (module, name string) {
 	word := kind + "."
 	i := strings.LastIndex("."+address, "."+word)

@@ -58,7 +58,7 @@ func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 // exists reports whether a value is neither missing nor null.
 func exists(v mark.Value) bool { return v.Raw != cty.NilVal && !v.Raw.IsNull() }
 
-// flag returns the boolean for the whole value.
+// flag returns whether the whole value is unknown, or, for the flags of sensitivity, whether it is sensitive.
 func (f flags) flag() bool {
 	if f.unknown {
 		return !f.v.IsKnown()
@@ -144,7 +144,8 @@ type moduleDocument[D any] struct {
 	Address   string              `json:"address,omitempty"`
 }
 
-// moduleTree makes a tree of modules below the module at, from a list that is sorted by module.
+// moduleTree makes a tree of the module at and the modules below it, from a list that is sorted by module. in returns
+// the module of an element, and document converts an element.
 func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.ModuleInstance, document func(T) D) moduleDocument[D] {
 	own := 0
 	for own < len(list) && in(list[own]) == at {

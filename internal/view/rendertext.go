@@ -39,7 +39,8 @@ func (r *renderer) lines(n *diff.Node, h renderOptions, tail string) {
 	}
 }
 
-// shownTexts returns the strings to show, and a remark about the white space that it omitted.
+// shownTexts returns the strings before and after a change, with secrets masked by scrub, and a remark about the line
+// break that it omitted, or "". White space at both ends is omitted if it did not change.
 func shownTexts(n *diff.Node, scrub func(string) string) (b, a, note string) {
 	if n.Before != nil {
 		b = scrub(n.Before.Text)

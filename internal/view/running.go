@@ -35,7 +35,7 @@ type opKey struct {
 	run    string // the run of a test, because several runs may have an object at the same address; otherwise ""
 }
 
-// within returns a text about the run of a test.
+// within returns a text about the run of a test, or "" outside of tests.
 func (k opKey) within() string {
 	if k.run == "" {
 		return ""

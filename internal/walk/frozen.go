@@ -74,7 +74,8 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	return rank, byRank
 }
 
-// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors:
+// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors. label
+// returns the label of a node. For example:
 //
 //	+S
 //	+P late; needs +E

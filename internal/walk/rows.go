@@ -43,8 +43,8 @@ func (r Rows[T]) All() []T { return r.items }
 func (r Rows[T]) Len() int { return max(len(r.start)-1, 0) }
 
 // Topological returns the numbers in an order in which each number comes after its predecessors. in has the
-// predecessors of each number, and out the successors. Numbers on a cycle, and numbers that come after a cycle, are
-// missing.
+// predecessors of each number, and out the successors; to returns the number of a successor. Numbers on a cycle, and
+// numbers that come after a cycle, are missing.
 func Topological[T any](in, out Rows[T], to func(T) int32) []int32 {
 	n := in.Len()
 	left := make([]int, n)

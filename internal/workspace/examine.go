@@ -257,7 +257,7 @@ type RunNotes struct {
 }
 
 // ReadNotes reads the notes about interrupted runs without a lock: from the journal here, and from journals in the
-// store.
+// store. It reports an error and returns false if a journal cannot be read.
 func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (RunNotes, bool) {
 	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {

@@ -90,7 +90,8 @@ func (l *lock) unlock() {
 	l.release = nil
 }
 
-// join joins the commands that share the state. It also takes a lock on the working directory.
+// join joins the commands that share the state. It also takes a lock on the working directory. waiting is called if a
+// lock is held by another process.
 func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.LockInfo, waiting func(*store.LockError)) error {
 	// A working directory has only one journal, so commands in it run one after the other.
 	own := store.NewLocal(store.LocalOptions{FS: l.env.FS, Dir: l.env.Data, Path: filepath.Join(l.env.Data, l.req.Name+".run")})

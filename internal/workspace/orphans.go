@@ -31,8 +31,8 @@ func (rc *recovery) stored(ctx context.Context) bool {
 	return true
 }
 
-// storedOne replays one journal. If another command has claimed the parts of the journal, storedOne does nothing,
-// because that command replays it.
+// storedOne replays one journal of the store. If another command has claimed the parts of the journal, storedOne does
+// nothing, because that command replays it. It reports an error and returns false if the journal cannot be replayed.
 func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool {
 	r, err := journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal)
 	var mismatch *journal.MismatchError
@@ -95,7 +95,8 @@ func (rc *recovery) claimAvailable(ctx context.Context, r *journal.Recovery) (do
 	return rc.claim(ctx, r)
 }
 
-// drop removes a journal from the store, because its changes are in the state.
+// drop removes a journal from the store, because its changes are in the state. A command that only reads removes
+// nothing. drop reports an error and returns false if that fails.
 func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true
@@ -108,7 +109,7 @@ func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 }
 
 // putAside writes a journal of the store that cannot be replayed completely to a file. why is the mismatch to report;
-// nil if the reason is already reported.
+// nil if the reason is already reported. It reports an error and returns false if that fails.
 func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *journal.MismatchError) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true

@@ -39,7 +39,7 @@ func (d *document) read(ctx context.Context) (*state.Snapshot, store.Version, bo
 }
 
 // present returns the present state. If the version has not changed, it returns the known snapshot without reading the
-// state.
+// state. It reports an error and returns false if the state cannot be read.
 func (d *document) present(ctx context.Context) (*state.Snapshot, store.Version, bool) {
 	if v := d.req.Store.Capabilities().Versioner; v != nil {
 		if now, err := v.Version(ctx, d.req.Name); err == nil && now == d.version {

@@ -138,7 +138,7 @@ func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, chan
 }
 
 // replay writes the recovered state, deletes the journal, and reads the state again: a new journal identifies the state
-// by the digest of its text.
+// by the digest of its text. It reports an error and returns false if a step fails.
 func (rc *recovery) replay(ctx context.Context, r *journal.Recovery) bool {
 	fsys, path := rc.env.FS, rc.record.path
 	next, changed := rc.withJournal(r)

@@ -158,8 +158,9 @@ func (s *State) Note(n journal.Notes) { s.record.notes = n }
 
 const journalHas = "All changes are in the journal beside the state, and the next command recovers them."
 
-// elsewhere returns a text about where the content of a state is that could not be written: in another file, in the
-// journal if it has all changes, or only on the screen.
+// elsewhere saves a state that could not be written to its store, and returns a text for the user about the place:
+// another file, the journal, or only the screen. why is the error of the write. recorded is true if the journal has all
+// changes.
 func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded bool) string {
 	if s.lock.shared() && recorded { // a whole state would undo the changes of others
 		return journalHas

@@ -62,8 +62,8 @@ func unfinished(format string, r *transfer.Record, err error) diag.Diagnostic {
 	return diag.Errorf("Transfer not finished", format+" The next command that changes one of the states finishes the transfer. Until then, commands that read show each object in one state.", r.Target.Dir, r.Source.Dir, sentence(err))
 }
 
-// targetFailed reports that the write of the target failed. It first reads the target, because the store may have
-// written it nevertheless.
+// targetFailed reports that the write of the target failed, and returns false. It first reads the target, because the
+// store may have written it nevertheless.
 func (t *Transfer) targetFailed(ctx context.Context, why error) bool {
 	s := t.Target
 	data, _, err := s.req.Store.Get(context.WithoutCancel(ctx), s.req.Name)

@@ -129,7 +129,7 @@ func other(ctx context.Context, env *Env, r *transfer.Record, file string) (*Env
 }
 
 // withoutTransferred returns the state s as it will be after the unfinished transfer is finished or undone. Commands
-// that only read use it.
+// that only read use it. It reports an error and returns false if the record or the other state cannot be read.
 func withoutTransferred(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) (*state.Snapshot, bool) {
 	file := recordFile(env, st, name)
 	r, err := transferRecord(ctx, env, st, name)

@@ -45,7 +45,8 @@ func (rc *recovery) transfer(ctx context.Context) bool {
 	return rc.finish(ctx, r, file)
 }
 
-// finishSource makes a recovery in the source finish the transfer, and removes the record of the target.
+// finishSource makes a recovery in the source finish the transfer, and removes the record of the target. It reports an
+// error and returns false if that fails.
 func (rc *recovery) finishSource(ctx context.Context, r *transfer.Record, file string) bool {
 	there, st, ok := other(ctx, rc.env, r, file)
 	if !ok {
@@ -67,7 +68,8 @@ func (rc *recovery) finishSource(ctx context.Context, r *transfer.Record, file s
 	return rc.removed(removeRecord(rc.env.FS, file))
 }
 
-// finish finishes a transfer in the source: if the target has the objects, they are removed from the source state.
+// finish finishes a transfer in the source: if the target has the objects, finish removes them from the source state.
+// It reports an error and returns false if that fails.
 func (rc *recovery) finish(ctx context.Context, r *transfer.Record, file string) bool {
 	var there *state.Snapshot
 	ok := true

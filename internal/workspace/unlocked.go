@@ -10,7 +10,7 @@ import (
 
 // Read reads a state without a lock. It returns nil if the workspace has no state. The result includes the changes in
 // journals of running and killed runs, here and in the store. If the caller may not read the journals in the store, the
-// result does not include them.
+// result does not include them. Read reports an error and returns false if the state cannot be read.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
 	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {

@@ -24,7 +24,8 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	return s, true
 }
 
-// take locks and unlocks a workspace, so that Lock finishes the work of killed commands.
+// take locks and unlocks a workspace, so that Lock finishes the work of killed commands. It reports an error and
+// returns false if the workspace cannot be locked.
 func take(ctx context.Context, env *Env, req Request) bool {
 	s, ok := Lock(ctx, env, req)
 	if ok {
@@ -41,7 +42,8 @@ func newState(env *Env, req Request) *State {
 	return s
 }
 
-// load reads a locked state, and replays the journals of interrupted runs. It also finishes an unfinished transfer.
+// load reads a locked state, and replays the journals of interrupted runs. It also finishes an unfinished transfer. It
+// reports an error and returns false if that fails.
 func (s *State) load(ctx context.Context) bool {
 	ok := s.choose(ctx)
 	if ok {
@@ -67,8 +69,9 @@ func (s *State) copying() *copied {
 	return c
 }
 
-// choose finds out which part of the state the command needs. If another command writes the state before the part is
-// read, choose repeats this.
+// choose determines the part of the state that the command needs, with s.req.Part. If another command writes the state
+// before the part is read, choose repeats this. If a journal or an unfinished transfer exists, or the store cannot
+// divide the state, the command reads the whole state. choose reports an error and returns false if the store fails.
 func (s *State) choose(ctx context.Context) bool {
 	p := s.req.Store.Capabilities().Parts
 	if s.req.Part == nil || p == nil || !s.lock.shared() {
@@ -109,7 +112,8 @@ func (s *State) Unlock() {
 }
 
 // SaveApplied writes the result of an apply, if it differs from the state that was read. If no state existed, it writes
-// the result in any case, so that a state exists afterwards. A nil next changes nothing in an existing state.
+// the result in any case, so that a state exists afterwards. A nil next changes nothing in an existing state. After an
+// error, SaveApplied reports it and returns false.
 func (s *State) SaveApplied(next *state.Snapshot) bool {
 	s.stopInterims()
 	if s.doc.version == "" && (next == nil || next.Lineage == "") {

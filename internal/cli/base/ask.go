@@ -33,8 +33,9 @@ func (s *Screen) Ask(q Question) (string, bool) {
 	return text, ok
 }
 
-// read reads one line. It stops at the first interrupt. A secret answer is hidden before the prompt is printed, because
-// users and programs may type at once.
+// read prints a prompt and reads one line. It returns false at the end of the input and at an interrupt. If the answer
+// is secret, the terminal stops to show typed characters before the prompt is printed, because users and programs may
+// type at once.
 func (s *Screen) read(prompt string, secret bool) (string, bool) {
 	f, isFile := s.call.Stdin.(*os.File)
 	var shown *term.State
@@ -71,9 +72,10 @@ func (s *Screen) readLine(f *os.File, shown *term.State) (string, bool) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), err == nil || text != ""
 }
 
-// readHidden reads one line of a terminal in raw mode, and restores the terminal. It reads single bytes, so that later
-// lines remain for the next question. term.ReadPassword continues after ^D, and the editor of package term does not
-// accept tabs and invalid UTF-8.
+// readHidden reads one line of a terminal in raw mode, and restores the terminal to the state shown. It returns false
+// if the line did not end with the Enter key: the user interrupted it, or the input ended. It reads single bytes, so
+// that later lines remain for the next question. It does not use term.ReadPassword, which continues after ^D, and not
+// the editor of package term, which accepts no tabs and no invalid UTF-8.
 func (s *Screen) readHidden(f *os.File, shown *term.State) (string, bool) {
 	text, end := hiddenLine(f)
 	fmt.Fprint(s.call.Stdout, "\r\n")
@@ -96,8 +98,8 @@ const (
 	clearKey     = 21 // ^U
 )
 
-// hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it. At the end of the
-// input, the key is endKey.
+// hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it: enterKey,
+// interruptKey, or endKey at the end of the input. After another key than enterKey, the line is "".
 func hiddenLine(in io.Reader) (text string, end byte) {
 	var line []byte
 	for {

@@ -100,7 +100,8 @@ type Command struct {
 // Run executes a command until ctx ends, and returns its exit code.
 type Run func(ctx context.Context) int
 
-// Flags returns the Setup of a command whose flags are fields of a T.
+// Flags returns the Setup of a command whose flags are fields of a T. define declares the flags with the fields of a
+// new T, and run runs the command after they are parsed.
 func Flags[T any](define func(*Call, *T), run func(context.Context, *Call, *T) int) func(*Call) Run {
 	return func(c *Call) Run {
 		f := new(T)
@@ -109,7 +110,7 @@ func Flags[T any](define func(*Call, *T), run func(context.Context, *Call, *T) i
 	}
 }
 
-// NoFlags returns the Setup of a command without flags.
+// NoFlags returns the Setup of a command without flags, which run runs.
 func NoFlags(run func(context.Context, *Call) int) func(*Call) Run {
 	return func(c *Call) Run { return func(ctx context.Context) int { return run(ctx, c) } }
 }

@@ -104,7 +104,8 @@ func inOneLine(doc any) []byte {
 	return append(text, '\n')
 }
 
-// lacking returns a warning if the file of -json-into is incomplete. The command itself continues in that case.
+// lacking returns a warning and true if the file of -json-into is incomplete. The command itself continues in that
+// case.
 func (s *Screen) lacking() (d diag.Diagnostic, is bool) {
 	if s.writeError == nil || s.writeError() == nil {
 		return d, false

@@ -37,7 +37,8 @@ func (s *stdout) why() error {
 	return s.failed
 }
 
-// missing returns an error if the output is incomplete, and the output is a result, not a stream.
+// missing returns an error and true if the output is incomplete. It returns false for a command whose output is a
+// stream (Command.Stream).
 func (c *Call) missing(s *stdout) (d diag.Diagnostic, matters bool) {
 	err := s.why()
 	if err == nil || c.Command.Stream {
@@ -46,7 +47,7 @@ func (c *Call) missing(s *stdout) (d diag.Diagnostic, matters bool) {
 	return diag.Errorf("Failed to write to standard output", "The output is incomplete: %s.", disk.Reason(err)), true
 }
 
-// asFile returns the file of a stream, if it has one.
+// asFile returns the file behind a stream, and false if the stream is no file.
 func asFile(stream any) (*os.File, bool) {
 	if s, ok := stream.(*stdout); ok {
 		stream = s.Writer

@@ -29,9 +29,9 @@ func (c *Call) DocumentFlags() {
 // ForPrograms reports whether the user wants a document, on standard output or in a file.
 func (c *Call) ForPrograms() bool { return c.View.JSON || c.View.JSONInto != "" }
 
-// Document writes the document of a command to the file of -json-into, and with -json to standard output. alone is true
-// with -json: then the caller prints nothing else. err is the error of writing to standard output. If the file cannot
-// be written, Document adds an error to the bag.
+// Document writes the document of a command with write: to the file of -json-into, and with -json to standard output.
+// alone is true with -json: then the caller prints nothing else. err is the error of writing to standard output. If the
+// file cannot be written, Document adds an error to the bag.
 func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	if c.View.JSONInto != "" {
 		f, err := c.createInto()

@@ -137,7 +137,8 @@ func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool)
 	return true
 }
 
-// enter evaluates later expressions in a module instance. It reports an error if the instance does not exist.
+// enter makes the console evaluate later expressions in a module instance. It reports an error and returns false if the
+// instance does not exist.
 func (c *console) enter(scope string) bool {
 	mi, err := addr.ParseModuleInstance(scope)
 	if err != nil {
@@ -329,8 +330,8 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	}
 }
 
-// unreadable reports whether a line may differ from the input of the user: it had invalid UTF-8, or it is so long that
-// the editor may have dropped its end.
+// unreadable reports whether a line may differ from the input of the user. garbled means that the input had invalid
+// UTF-8. A very long line may also differ, because the editor may have dropped its end.
 func unreadable(line string, garbled bool) bool {
 	return garbled || utf8.RuneCountInString(line) >= longestLine
 }

@@ -95,7 +95,8 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 }
 
 // readDrawn reads the plan file name and the configuration in it. If name is "", it reads the configuration of the
-// working directory and returns a nil plan. It needs no values of variables.
+// working directory and returns a nil plan. It needs no values of variables. If that fails, readDrawn reports an error
+// and returns false.
 func readDrawn(ctx context.Context, s *session.Session, name string) (*plan.Plan, bool) {
 	if name == "" {
 		return nil, s.Loader.Load() && s.Compile(ctx, vet.CheckOptions{})

@@ -77,8 +77,8 @@ func (s stateFile) Set(text string) error {
 	return nil
 }
 
-// fit reports an error if the options name more than one thing to show, or if a configuration is requested without
-// JSON.
+// fit checks the options. It reports an error and returns false if they name more than one thing to show, or if they
+// request a configuration or a module without JSON.
 func (f *showFlags) fit(c *base.Call) bool {
 	things := len(c.Operands)
 	for _, given := range []bool{f.state != "", f.plan != "", f.module != "", f.config} {

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// initBackend selects the backend and configures it.
+// initBackend selects the backend and configures it. It reports an error and returns false if that fails.
 func (i *initialization) initBackend(ctx context.Context) bool {
 	configured, ok := i.states.Backend.Init(ctx, backend.InitRequest{
 		Overrides: i.f.backendConfig, Reconfigure: i.f.reconfigure, Migrate: i.f.migrate, ForceCopy: i.f.forceCopy,

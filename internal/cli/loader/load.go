@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// Load reads the configuration of the working directory.
+// Load reads the configuration of the working directory. It reports errors, and returns false if it found any.
 func (l *Loader) Load() bool {
 	o := l.Dir.LoadOptions()
 	if l.Queries {
@@ -34,22 +34,24 @@ func (l *Loader) LoadRoot() bool {
 	return true
 }
 
-// LoadWith reads the configuration with one more file in the root module.
+// LoadWith reads the configuration with one more file in the root module: name with the content text. It reports
+// errors, and returns false if it found any.
 func (l *Loader) LoadWith(name string, text []byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = config.With(l.Dir.Root, name, text)
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadOver reads the configuration. texts has the texts that replace files, by path.
+// LoadOver reads the configuration with other contents of some files: texts has the new content of each, by path. It
+// reports errors, and returns false if it found any.
 func (l *Loader) LoadOver(texts map[string][]byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = rewrite.Over(texts)
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadFrom reads the configuration with the given options and adds its errors to the bag. resolve returns the directory
-// of a called module.
+// LoadFrom reads the configuration with the given options. resolve returns the directory of a called module. LoadFrom
+// adds errors to the bag of the command, and returns false if it found any.
 func (l *Loader) LoadFrom(root string, o config.Options, resolve config.Resolve) bool {
 	var ok bool
 	l.Tree, ok = config.LoadTree(root, o, resolve, &l.Dir.Call.Bag)

@@ -17,7 +17,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// resolve returns the directory of a called module. It has the type config.Resolve.
+// resolve returns the directory of a called module, its source, and its version ("" if it has none). It has the type
+// config.Resolve. If the module cannot be found or installed, it adds an error to bag and returns false.
 func (l *Loader) resolve(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, source, version string, ok bool) {
 	if l.Vars.Given == nil && len(path.Path()) == 1 {
 		l.rootOnly(parent.Module) // a source may name variables
@@ -53,7 +54,8 @@ func (l *Loader) InstallModules(ctx context.Context, upgrade bool, note func(str
 	}
 }
 
-// installedModule returns the directory of a remote module. After InstallModules, it installs a missing module.
+// installedModule returns the directory of a remote module. After InstallModules was called, it installs a missing
+// module. Otherwise a missing module is an error. After adding an error to bag, it returns false.
 func (l *Loader) installedModule(path addr.Module, source string, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, from, version string, ok bool) {
 	wanted, ok := frame.StaticVersion(parent, call, l.Vars.StaticOptions(), bag)
 	if !ok {
@@ -100,7 +102,8 @@ func (l *Loader) hide(at diag.Range, source string) {
 	l.Dir.Call.Sources.Set(at.Filename, text)
 }
 
-// installModule installs a module, unless the locked version is installed already.
+// installModule installs a module, unless the locked version is installed already. If that fails, it adds an error to
+// bag and returns false.
 func (l *Loader) installModule(path addr.Module, key, source, wanted string, call *config.Call, bag *diag.Bag) (dir, from, version string, ok bool) {
 	err := workdir.Workspaces(l.Dir.Call).MakeData()
 	if err == nil {

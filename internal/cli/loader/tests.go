@@ -34,7 +34,8 @@ func (l *Loader) ReadTests(bag *diag.Bag) []*testfile.File {
 }
 
 // LoadAllTests loads the modules of all test files, which are installed like other modules. It reports an error in a
-// test file as a warning, because it must not prevent an apply. validate and test report it as an error.
+// test file as a warning, because it must not prevent an apply. The commands validate and test report it as an error.
+// LoadAllTests returns false if a module cannot be loaded.
 func (l *Loader) LoadAllTests() bool {
 	var found diag.Bag
 	files := l.ReadTests(&found)
@@ -45,7 +46,8 @@ func (l *Loader) LoadAllTests() bool {
 	return l.LoadTests(files)
 }
 
-// LoadTests loads the modules under test of the runs of test files. Afterwards, All and Needs include them.
+// LoadTests loads the modules under test of the runs of test files. Afterwards, All and Needs include them. LoadTests
+// reports errors, and returns false if a module cannot be loaded.
 func (l *Loader) LoadTests(files []*testfile.File) bool {
 	root := *l.Tree.Root
 	root.Children = maps.Clone(root.Children)
@@ -77,7 +79,7 @@ func below(n, parent *config.Node, at addr.Module) *config.Node {
 }
 
 // LoadTestModule loads the module under test of a run, and the modules that it calls. key is the key of the installed
-// module.
+// module. It adds errors to bag, and returns false if it found any.
 func (l *Loader) LoadTestModule(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool) {
 	top := addr.Module{}.Child(key)
 	dir, source, version, ok := l.resolve(top, call, l.Tree.Root, bag)

@@ -67,7 +67,8 @@ func runLogin(ctx context.Context, c *base.Call) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// begin reads the host from the operands. It reports an error if the user has configured a token for the host manually.
+// begin begins a login or a logout with the host in the operands. It reports an error and returns false if the host is
+// invalid, or if the user has configured a token for the host manually.
 func begin(c *base.Call) (*attempt, bool) {
 	a := &attempt{c: c, host: strings.ToLower(c.Operands[0])}
 	if a.host == "" || strings.ContainsAny(a.host, "/ @?#") {
@@ -123,7 +124,7 @@ func (a *attempt) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// agreed describes the login to the user, and asks for approval.
+// agreed describes the login to the user, and asks for approval. It returns true only if the answer is "yes".
 func (a *attempt) agreed(how string) bool {
 	where := "the token will be saved by\n" + a.kept.Keeper() + "."
 	if a.kept.Plain() {

@@ -105,7 +105,7 @@ func (i *Installation) WarnOverrides() {
 //   - one error for all providers of which the configuration needs another version.
 //
 // It returns the providers that must not be started, because they are missing or the configuration may mean other
-// providers.
+// providers. ok is false if an error was reported.
 func (i *Installation) Check(tree *config.Tree, needs []fetch.Need, known map[addr.Provider]*provider.Schemas, bag *diag.Bag) (absent map[addr.Provider]bool, ok bool) {
 	list, changed := "", ""
 	var broken, unfit []addr.Provider

@@ -121,7 +121,8 @@ func parseCondition(text string) (condition, error) {
 	return c, nil
 }
 
-// cutOutside cuts a text at the first separator outside of double quotes.
+// cutOutside cuts a text at the first separator outside of double quotes, like strings.Cut. If it finds none, it
+// returns text, "" and false.
 func cutOutside(text string, sep rune) (before, after string, found bool) {
 	quoted := false
 	for i, c := range text {

@@ -70,14 +70,15 @@ func (f *PageFlags) Page(c *base.Call, r *review.Review, quiet bool) bool {
 	return ok
 }
 
-// Markdown prints a review as a comment of at most limit bytes.
+// Markdown prints a review as a comment in Markdown of at most limit bytes. If full is true, long values are shown
+// completely. It returns false if the output cannot be written.
 func Markdown(c *base.Call, r *review.Review, limit int, full bool) bool {
 	var b bytes.Buffer
 	_ = comment.Write(&b, r, comment.Options{Max: limit, Full: full, Scrub: c.Secrets.Scrub}) // a buffer has no errors
 	return printed(c, b.Bytes(), "## ")
 }
 
-// JSON prints a review as a document.
+// JSON prints a review as a JSON document. It reports an error and returns false if that fails.
 func JSON(c *base.Call, s *session.Session, r *review.Review) bool {
 	var b bytes.Buffer
 	if err := reviewdoc.Write(&b, r, s.Engine.Hosts(s.Loader.Tree, r.Plan.Refreshed).Of, c.Secrets.Scrub); err != nil {

@@ -37,7 +37,8 @@ func (f *applyFlags) define(c *base.Call) {
 }
 
 // claim claims the parts of the state that a plan uses, if other runs may use the state at the same time. If another
-// run has changed these parts since the plan was made, claim returns false, and stale is the error.
+// run has changed these parts since the plan was made, claim returns false, and stale is the error. Otherwise stale is
+// nil, and ok is false if an error was reported.
 func (o *execution) claim(ctx context.Context, pl *plan.Plan) (stale *diag.Diagnostic, ok bool) {
 	if !o.ws.Shared() {
 		return nil, true

@@ -45,7 +45,7 @@ type values struct {
 }
 
 // begin starts an execution in the working directory, and locks its state. empty is the error text for a directory
-// without configuration, or "" if no configuration is needed.
+// without configuration, or "" if no configuration is needed. It reports an error and returns false if that fails.
 func begin(ctx context.Context, c *base.Call, f *planFlags, of operation.Operation, empty string) (*execution, bool) {
 	if !f.mayPlanChanged(&c.Bag) {
 		return nil, false

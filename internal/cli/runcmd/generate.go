@@ -31,7 +31,8 @@ func (f *planFlags) mayGenerate(c *base.Call) bool {
 	return true
 }
 
-// request returns the plan request for the flags and the state of the execution.
+// request returns the plan request for the flags and the state of the execution. It reports an error and returns false
+// if a flag is invalid.
 func (o *execution) request() (engine.Request, bool) {
 	req, ok := o.f.request(o.s, o.ws.Snapshot())
 	req.Unanswered, req.Rewrite = unanswered(o.ws), o.values.objects()
@@ -60,7 +61,8 @@ func (o *execution) recordInterruption(r *engine.Result) {
 }
 
 // planAndGenerate makes a plan. If -generate-config-out is set and import blocks name resources without configuration,
-// it first generates the configuration of these resources, and then plans with this configuration.
+// it first generates the configuration of these resources, and then plans with this configuration. It returns false if
+// an error was reported; the plan may exist nevertheless.
 func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) {
 	if o.f.generate == "" || len(o.s.Program.UndeclaredImports()) == 0 {
 		return o.plan(ctx)
@@ -93,7 +95,8 @@ func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) 
 }
 
 // addGenerated writes generated resource blocks to the file of -generate-config-out, and adds them to the
-// configuration. If a later step fails, the file remains, so that the user can correct it.
+// configuration. If a later step fails, the file remains, so that the user can correct it. addGenerated reports an
+// error and returns false if a step fails.
 func (o *execution) addGenerated(ctx context.Context, blocks map[addr.Resource]string) bool {
 	var text bytes.Buffer
 	text.WriteString("# __generated__ by Lethe\n# Please review these resources and move them into your main configuration files.\n")

@@ -76,7 +76,8 @@ func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
 	return result, 0
 }
 
-// save writes the plan of a round to the file of -out, before the round is applied.
+// save writes the plan of a round to the file of -out, before the round is applied. It reports an error and returns
+// false if that fails. Without -out it does nothing.
 func (r *applyRounds) save(ctx context.Context, result *engine.Result) bool {
 	to := r.f.out
 	if to == "" {
@@ -117,7 +118,8 @@ func undone(pl *plan.Plan) (out []*plan.Change) {
 	return out
 }
 
-// apply applies a round that is not the last one.
+// apply applies a round that is not the last one, and prepares the next round. It reports an error and returns false if
+// that fails.
 func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	pl := result.Plan
 	if r.now.IsZero() {

@@ -10,7 +10,8 @@ import (
 )
 
 // noteValues records in the journal which objects the plan is about to write with values of ephemeral resources that
-// later rounds need, too. It is called before the plan is applied.
+// later rounds need, too. It is called before the plan is applied. If the journal cannot be written, it reports an
+// error and returns false.
 func (o *execution) noteValues(pl *plan.Plan) bool {
 	o.values.written = o.s.Engine.EarlierValues(o.s.Program, pl, o.values.written)
 	if len(o.values.written) == 0 {

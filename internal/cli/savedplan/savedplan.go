@@ -78,7 +78,8 @@ func (p *Plans) Sensitive(saved *file.Contents) map[string]bool {
 	return out
 }
 
-// Decode decodes the content of a plan file, which may be encrypted.
+// Decode decodes the content of a plan file, which may be encrypted. name is the name of the file for messages. Decode
+// reports an error and returns false if the content cannot be decrypted or decoded.
 func (p *Plans) Decode(ctx context.Context, name string, data []byte) (*file.Contents, bool) {
 	e, ok := p.session.States.Backend.Encryption()
 	if !ok {
@@ -142,7 +143,8 @@ func (p *Plans) SameProviders(saved *file.Contents) bool {
 }
 
 // Load reads the configuration and the variables from a saved plan and compiles the configuration. The files have the
-// same paths as when the plan was made, so that path.module and file functions return the same values.
+// same paths as when the plan was made, so that path.module and file functions return the same values. Load reports
+// errors, and returns false if it found any.
 func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 	files := config.Memory{}
 	for _, m := range saved.Config {

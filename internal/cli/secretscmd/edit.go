@@ -147,7 +147,8 @@ func real(path string) string {
 	return path
 }
 
-// plan makes a plan with the edited configuration. The bag of the call has the diagnostics.
+// plan makes a plan with the edited configuration, and returns false if the plan has errors. Afterwards the bag of the
+// command has the diagnostics of the plan instead of earlier ones.
 func (x *moving) plan(ctx context.Context, e *edition) (*engine.Result, bool) {
 	s := x.session
 	s.Dir.Call.Bag.Clear()

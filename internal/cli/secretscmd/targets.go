@@ -89,7 +89,8 @@ func defectWarning(t target, d *published.Defect) diag.Diagnostic {
 	return diag.Warningf("Known defect of a provider", "%s: %s. The provider's issue is %s. Verify the result before you rely on it.", t.name, d.Effect, d.Issue)
 }
 
-// find determines the targets of the command.
+// find determines the targets of the command: the secrets that the operand names, or with -all every secret that can be
+// moved. It reports an error and returns false if that fails.
 func (x *moving) find(ctx context.Context) bool {
 	c := &collection{session: x.session}
 	c.begin(ctx)
@@ -136,7 +137,8 @@ func (x *moving) add(t target, why string) {
 	}
 }
 
-// targetOf returns the target for a finding, or the reason why it cannot be moved.
+// targetOf returns the target for a finding, and the reason why it cannot be moved. The reason is "" if it can be
+// moved.
 func (x *moving) targetOf(f *audit.Finding) (target, string) {
 	name := f.Address
 	if f.Path != "" {
@@ -184,7 +186,7 @@ func (x *moving) generated(t target) (target, string) {
 	return t, "The type has no write-only argument for it. Encrypt the state."
 }
 
-// findOne determines the targets that an operand names.
+// findOne determines the targets that an operand names. It reports an error and returns false if none can be moved.
 func (x *moving) findOne(ctx context.Context, operand string) bool {
 	bag := &x.session.Dir.Call.Bag
 	if name, is := strings.CutPrefix(operand, "var."); is {

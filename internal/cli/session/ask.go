@@ -22,7 +22,8 @@ func (s *Session) AskProviders() {
 	}
 }
 
-// askProviders asks for the required arguments that the provider configurations of the root module do not set.
+// askProviders asks for the required arguments that the provider configurations of the root module do not set. added
+// reports whether the user gave any. ok is false after an interrupt.
 func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (added, ok bool) {
 	for _, d := range prog.Decls() {
 		if d.Kind != program.Provider || !d.Provider.Module.IsRoot() {

@@ -59,7 +59,8 @@ type Session struct {
 }
 
 // Open opens a session in the working directory for an operation. It does not read the configuration, lock a state or
-// start a provider. The session is closed at the end of the command.
+// start a provider. The session is closed at the end of the command. If the working directory or the settings cannot be
+// used, Open reports an error and returns false.
 func Open(c *base.Call, o *workdir.Options, of operation.Operation) (*Session, bool) {
 	if !timed.Begin(c, o.Timings, o.Parallelism) {
 		return nil, false
@@ -84,8 +85,9 @@ func (s *Session) close() {
 	_ = s.Pool.Close()
 }
 
-// Lock locks the state of the selected workspace for the operation of the session. The engine records open leases in
-// that state.
+// Lock locks the state of the selected workspace for the operation of the session. part selects the part of the state
+// that the command needs; nil selects the whole state. The engine records open leases in that state. Lock reports an
+// error and returns false if the state cannot be locked or read.
 func (s *Session) Lock(ctx context.Context, part workspace.Selecting) (*workspace.State, bool) {
 	// The journal of a state records open leases of one command. The edits of secrets move may add ephemeral resources.
 	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part, Shared: !s.Dir.Call.Command.Makes && !s.opens()})
@@ -148,7 +150,7 @@ func (s *Session) Compile(ctx context.Context, o vet.CheckOptions) bool {
 }
 
 // PlanRequest returns the request of a plan that first refreshes the objects of a state. It contains the settings of
-// the environment and of the CLI configuration.
+// the environment and of the CLI configuration. It reports an error and returns false if a setting is invalid.
 func (s *Session) PlanRequest(prior *state.Snapshot) (engine.Request, bool) {
 	skip, ok := s.skipsDeposed()
 	req := engine.Request{
@@ -225,8 +227,8 @@ func (r recorded) Send(e event.Event) {
 	r.Sink.Send(e)
 }
 
-// start starts a provider. If the command may change objects or open leases, the keeper (the process that closes leases
-// if Lethe is killed) starts the provider.
+// start starts the program of a provider. log receives the lines of its log. If the command may change objects or open
+// leases, the keeper (the process that closes leases if Lethe is killed) starts the program.
 func (s *Session) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	if !s.Dir.Call.Command.Makes && !s.opens() {
 		return launch.Start(ctx, program, log)

@@ -235,7 +235,9 @@ func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration
 	return held, good
 }
 
-// tryOpen opens an instance, unless a dependency or a precondition has failed, or the opening is pending.
+// tryOpen opens an instance, unless a dependency or a precondition has failed, or the opening is pending. It returns
+// the value, the lease and the outcome. The lease is nil if none is open. If the opening is pending, the value is a
+// placeholder.
 func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
 	ready := plan.Done(true)
 	if l.o.Ready != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // readAll reads all instances of a data source, or leaves the reading to apply. In a destroy plan it drops the stored
-// results instead.
+// results instead. It returns false if the keys of the instances are unknown or failed.
 func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy {
 		p.dropData(d.Resource)
@@ -41,7 +41,9 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 			ok = x.read(ctx)
 		})
 		p.run.Conditions.Unevaluated(d, jobs[i].frame.Addr(), reported)
-		return ok || p.run.Bag.HasAsides() // If a check block's data source cannot be read, the plan must not fail: the job succeeds, provided that a warning (an aside of the bag) has the reason.
+		// A check block must not fail the plan. If its data source cannot be read, the job succeeds, provided that a
+		// warning has the reason.
+		return ok || p.run.Bag.HasAsides()
 	})
 	return whole
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // decideAll plans the changes of all instances of a managed resource: the declared instances, and the stored instances
-// that are no longer declared.
+// that are no longer declared. It returns false if the keys of the instances are unknown or failed. The results of the
+// instances are the results of the jobs.
 func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.RefreshOnly {
 		p.keepAll(d)

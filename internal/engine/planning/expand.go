@@ -14,7 +14,8 @@ import (
 )
 
 // expand determines the instances of a module call on the after face. In a destroy plan, expand does nothing if the
-// keys refer to resources, because resources have no after values there.
+// keys refer to resources, because resources have no after values there. It returns false if the keys of an instance of
+// the call are unknown or failed, unless a later round decides about them.
 func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
 		return true

@@ -89,7 +89,7 @@ func (x *instance) deposed(id string) bool {
 
 // imported returns the planned change and the value of an instance in a plan of the import command: the instance keeps
 // its object, or imports an object. imported does not evaluate the arguments, because the user may not have written
-// them yet.
+// them yet. It returns false if an error was reported.
 func (x *instance) imported(ctx context.Context) (*plan.Change, func() mark.Value, bool) {
 	cur, importing, ok := x.current(ctx)
 	if !ok {

@@ -44,7 +44,7 @@ func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Cha
 }
 
 // event plans the invocations that one action_trigger block causes for an event. It returns false if an invocation
-// cannot be planned.
+// cannot be planned. after returns the after value of the object; event does not call it for events at the destruction.
 func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrigger, e config.Event, after func() mark.Value) bool {
 	face, key := frame.After, x.c.Object.Key
 	var caller mark.Value
@@ -165,7 +165,7 @@ func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 }
 
 // session returns the session of the provider that runs the action. An action at the destruction of an object uses the
-// session for destroying.
+// session for destroying. It reports an error and returns false if the provider cannot be configured.
 func (x *invoking) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.t.Event.Ends() {
 		return x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

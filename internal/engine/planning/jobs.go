@@ -97,8 +97,10 @@ func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key)
 	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
 }
 
-// tools returns the tools to plan the instance. If the provider cannot be configured because settings are unknown, the
-// outcome is Deferred: a later round plans the instance.
+// tools returns the tools to plan the instance, and the use of its provider. If the provider cannot be configured
+// because settings are unknown, the outcome is Deferred, and a later round plans the instance. If it cannot be
+// configured for another reason, tools reports the errors, and the outcome is Failed. The tools are nil unless the
+// outcome is Known.
 func (x *instance) tools(ctx context.Context) (*object.Tools, declared.Use, plan.Outcome) {
 	if !x.p.req.Options.Defers {
 		t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)

@@ -185,7 +185,8 @@ func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Sessi
 	return s, ok, nil
 }
 
-// wait leaves the destruction of the object to a later round, because its provider cannot be configured yet.
+// wait leaves the destruction of the object to a later round, because its provider cannot be configured yet. It returns
+// false if the stored object cannot be decoded.
 func (x *endedObject) wait(t *object.Tools, cur object.Current) bool {
 	before, ok := t.Value(cur.Entry, cur.Known)
 	x.p.deferred.any.Store(true)
@@ -196,7 +197,8 @@ func (x *endedObject) wait(t *object.Tools, cur object.Current) bool {
 	return ok
 }
 
-// plan returns a change that destroys the object, or forgets it (see forgets).
+// plan returns a change that destroys the object, or forgets it (see forgets). It reports an error and returns false if
+// that fails.
 func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
 	forgets, stated, ok := x.forgets(cur.Entry)
 	if !ok {
@@ -235,7 +237,8 @@ func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
 	return yes, yes, out == frame.OK
 }
 
-// removed returns yes and stated (see forgets) for an object that is not declared.
+// removed returns yes and stated (see forgets) for an object whose resource is not declared. A removed block decides,
+// or else destroy = false in the state.
 func (x *endedObject) removed(e *state.Entry) (yes, stated bool) {
 	switch x.p.run.Removals.Fate(x.o.Instance) {
 	case declared.RemovedForget:

@@ -41,7 +41,7 @@ func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Ge
 }
 
 // planWith computes a plan. If blocks is not nil, planWith adds generated resource blocks to it. If blocks is nil, an
-// import target without a resource block is an error.
+// import target without a resource block is an error. The results are the same as for Plan.
 func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Resource]string, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.Defers = true, req.Rounds && req.Mode == plan.Normal && !req.Operation.Policy().ImportsOnly
 	if req.Earlier != nil && !req.Earlier.planTime.IsZero() {
@@ -277,8 +277,8 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	return s.Workers() + s.Tokens()
 }
 
-// checkMoved reports an error if the targets exclude objects that have moved. A plan of the other objects would either
-// keep the moved objects at an address that is not declared, or move them without showing this.
+// checkMoved reports an error and returns false if the targets exclude objects that have moved. A plan of the other
+// objects would either keep the moved objects at an address that is not declared, or move them without showing this.
 func (p *planner) checkMoved() bool {
 	left := map[string]bool{}
 	for to := range p.moved.Origins {
@@ -305,7 +305,8 @@ func (p *planner) checkMoved() bool {
 	return false
 }
 
-// checkReplace reports an error for each -replace address that is not a managed resource.
+// checkReplace reports an error for each -replace address that is not a managed resource. It returns false if it
+// reported any.
 func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
 	ok := true
 	for _, i := range list {

@@ -30,7 +30,9 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 	}
 	prevent = prevent || d.Res.Lifecycle.Protected
 	if ends && !prevent && !f.Fits(d.ID, c.Object.Key) {
-		return remembered(p, c, c.Entry) // The key does not fit the count or for_each of the configuration, so the expression may fail for this object. The state has the last value.
+		// The key does not fit the count or for_each of the configuration, so the value of the expression need not
+		// apply to this object. The state has the last value that did.
+		return remembered(p, c, c.Entry)
 	}
 	if c.Protected = prevent; !prevent || !ends || overridden(p.req.AllowDestroy, c.Object.Instance) {
 		return true

@@ -98,7 +98,7 @@ func (x *storedObject) look(ctx context.Context) bool {
 
 // tools returns the tools to refresh the object, its provider instance and the session. The session is nil if the
 // settings of the provider are unknown. The object then keeps its stored value, and the first such object of a session
-// causes a warning.
+// causes a warning. It returns false if an error was reported.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	stored := x.entry.Provider
 	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {
@@ -152,7 +152,7 @@ func (x *storedObject) supports(ctx context.Context, p addr.Provider) bool {
 // session returns the session that refreshes the object. All references in the settings of its provider have been
 // decided. The session has the planned settings if they are known, and otherwise the prior settings if they are known.
 // If neither are known and the provider cannot be configured, a later round refreshes the object. A destroy plan uses
-// the prior settings.
+// the prior settings. It returns false if an error was reported.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
 		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)

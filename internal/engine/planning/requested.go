@@ -42,7 +42,7 @@ func (r *requests) plan(ctx context.Context) bool {
 }
 
 // instance plans the invocations of one instance of the action. If the configuration refers to "caller", it plans one
-// invocation for each calling object, otherwise one invocation.
+// invocation for each calling object, otherwise one invocation. It returns false if an error was reported.
 func (r *requests) instance(ctx context.Context, f *frame.Frame, k addr.Key) bool {
 	p, d := r.p, r.d
 	p.run.Receive(ctx, d.ID, f.Addr(), k)

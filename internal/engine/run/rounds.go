@@ -31,7 +31,8 @@ type keptSession struct {
 	end      func() // see Session
 }
 
-// ledgerOf returns the ledger of a walk. All walks that apply rounds share a ledger while a lease is kept.
+// ledgerOf returns the ledger of a walk. If applying is true, the walk applies a round: all such walks share a ledger
+// while a lease is kept. Other walks get a new ledger.
 func (k *Rounds) ledgerOf(applying bool, o lease.Options) *lease.Ledger {
 	if k == nil || !applying {
 		return lease.NewLedger(o)

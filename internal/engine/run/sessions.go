@@ -146,9 +146,10 @@ func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, fa
 	}
 }
 
-// collect runs a part of opening a session, and keeps its diagnostics for all callers that need this part. A failure on
-// the before face does not count in Failures, because the session on the after face replaces it. A failure that a later
-// round can avoid does not count either.
+// collect runs part, a part of opening a session, and returns its result. It adds the diagnostics of the part to to,
+// for all callers that need the part. If the part fails, its diagnostics also count in Failures, with two exceptions:
+// on the before face, because the session on the after face replaces this session, and for settings that are unknown
+// until a later round.
 func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
@@ -176,7 +177,7 @@ func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
 
 // GetDown returns the session that destroys objects. It is the session with the prior settings of the provider. If
 // these are unknown or have errors, or an object was not found with them, GetDown returns the session with the planned
-// settings, except in a destroy plan.
+// settings, except in a destroy plan. The results are the same as for Get.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
 	if !ss.kind.Destroys() && (!ok || before.Unknown || before.Astray.Load()) {
@@ -224,7 +225,7 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 }
 
 // evaluateDeclared evaluates a provider block. On the before face, an error in the block does not count, because the
-// error may be new. The prior settings are unknown then.
+// error may be new. The prior settings are unknown then. evaluateDeclared returns false if the settings have no value.
 func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	past := ss.past(u, face)
 	if past {
@@ -251,7 +252,7 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 }
 
 // begin sets the process of a session: the process of the session on the other face if both have the same settings, or
-// else a process that it configures.
+// else a process that it configures. It adds errors to bag, and returns false if the process cannot be configured.
 func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	schemas, ds := ss.settings.Pool.Schemas(ctx, u.Instance.Provider)
 	if bag.Add(ds...); ds.HasErrors() {

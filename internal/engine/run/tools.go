@@ -48,7 +48,7 @@ func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.F
 type getSession func(context.Context, *diag.Bag, declared.Use, frame.Face) (*Session, bool)
 
 // toolsOn returns the tools for a declared instance, with its provider's settings on the given face. get returns the
-// session.
+// session. If a step fails, toolsOn reports the error and returns false.
 func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face, get getSession) (*object.Tools, *Session, declared.Use, bool) {
 	pk, out := f.ProviderKey(d.ID, key, face, r.Bag)
 	if out != frame.OK {

@@ -22,7 +22,7 @@ import (
 
 // Program checks a compiled program against the rules of its providers. All values that the configuration does not
 // contain are unknown. It configures no provider and needs no state. It may be called after Compile failed: it skips
-// declarations with errors.
+// declarations with errors. Program returns false if bag has errors.
 func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	var todo []*program.Declaration
 	for _, d := range prog.Decls() {

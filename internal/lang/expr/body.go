@@ -206,7 +206,8 @@ func (e *expansion) once(it *BodyBlock, ctx *hcl.EvalContext, k, v cty.Value) {
 	e.elems = append(e.elems, blockValue{it.Body.Eval(e.s, child), key, it.At, it.Raw})
 }
 
-// label evaluates the label of a generated block.
+// label evaluates the label of a generated block. It returns "" if the value cannot be a label, after reporting an
+// error, or if the value is unknown; then e.unknown is true.
 func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 	l := it.Dynamic.Labels[0]
 	v, err := convert.To(e.s.EvalIn(l, ctx), cty.String)

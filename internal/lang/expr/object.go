@@ -87,7 +87,8 @@ func noteKey(ctx *hcl.EvalContext, key cty.Value, name string) {
 	}
 }
 
-// objectKey converts a key to an attribute name. ok is false if the key is invalid or unknown.
+// objectKey converts a key to an attribute name. If the key is invalid, it returns a diagnostic and false. If the key
+// is unknown, it returns no diagnostic and false.
 func objectKey(key cty.Value, item hclsyntax.ObjectConsItem, ctx *hcl.EvalContext) (string, bool, *hcl.Diagnostic) {
 	key, _ = mark.Unmark(key)
 	if key.IsNull() {

@@ -65,7 +65,8 @@ func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, 
 }
 
 // follow follows a traversal up to the step that fails. It returns the value before this step, and the name in this
-// step.
+// step. If all steps succeed, or the failing step is neither an attribute nor an index, it returns an unknown value and
+// "".
 func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
 	for _, step := range steps {
 		next, diags := step.TraversalStep(v)

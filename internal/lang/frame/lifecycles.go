@@ -15,8 +15,8 @@ import (
 )
 
 // ResolveLifecycles evaluates the lifecycle arguments that must be known before the plan, and adds the lifecycle
-// arguments of module calls to the resources in the modules (config.Node.Amended). Without values of the variables, as in
-// validate, arguments that depend on them have no effect.
+// arguments of module calls to the resources in the modules (config.Node.Amended). Without values of the variables, as
+// in validate, arguments that depend on them have no effect. It adds errors to bag, and returns false if it found any.
 func ResolveLifecycles(tree *config.Tree, o Options, bag *diag.Bag) bool {
 	r := &lifecycles{o: o, bag: bag, ok: true, around: map[*config.Node]aroundModule{}}
 	tree.Root.Walk(r.node)

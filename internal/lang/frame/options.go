@@ -154,7 +154,7 @@ func (NoRun) Call(program.Decl, addr.Provider, string, []cty.Value) (cty.Value, 
 // Function returns nil.
 func (NoRun) Function(addr.Provider, string) *provider.Function { return nil }
 
-// Configured returns no functions and no error.
+// Configured returns no functions, false (the functions are not known) and no error.
 func (NoRun) Configured(program.Decl, addr.Provider) (map[string]*provider.Function, bool, error) {
 	return nil, false, nil
 }

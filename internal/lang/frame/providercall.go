@@ -34,7 +34,8 @@ type providerCall struct {
 var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
 
 // signature returns the function's signature. It comes from the provider's schema, or from the configured provider if
-// the schema does not have the function. If the signature is not known, signature returns anything.
+// the schema does not have the function. If the signature is not known, signature returns anything. If the function
+// does not exist, signature returns nil and an error.
 func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
 	caller := c.f.w.o.Run
 	if sig := caller.Function(c.e.Provider, c.e.Name); sig != nil {

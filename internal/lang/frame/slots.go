@@ -199,8 +199,8 @@ func (r resources) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Va
 	return r.owned(f, d, v)
 }
 
-// assemble returns a tuple or an object of instances. For count, keys from a state may lack an index: assemble calls
-// hole for the element at this index.
+// assemble returns the value of all instances: a tuple for count, and an object for for_each. get returns the value of
+// an instance. For count, keys from a state may lack an index: then hole returns the element at this index.
 func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) cty.Value {
 	if keys.Repeat == program.Count {
 		return cty.TupleVal(inSequence(keys.List, get, hole))

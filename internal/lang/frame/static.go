@@ -58,7 +58,7 @@ func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.V
 }
 
 // EvalWith evaluates an expression of a test file like Eval. The expression may also use the given names, and functions
-// such as uuid.
+// such as uuid. It returns false if the evaluation fails.
 func (s *StaticFrame) EvalWith(e hcl.Expression, what string, names map[string]cty.Value, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, names, program.AllowedRefs{Names: Scope{Names: names}.names(), Vary: true}, bag)
 }
@@ -176,7 +176,8 @@ func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg 
 }
 
 // plainString converts a value to a string. It adds an error and returns false if the value is marked, unknown or not a
-// string, or if it is null and nullable is false. what names the value in this error.
+// string. If the value is null, it returns "" and true if nullable is true; otherwise null is an error, too. what names
+// the value in an error.
 func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
 	fail := func(title, detail string) (string, bool) {
 		bag.Add(diag.Errorf(title, "%s", detail).At(at))

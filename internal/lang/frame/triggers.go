@@ -67,7 +67,7 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 }
 
 // PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The key k may be a key from the state that the
-// configuration no longer declares.
+// configuration no longer declares. Without prevent_destroy, the result is false and OK.
 func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Outcome) {
 	ld := f.local(d)
 	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy")

@@ -134,12 +134,14 @@ func (b *builtin) param(i int) *param {
 	return b.rest
 }
 
-// fixed returns a function whose result has a constant type and is never null.
+// fixed returns a function whose result has the constant type returns and is never null. run computes the result. doc
+// is the description of the function.
 func fixed(name, doc string, returns cty.Type, run func(*call) (cty.Value, error), params ...param) *builtin {
 	return &builtin{name: name, doc: doc, params: params, returns: returns, run: run}
 }
 
-// varying returns a function whose result type is computed by kind from the arguments.
+// varying returns a function whose result type depends on the arguments: kind computes the type, and run the result.
+// doc is the description of the function.
 func varying(name, doc string, kind func(*call) (cty.Type, error), run func(*call) (cty.Value, error), params ...param) *builtin {
 	return &builtin{name: name, doc: doc, params: params, returns: cty.DynamicPseudoType, kind: kind, run: run}
 }

@@ -62,9 +62,9 @@ var selections = []*builtin{
 
 func boolKind(*call) (cty.Type, error) { return cty.Bool, nil }
 
-// decide returns the implementation of alltrue or anytrue. It searches for the first element that determines the
-// answer: a false element for alltrue, and a true element for anytrue. If no element determines the answer and one is
-// unknown, the answer is unknown.
+// decide returns the implementation of alltrue (all is true) or anytrue (all is false). It searches for the first
+// element that determines the answer: a false element for alltrue, and a true element for anytrue. If no element
+// determines the answer and one is unknown, the answer is unknown.
 func decide(all bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		open := false

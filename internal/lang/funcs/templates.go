@@ -161,7 +161,8 @@ func (x *rendering) inner() (*render, error) {
 	return &render{depth: outer.depth + 1, budget: outer.budget, parsed: outer.parsed}, nil
 }
 
-// parse parses a template once, even if other templates call it often.
+// parse parses a template. It caches the result, because other templates may call the template often. If the template
+// is too complicated or invalid, it returns nil and the errors.
 func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl.Diagnostics) {
 	key := name + "\x00" + string(src)
 	if t := r.parsed[key]; t != nil {

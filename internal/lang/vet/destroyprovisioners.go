@@ -8,7 +8,8 @@ import (
 
 // destroyProvisioners reports an error if a destroy-time provisioner, or a connection that it uses, needs the value of
 // another object: this object may no longer exist when the provisioner runs. Two kinds of values are allowed: values of
-// ephemeral resources, which are opened again, and values that depend only on variables.
+// ephemeral resources, which are opened again, and values that depend only on variables. destroyProvisioners returns
+// false if it reported an error.
 func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {

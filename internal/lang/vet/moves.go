@@ -71,7 +71,8 @@ func (m *moveChecker) block(b *placedMove) {
 //   - blocks that move a part of the source of v elsewhere;
 //   - blocks that move an object around the target of v into place.
 //
-// Exception: the blocks of a module follow a block that moves an instance of the module.
+// Exception: the blocks of a module follow a block that moves an instance of the module. If the blocks form a cycle,
+// chain reports an error and returns false.
 func (m *moveChecker) chain() bool {
 	const (
 		fresh = iota

@@ -30,7 +30,8 @@ var (
 	opened           = &call{"Provider produced invalid ephemeral resource instance", "after opening", (*admission).opened}
 )
 
-// planned checks the answer to PlanResourceChange for an object that the configuration declares.
+// planned checks the answer to PlanResourceChange for an object that the configuration declares. It returns false if
+// the object must not be used.
 func (a *admission) planned() bool {
 	if !a.succeeded() {
 		return false
@@ -42,7 +43,8 @@ func (a *admission) planned() bool {
 	return a.present(true)
 }
 
-// plannedDestroy checks the answer to PlanResourceChange for an object that will be destroyed.
+// plannedDestroy checks the answer to PlanResourceChange for an object that will be destroyed. It returns false if the
+// answer breaks a rule or reports an error.
 func (a *admission) plannedDestroy() bool {
 	if !a.succeeded() {
 		return false
@@ -76,7 +78,8 @@ func (a *admission) lookAgainAtPlan() {
 	})
 }
 
-// planPrivate searches the planned private data for secrets, unless it equals the private data of the request.
+// planPrivate searches the planned private data for secrets, unless it equals the private data of the request. It
+// returns false if it found any.
 func (a *admission) planPrivate() (ok bool) {
 	if a.out.Private = a.answer.private; bytes.Equal(a.answer.private, a.answer.sent) {
 		return true
@@ -86,7 +89,7 @@ func (a *admission) planPrivate() (ok bool) {
 }
 
 // plannedObject checks the planned object. If it equals the proposed object, Lethe has computed it, and it needs no
-// further checks.
+// further checks. It returns false if the object must not be used.
 func (a *admission) plannedObject() bool {
 	t := a.of.Type
 	if a.guard.SameWire(a.out.Wire, a.terms.Sent) && (!t.HasWriteOnly() || a.guard.noWriteOnlyIn(t, a.out.Wire)) {
@@ -109,7 +112,8 @@ func (a *admission) plannedObject() bool {
 	return a.answer.legacy || a.asAsked()
 }
 
-// applied checks the answer to ApplyResourceChange for an object that was created or updated.
+// applied checks the answer to ApplyResourceChange for an object that was created or updated. The answer may have an
+// object even if the provider reports an error. It returns false if the call failed or a rule was broken.
 func (a *admission) applied() bool {
 	a.outcome()
 	if a.answer.state.Msgpack == nil && a.answer.state.JSON == nil {
@@ -149,7 +153,8 @@ func (a *admission) applied() bool {
 	return a.present(good && readable && a.out.Succeeded)
 }
 
-// destroyed checks the answer to ApplyResourceChange for an object that was destroyed.
+// destroyed checks the answer to ApplyResourceChange for an object that was destroyed. It returns false if the call
+// failed or a rule was broken.
 func (a *admission) destroyed() bool {
 	a.outcome()
 	if a.answer.state.Msgpack == nil && a.answer.state.JSON == nil {
@@ -175,12 +180,12 @@ func (a *admission) destroyed() bool {
 	return a.present(false)
 }
 
-// undone checks the answer to Undo: no object may remain.
+// undone checks the answer to Undo. It returns false if the provider reports an error, or if an object remains.
 func (a *admission) undone() bool {
 	return a.of.reportAll(a.answer.diags) && a.answer.state.JSON == nil && isNull(a.answer.state.Msgpack)
 }
 
-// read checks the answer to ReadResource.
+// read checks the answer to ReadResource. It returns false if the object must not be used.
 func (a *admission) read() bool {
 	if !a.succeeded() {
 		return false
@@ -211,7 +216,7 @@ func (a *admission) read() bool {
 	return a.present(clean)
 }
 
-// readData checks the answer to ReadDataSource.
+// readData checks the answer to ReadDataSource. It returns false if the result must not be used.
 func (a *admission) readData() bool {
 	if !a.succeeded() {
 		return false
@@ -230,7 +235,7 @@ func (a *admission) readData() bool {
 }
 
 // listed checks one answer to ListResource. An answer may have only diagnostics. A result must have an identity. Its
-// object is null if the provider did not send it.
+// object is null if the provider did not send it. listed returns false if the result must not be used.
 func (a *admission) listed() bool {
 	if !a.succeeded() {
 		return false
@@ -261,7 +266,8 @@ func (a *admission) listed() bool {
 	return a.present(true)
 }
 
-// invoked checks one answer to InvokeAction: a progress message, or the end of the action.
+// invoked checks one answer to InvokeAction: a progress message, or the end of the action. It returns false if the
+// action failed.
 func (a *admission) invoked() bool {
 	if x := a.answer; !x.ended && !x.unanswered && len(x.diags) == 0 {
 		a.out.Name = progressText(a.guard.Secrets.ScrubMessage(x.name))
@@ -294,7 +300,8 @@ func progressText(s string) string {
 	}, s))
 }
 
-// listedObject checks the object of a list result. The value is null if the provider did not send the object.
+// listedObject checks the object of a list result. The value is null if the provider did not send the object. It
+// returns false if the object must not be used.
 func (a *admission) listedObject() bool {
 	if !a.encoded() {
 		return false
@@ -312,7 +319,8 @@ func (a *admission) listedObject() bool {
 	return clean && kept
 }
 
-// imported checks the answer to ImportResourceState. It uses the first object of the type.
+// imported checks the answer to ImportResourceState. It uses the first object of the type. It returns false if the
+// provider found no object, or the object must not be used.
 func (a *admission) imported() bool {
 	if !a.succeeded() || !a.oneObject() {
 		return false
@@ -371,7 +379,8 @@ func (a *admission) oneObject() bool {
 	return true
 }
 
-// upgraded checks the answer to UpgradeResourceState. The object is not decoded unless a rule needs its value.
+// upgraded checks the answer to UpgradeResourceState. The object is not decoded unless a rule needs its value. It
+// returns false if the object must not be used.
 func (a *admission) upgraded() bool {
 	if !a.succeeded() {
 		return false
@@ -393,7 +402,7 @@ func (a *admission) upgraded() bool {
 	return a.present(true)
 }
 
-// upgradedIdentity checks the answer to UpgradeResourceIdentity.
+// upgradedIdentity checks the answer to UpgradeResourceIdentity. It returns false if the identity must not be used.
 func (a *admission) upgradedIdentity() bool {
 	if !a.succeeded() {
 		return false
@@ -414,7 +423,8 @@ func (a *admission) upgradedIdentity() bool {
 	return a.present(true)
 }
 
-// moved checks the answer to MoveResourceState.
+// moved checks the answer to MoveResourceState. It returns false if the object must not be used, or if a rule was
+// broken.
 func (a *admission) moved() bool {
 	if !a.succeeded() {
 		return false
@@ -437,7 +447,8 @@ func (a *admission) moved() bool {
 }
 
 // opened checks the answer to OpenEphemeralResource. It first passes the lease to Terms.Held, because the lease must be
-// closed even if the answer breaks a rule. It registers the computed values as secrets.
+// closed even if the answer breaks a rule. It registers the computed values as secrets. It returns false if the value
+// must not be used.
 func (a *admission) opened() bool {
 	a.out.Unanswered = a.answer.unanswered
 	if a.terms.Held != nil && (!a.answer.diags.HasErrors() || a.answer.private != nil) {

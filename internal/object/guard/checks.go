@@ -52,25 +52,28 @@ func (a *admission) encoded() (ok bool) {
 	return ok
 }
 
-// encodedAgain encodes the value again, after it was changed.
+// encodedAgain encodes the value again, after it was changed. It reports an error and returns false if that fails.
 func (a *admission) encodedAgain() (ok bool) {
 	a.out.Wire, ok = a.of.Encode(a.out.Value)
 	return ok
 }
 
-// decoded decodes the object of the answer.
+// decoded decodes the object of the answer. It reports an error and returns false if the object does not match the
+// schema.
 func (a *admission) decoded() (ok bool) {
 	a.out.Value, ok = a.of.Decode(a.out.Wire, a.title)
 	return ok
 }
 
-// blocksFilled replaces null blocks by empty ones.
+// blocksFilled replaces null blocks in the encoded object by empty blocks, as the schema requires. It reports an error
+// and returns false if the object cannot be decoded.
 func (a *admission) blocksFilled() (ok bool) {
 	a.out.Wire, ok = a.of.withBlocks(a.out.Wire, a.title)
 	return ok
 }
 
-// identityDecoded sets the identity of the answer.
+// identityDecoded decodes the identity of the answer. It reports an error and returns false if the identity does not
+// match its schema.
 func (a *admission) identityDecoded() (ok bool) {
 	a.out.Identity, ok = a.of.DecodeIdentity(a.answer.identity)
 	return ok
@@ -92,7 +95,7 @@ func (a *admission) guarded() bool {
 	return a.identityGuarded() && object && private
 }
 
-// known reports an error for each unknown value.
+// known reports an error for each unknown value in the object, and returns false if it found any.
 func (a *admission) known() bool { return a.whollyKnown(a.title, a.when()) }
 
 func (a *admission) whollyKnown(title, when string) bool {
@@ -130,7 +133,8 @@ func (a *admission) settled(succeeded bool) bool {
 	return good
 }
 
-// writeOnlyNulled makes write-only values null, and reports an error for each.
+// writeOnlyNulled makes write-only values in the object null. It reports an error for each, and returns false if it
+// found any.
 func (a *admission) writeOnlyNulled() bool { return a.nullWriteOnly(a.title, a.when()) }
 
 func (a *admission) nullWriteOnly(title, when string) bool {
@@ -151,7 +155,7 @@ func (a *admission) nullWriteOnly(title, when string) bool {
 }
 
 // withoutWriteOnly makes write-only values in the encoded object null, and reports an error for each. If the object
-// cannot be decoded, it sets the encoded object to nil.
+// cannot be decoded, it sets the encoded object to nil. It returns false if it reported an error.
 func (a *admission) withoutWriteOnly(title string) bool {
 	t, wire := a.of.Type, a.out.Wire
 	if !t.HasWriteOnly() || isNull(wire) || a.guard.noWriteOnlyIn(t, wire) {
@@ -180,7 +184,7 @@ func (g *Guard) noWriteOnlyIn(t *Type, wire []byte) bool {
 }
 
 // asAsked reports an error for each planned value that differs from the configuration and that the provider must not
-// choose.
+// choose. It returns false if it reported any.
 func (a *admission) asAsked() bool {
 	t := a.of.Type
 	breaches := t.PlanBreaches(a.terms.Prior, t.NullWriteOnly(a.terms.Config.Raw), a.out.Value)
@@ -195,7 +199,7 @@ func (a *admission) asAsked() bool {
 	return false
 }
 
-// asPlanned reports an error for each applied value that differs from the plan.
+// asPlanned reports an error for each applied value that differs from the plan. It returns false if it reported any.
 func (a *admission) asPlanned() bool {
 	breaches := a.of.Type.ApplyBreaches(a.terms.Want, a.out.Value)
 	if len(breaches) == 0 {
@@ -210,7 +214,7 @@ func (a *admission) asPlanned() bool {
 }
 
 // argumentsKept reports an error for each configured argument that the opening changed. The error does not contain the
-// value.
+// value. It returns false if it reported any.
 func (a *admission) argumentsKept() bool {
 	good := true
 	for _, b := range a.of.Type.PlanBreaches(a.of.Type.Null(), a.terms.Config.Raw, a.out.Value) {
@@ -221,7 +225,7 @@ func (a *admission) argumentsKept() bool {
 }
 
 // replacePaths sets the paths that require a replacement. A create replaces nothing. A path that the schema does not
-// have, or that contains a secret, is an error.
+// have, or that contains a secret, is an error. It returns false after an error.
 func (a *admission) replacePaths() bool {
 	if a.terms.Prior.IsNull() {
 		return true

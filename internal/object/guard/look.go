@@ -147,7 +147,8 @@ func (l *look) object(v cty.Value) (cty.Value, bool) {
 	return v, clean
 }
 
-// secretKey searches the keys of a path for a secret. The object may have no value at the path.
+// secretKey searches the keys in a path for a secret, and returns the origin of the first secret that it finds. hit is
+// false if it finds none. The object may have no value at the path.
 func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
 	for i, step := range p {
 		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String && !hit {

@@ -109,7 +109,7 @@ func onlyHost(s string) bool {
 	})
 }
 
-// cutLast cuts a text at the last separator.
+// cutLast cuts a text at the last separator. Without a separator, it returns s, "" and false.
 func cutLast(s, sep string) (before, after string, ok bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

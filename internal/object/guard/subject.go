@@ -99,7 +99,8 @@ func (s Subject) Malformed(title string, err error) {
 		s.Who(), s.Object, err)
 }
 
-// msgpackOf returns the object in an answer as MessagePack. The answer may have JSON instead.
+// msgpackOf returns the object in an answer as MessagePack. The answer may have JSON instead. It reports an error and
+// returns false if the JSON does not match the schema. title is the title of the error.
 func (s Subject) msgpackOf(d provider.Dynamic, title string) ([]byte, bool) {
 	if d.JSON == nil {
 		return d.Msgpack, true
@@ -112,7 +113,8 @@ func (s Subject) msgpackOf(d provider.Dynamic, title string) ([]byte, bool) {
 	return s.Encode(v)
 }
 
-// withBlocks returns an encoded object in which empty blocks replace null blocks.
+// withBlocks returns an encoded object in which empty blocks replace null blocks. It reports an error with this title
+// and returns false if the object cannot be decoded.
 func (s Subject) withBlocks(wire []byte, title string) ([]byte, bool) {
 	if isNull(wire) || !s.Type.HasNullBlocks(wire) {
 		return wire, true
@@ -124,7 +126,8 @@ func (s Subject) withBlocks(wire []byte, title string) ([]byte, bool) {
 	return s.Encode(s.Type.FillBlocks(v))
 }
 
-// DecodeIdentity decodes an identity. It returns NilVal if the message is empty or the type has no identities.
+// DecodeIdentity decodes an identity. It returns NilVal if the message is empty or the type has no identities. If the
+// identity does not match its schema, it reports an error and returns false.
 func (s Subject) DecodeIdentity(d provider.Dynamic) (cty.Value, bool) {
 	if s.Type.Identity == nil || d.Msgpack == nil && d.JSON == nil || isNull(d.Msgpack) && d.JSON == nil {
 		return cty.NilVal, true
@@ -173,7 +176,8 @@ func (s Subject) Fill(e *state.Entry, v, identity cty.Value) bool {
 	return s.FillIdentity(e, identity)
 }
 
-// FillIdentity sets the identity of an entry, unless identity is NilVal or null.
+// FillIdentity sets the identity of an entry, unless identity is NilVal or null. If the identity cannot be encoded, it
+// reports an error and returns false.
 func (s Subject) FillIdentity(e *state.Entry, identity cty.Value) bool {
 	if identity == cty.NilVal || identity.IsNull() {
 		return true

@@ -27,7 +27,8 @@ func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 	return schema.Decode(d.Msgpack, ty)
 }
 
-// eachString visits the strings in an encoded value, and returns the bytes after the value. It skips the keys of maps.
+// eachString calls visit for each string in an encoded value, except for the keys of maps. It returns the bytes after
+// the value. depth is the nesting depth of the value: 0 for a whole object.
 func eachString(b []byte, depth int, visit func(text string)) (rest []byte, err error) {
 	const deepest = 100
 	n := uint32(0)

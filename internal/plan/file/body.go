@@ -89,7 +89,7 @@ func (p *paths) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// each converts a list. A nil list stays nil.
+// each returns the results of f for the elements of a list. A nil list stays nil.
 func each[A, B any](list []A, f func(A) B) []B {
 	if list == nil {
 		return nil
@@ -351,7 +351,8 @@ func (d *decoder) change(c change) *plan.Change {
 	return x
 }
 
-// entry returns the entry of a change.
+// entry returns the state entry of a change, or nil if the change has none. If a change refers to an entry that the
+// state lacks, decoding fails.
 func (d *decoder) entry(c change) (entry *state.Entry) {
 	switch string(c.Entry) {
 	case "":

@@ -140,7 +140,8 @@ func read(name string, data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagno
 	return c, nil
 }
 
-// states reads the two states. If they are equal, it reads one of them.
+// states reads the refreshed and the previous state. If the plan has only one, both are equal. It adds errors to bag
+// and returns false if a state cannot be read.
 func (m *members) states(bag *diag.Bag) (now, prev *state.Snapshot, ok bool) {
 	now, ok = state.Read(m.data[memberState], bag)
 	if !ok {

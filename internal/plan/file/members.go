@@ -70,7 +70,8 @@ const format = "15"
 // firstLine returns the first line of the member tfplan. The rest is the body (body.go).
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
 
-// header reads the first line of the plan. It returns the program that wrote it, and the offset of the body.
+// header reads the first line of the plan. It returns the program that wrote it, and the offset of the body. If the
+// member is no plan of this format, it returns a diagnostic.
 func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	r, err := m.files[memberPlan].Open()
 	if err != nil {
@@ -98,7 +99,8 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	return &Contents{Version: program}, len(line) + 1, nil
 }
 
-// inflate reads all members, within the limits.
+// inflate reads all members, within the limits. It returns a diagnostic if a member is missing, cannot be read, or
+// exceeds the limits. It returns nil otherwise.
 func (m *members) inflate() *diag.Diagnostic {
 	for _, name := range []string{memberValues, memberState, memberPrev, memberList, memberLock} {
 		if m.files[name] == nil {
@@ -171,7 +173,8 @@ func inflate(f *zip.File) ([]byte, error) {
 	return data, nil
 }
 
-// config returns the modules of the configuration with their files.
+// config returns the modules of the configuration with their files. If a member is not listed or has an invalid name,
+// it returns a diagnostic.
 func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 	var list []moduleJSON
 	if err := json.Unmarshal(m.data[memberList], &list); err != nil {
@@ -206,7 +209,8 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 	return modules, nil
 }
 
-// schemas returns the saved schemas by provider.
+// schemas returns the saved schemas by provider; nil if the plan has none. If a member has an unexpected name, it
+// returns a diagnostic.
 func (m *members) schemas() (map[addr.Provider][]byte, *diag.Diagnostic) {
 	var out map[addr.Provider][]byte
 	for _, name := range m.order {

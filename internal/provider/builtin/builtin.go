@@ -72,7 +72,8 @@ func PlanWith(plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Pat
 	}
 }
 
-// ApplyWith returns the Apply function of a type without private data.
+// ApplyWith returns the Apply function of a type without private data. apply computes the new object from the prior and
+// the planned object and the configuration.
 func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)) func(context.Context, ApplyCall) (Applied, provider.Diags) {
 	return func(ctx context.Context, c ApplyCall) (Applied, provider.Diags) {
 		v, ds := apply(ctx, c.Prior, c.Planned, c.Config)

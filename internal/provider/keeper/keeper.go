@@ -58,7 +58,8 @@ const closeLimit = 2 * closeTime
 // endLimit is how long the engine then waits for the end of the keeper process.
 const endLimit = time.Second
 
-// Start starts a provider, like launch.Start. If no keeper process can be started, the provider runs without one.
+// Start starts a provider, like launch.Start. log receives the lines of its log; nil drops them. If no keeper process
+// can be started, the provider runs without one.
 func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	p := k.peer()
 	if p == nil {

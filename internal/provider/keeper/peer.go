@@ -47,7 +47,8 @@ type waiting struct {
 	more   chan struct{} // has an element if queue may have a further answer
 }
 
-// newPeer returns the peer for a connection to a keeper process.
+// newPeer returns the peer for a connection to a keeper process. It calls failed if the connection breaks before it is
+// closed.
 func newPeer(c net.Conn, failed func()) *peer {
 	k := &peer{link: &link{conn: c}, failed: failed, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -170,7 +171,7 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 	return nil, status.FromContextError(ctx.Err()).Err()
 }
 
-// start starts a provider through the keeper, like launch.Start.
+// start starts a provider through the keeper, like launch.Start. log receives the lines of its log; nil drops them.
 func (k *peer) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	what := starting{Program: program, Path: []byte(program.Path), Heard: log != nil}
 	for _, e := range program.Env {

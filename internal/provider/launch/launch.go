@@ -160,8 +160,9 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
 }
 
-// connect starts the process and connects to it. end asks the process to end, and kills it if it does not. After an
-// error, end is nil.
+// connect starts the process and connects to it. If complete is true, it uses the handshake of package plugin, and
+// otherwise dial. end asks the process to end, and kills it if it does not. address returns the address at which the
+// process listens; it may be nil. After an error, end is nil.
 func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, address func() Address, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
@@ -228,7 +229,7 @@ func (ps *Processes) environ() []string {
 	return os.Environ()
 }
 
-// newProcess returns a process that is not started yet.
+// newProcess returns a process that is not started yet. log receives the lines of its output; nil drops them.
 func newProcess(program Program, log func(level, line string)) *process {
 	proc := &process{addr: program.Provider, path: program.Path, version: program.Version, done: make(chan struct{})}
 	if log != nil {

@@ -149,7 +149,7 @@ func (l *lines) plain(line string) string {
 }
 
 // structuredLine decodes a line in the format of the SDKs, a JSON object with @level and @message. The text is `module:
-// message: key=value …`, with sorted keys.
+// message: key=value …`, with sorted keys. ok is false if the line has another format.
 func structuredLine(line []byte) (level, text string, ok bool) {
 	if line[0] != '{' {
 		return "", "", false

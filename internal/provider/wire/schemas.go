@@ -18,7 +18,7 @@ import (
 )
 
 // Schemas returns all schemas of the provider. It requests them once. It also keeps a failure, unless the caller's
-// context has ended.
+// context has ended. If the request fails, the schemas are nil and the diagnostics have an error.
 func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	select {
 	case c.schemas.turn <- struct{}{}:

@@ -15,8 +15,9 @@ func (u Unknown) Creates() bool { return strings.Contains(u.Action, "create") }
 func (u Unknown) MayExist() bool { return u.Creates() && u.Object.Type != "terraform_data" }
 
 // Settled reports whether the outcome of the call no longer matters. For an update or a destruction, a refresh shows
-// the outcome. So does a change of the object in the state. A creation stays unknown until a user or an import settles
-// it: another object at its address does not show that the first object does not exist.
+// the outcome; refreshed is true if the command has made or will make one. A change of the object in the state shows
+// it, too. A creation stays unknown until a user or an import settles it: another object at its address does not show
+// that the first object does not exist.
 func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
 	return !u.MayExist() && (refreshed && !u.Creates() || entryDigest(u.Object, s.Get(u.Object)) != u.was)
 }

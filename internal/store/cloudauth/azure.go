@@ -53,7 +53,9 @@ func Bearer(token string) *store.API {
 // azureReader reads the settings for Azure services.
 type azureReader struct{ *store.Reader }
 
-// orFile reads a setting whose value may be in a file.
+// orFile returns the setting name, or else the content of the file that the setting fileName names. env and fileEnv are
+// the environment variables of the two settings. It returns "" if neither is set. If the file cannot be read, it
+// records an error.
 func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 	if t := r.Text(name, env); t != "" {
 		return t
@@ -183,7 +185,8 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	return nil, errors.New("there are no credentials for Azure: set tenant_id, client_id and one of client_secret, a client certificate and use_oidc, or set use_msi or use_cli")
 }
 
-// identity returns a credential that exchanges a token of another identity provider.
+// identity returns a credential that exchanges a token of another identity provider. o has the options of the clients.
+// other is true for a private cloud (see Cloud.Other).
 func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, other bool) (azcore.TokenCredential, error) {
 	request := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
 	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")

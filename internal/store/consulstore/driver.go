@@ -39,7 +39,8 @@ type reader struct {
 	store.Reader
 }
 
-// flag reads a boolean setting. It returns the argument otherwise if the setting is not set.
+// flag reads a boolean setting. If the setting is not set, flag returns the parameter otherwise. It records an error if
+// the value is not a boolean.
 func (r *reader) flag(name string, otherwise bool, env ...string) bool {
 	if _, set := r.S.Text(name, env...); !set {
 		return otherwise
@@ -98,7 +99,8 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	return store.Retrying(New(o), s.Tries(10*time.Second)), nil
 }
 
-// server returns the address of the agent. For a Unix socket, it changes the transport.
+// server returns the address of the agent. For a Unix socket, it changes the transport. It records an error and returns
+// nil if the address is invalid.
 func (r *reader) server(t *http.Transport) *url.URL {
 	scheme := r.Text("scheme")
 	if scheme == "" && r.flag("", false, "CONSUL_HTTP_SSL") {

@@ -111,7 +111,7 @@ func locked(held *store.LockInfo) error {
 	return &store.LockError{Held: held, Err: errors.New("the state is locked")}
 }
 
-// holder returns the holder of a lock and its session. It returns nil if the lock is free.
+// holder returns the holder of a lock and the ID of its session. It returns nil and "" if the lock is free.
 func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo, string, error) {
 	var entries []entry // the keys .lock and .lockinfo
 	key := r.below(workspace, ".lock")

@@ -71,7 +71,7 @@ const (
 // Kinds is a list of kinds of key providers or of methods.
 type Kinds[M any] []Kind[M]
 
-// Find returns the kind with that name.
+// Find returns the kind with that name, and false if the list has none.
 func (l Kinds[M]) Find(name string) (kind Kind[M], ok bool) {
 	i := slices.IndexFunc(l, func(k Kind[M]) bool { return k.Name == name })
 	if i >= 0 {

@@ -73,7 +73,8 @@ func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, er
 // errMeta reports that a file has no metadata of a key provider, so it was not encrypted with its keys.
 var errMeta = errors.New("no metadata")
 
-// RecoverKey returns the key with which a file was encrypted. See Provider.RecoverKey for the second result.
+// RecoverKey returns the key with which a file was encrypted. See Provider.RecoverKey for the second result. A nil
+// Source, of a method without keys, returns a nil key and true.
 func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte, bool, error) {
 	if s == nil {
 		return nil, true, nil
@@ -249,7 +250,8 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 	return nil, false, t.failed(badOpen, "%s is encrypted, and no method in the block %q of the encryption can decrypt it:\n\n  %s\n\nConfigure the key and the method that encrypted it. If you have changed them, put the former method into a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
 }
 
-// openPlain returns data that is not encrypted, if the target accepts such data. subject names the data in messages.
+// openPlain returns data that is not encrypted, if the target accepts such data. outdated (the second result) is true
+// if the target writes files encrypted. subject names the data in messages.
 func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
 	switch {
 	case t == nil || !t.Encrypts():

@@ -66,7 +66,7 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 }
 
 // parse reads a connection string. TLS is required unless the string or the environment sets sslmode, as in Terraform
-// and OpenTofu.
+// and OpenTofu. getenv returns the value of an environment variable; nil means that none is set.
 func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 	text = escaped(text)
 	if !strings.Contains(text, "sslmode") && (getenv == nil || getenv("PGSSLMODE") == "") {

@@ -353,7 +353,7 @@ func (s *rowStore) changing(w *writing, now *present, next *following) iter.Seq[
 	}
 }
 
-// knowing yields the requests that store the sums and stamps of resources.
+// knowing yields the requests that store the sums and stamps of resources. It returns false if yield returned false.
 func (s *rowStore) knowing(name []byte, now *present, next *following, yield func(request) bool) bool {
 	const of = ` t USING %s s WHERE s.id = t.state AND s.name = $1 AND t.resource = ANY ($2::text[])`
 	var removed, fresh, sums, stamps array
@@ -392,7 +392,8 @@ func numbers(list []int64) []byte {
 	return append(out, '}')
 }
 
-// inserting yields the requests that insert rows. Each request has up to about flushAt bytes of cells.
+// inserting yields the requests that insert rows. Each request has up to about flushAt bytes of cells. It returns false
+// if yield returned false. fresh has the digests of the rows to insert; number is the number of the writing.
 func (s *rowStore) inserting(w *writing, number []byte, fresh [len(rows.Tables)]map[rows.Digest]bool, yield func(request) bool) bool {
 	name, more := []byte(w.workspace), true
 	var kind rows.Kind
@@ -446,7 +447,7 @@ func (s *rowStore) insert(k rows.Kind) string {
 }
 
 // pruning yields the requests that delete rows and writings that ended more than Options.Days days ago. The latest
-// writing from before that time is kept.
+// writing from before that time is kept. It returns false if yield returned false.
 func (s *rowStore) pruning(name []byte, yield func(request) bool) bool {
 	kept := `WITH kept AS (SELECT s.id AS state, max(v.number) AS number FROM ` + s.table + ` s JOIN ` + s.versions() + ` v ON v.state = s.id WHERE s.name = $1 AND v.time <= now() - make_interval(days => $2::int) GROUP BY s.id) DELETE FROM `
 	args := [][]byte{name, strconv.AppendInt(nil, int64(s.o.Days), 10)}

@@ -73,8 +73,9 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	})
 }
 
-// put creates a state version. The service refuses a state if its serial is not higher or its lineage differs. If the
-// caller holds the lock, put then forces the write, because the user may want such a state.
+// put creates a state version. locked is true if the caller holds the lock. The service refuses a state if its serial
+// is not higher or its lineage differs. If locked is true, put then forces the write, because the user may want such a
+// state. If the workspace is not locked although locked is true, put returns errUnlocked.
 func (r *remote) put(ctx context.Context, workspace, name string, data []byte, prev store.Version, locked bool) (store.Version, error) {
 	w, err := r.find(ctx, name)
 	if err == nil && w == nil && prev == "" {

@@ -29,13 +29,15 @@ type Settings struct {
 	roots *x509.CertPool // nil: the roots of the system
 }
 
-// Enabled reports whether the environment switches the export on. Only OTEL_TRACES_EXPORTER=otlp does.
+// Enabled reports whether the environment switches the export on. Only OTEL_TRACES_EXPORTER=otlp does. getenv returns
+// the value of an environment variable.
 func Enabled(getenv func(string) string) bool {
 	names := strings.Split(getenv("OTEL_TRACES_EXPORTER"), ",")
 	return slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == "otlp" }) && !strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true")
 }
 
-// Read reads the settings. An error names a variable that cannot be honoured. file resolves the path of a file.
+// Read reads the settings of the environment. getenv returns the value of a variable, and file resolves the path of a
+// file. If a variable has an invalid or unsupported value, the error names the variable.
 func Read(getenv func(string) string, file func(string) string) (*Settings, error) {
 	get := func(name string) (string, string) {
 		own := "OTEL_EXPORTER_OTLP_TRACES_" + name

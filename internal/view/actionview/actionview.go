@@ -152,7 +152,7 @@ func eventName(e config.Event) string {
 // onFailure returns the name of a value of on_failure, such as ActionOnFailureHalt.
 func onFailure(word string) string { return "ActionOnFailure" + upper(word) }
 
-// upper returns a word with its first letter in upper case.
+// upper returns a word with its first byte in upper case.
 func upper(word string) string {
 	if word == "" {
 		return ""

@@ -131,7 +131,7 @@ func (d *draft) title(c *review.Change) string {
 	return text
 }
 
-// members lists the objects of a group.
+// members lists the objects of a group. It returns "" for a change that is not a group.
 func (d *draft) members(c *review.Change) string {
 	if c.Group == nil {
 		return ""

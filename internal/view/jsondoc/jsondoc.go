@@ -68,8 +68,8 @@ func AppendSafe(dst []byte, text string) []byte {
 	return dst
 }
 
-// Each returns a sequence with the documents of a list. It returns nil for an empty list, so that the member is
-// omitted.
+// Each returns a sequence with the documents of a list. document converts an element. Each returns nil for an empty
+// list, so that the member is omitted.
 func Each[T, D any](list []T, document func(T) D) iter.Seq[D] {
 	if len(list) == 0 {
 		return nil
@@ -83,8 +83,8 @@ func Each[T, D any](list []T, document func(T) D) iter.Seq[D] {
 	}
 }
 
-// EachNamed returns the elements of a list as members of an object, in the order of the list. It returns nil for an
-// empty list, so that the object is omitted.
+// EachNamed returns the elements of a list as members of an object, in the order of the list. member returns the name
+// and the document of an element. EachNamed returns nil for an empty list, so that the object is omitted.
 func EachNamed[T, D any](list []T, member func(T) (string, D)) iter.Seq2[string, D] {
 	if len(list) == 0 {
 		return nil
@@ -98,8 +98,8 @@ func EachNamed[T, D any](list []T, member func(T) (string, D)) iter.Seq2[string,
 	}
 }
 
-// Members returns the elements of a map as members of an object, sorted by name. It returns nil for an empty map, so
-// that the object is omitted.
+// Members returns the elements of a map as members of an object, sorted by name. document converts an element. Members
+// returns nil for an empty map, so that the object is omitted.
 func Members[V, D any](m map[string]V, document func(V) D) iter.Seq2[string, D] {
 	return EachNamed(slices.Sorted(maps.Keys(m)), func(name string) (string, D) { return name, document(m[name]) })
 }

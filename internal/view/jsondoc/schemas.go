@@ -154,7 +154,8 @@ func schemasOf(s *provider.Schemas, failed *error) providerSchemas {
 	return doc
 }
 
-// readable returns the readable schemas as members of an object. If a schema cannot be read, readable sets failed.
+// readable returns the schemas with these names as members of an object. get returns a schema, and document converts
+// it. If get returns an error, readable omits the schema and sets *failed.
 func readable[S, D any](names []string, get func(string) (*S, error), document func(*S) D, failed *error) iter.Seq2[string, D] {
 	if len(names) == 0 {
 		return nil
@@ -220,7 +221,8 @@ func providerFunction(f *provider.Function) Function {
 	return SignatureOf(Function{Description: f.Description, Summary: f.Summary, Deprecation: f.DeprecationMessage}, f.Return, f.Params, f.Variadic, parameter)
 }
 
-// SignatureOf adds the parameters, of type P, and the result type of a function to a document.
+// SignatureOf adds the parameters, of type P, and the result type of a function to a document. variadic is the
+// parameter for further arguments, or nil. parameter converts a parameter.
 func SignatureOf[P any](doc Function, returns cty.Type, params []P, variadic *P, parameter func(P) Parameter) Function {
 	doc.Returns = Type(returns)
 	for _, p := range params {

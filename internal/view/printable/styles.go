@@ -16,7 +16,8 @@ const reset = "\x1b[0m"
 // Plain returns a text without the sequences that style it.
 func Plain(s string) string { return styling().ReplaceAllLiteralString(s, "") }
 
-// Styled applies a function to the parts of a text between the sequences that style it. It ends all styles.
+// Styled applies part to the parts of a text between the escape sequences that style it. If the text has such
+// sequences, Styled ends all styles at the end.
 func Styled(s string, part func(string) string) string {
 	var b strings.Builder
 	at := 0

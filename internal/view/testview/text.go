@@ -133,7 +133,8 @@ func (t *Text) Left(l *suite.Left) {
 	t.Out.Print(b.String(), true)
 }
 
-// kept lists the objects that were kept, with the command that destroys them.
+// kept lists the objects that were kept, with the command that destroys them. It returns "" if none were kept, or if
+// their state was not written.
 func (t *Text) kept(l *suite.Left, of string) string {
 	if len(l.Objects) == 0 || l.Written == "" {
 		return ""

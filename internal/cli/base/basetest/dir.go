@@ -71,7 +71,7 @@ func (d *Dir) Run(cmd *base.Command, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// Do runs a function as a command, and returns all its output.
+// Do runs do as the function of a command, and returns all output of the command.
 func (d *Dir) Do(do func(context.Context, *base.Call)) string {
 	d.Helper()
 	_, out := d.Run(&base.Command{Name: "try", Setup: base.NoFlags(func(ctx context.Context, c *base.Call) int {

@@ -243,8 +243,9 @@ func (w *World) Reports(title string) bool {
 	return slices.ContainsFunc(w.Bag.List(), func(d diag.Diagnostic) bool { return d.Summary == title })
 }
 
-// Apply plans and applies a configuration, and keeps the new state. change changes the plan request, and also changes
-// the apply request; both may be nil.
+// Apply plans and applies a configuration, and keeps the new state in w. It returns the result, and false if the apply
+// failed. A plan with errors fails the test. change changes the plan request, and also changes the apply request; both
+// may be nil.
 func (w *World) Apply(text string, change func(*planning.Request), also func(*applying.Request)) (*applying.Result, bool) {
 	w.Helper()
 	p, ok := w.Plan(text, change)

@@ -155,8 +155,8 @@ func (p *Provider) environment() []string {
 	return subprocess.Environ(p.o.Env, nil)
 }
 
-// mask masks, in the program's standard error, the values that the program received and its output. It returns the end
-// of the result.
+// mask returns the end of output, the program's standard error, for a message. It masks the values that the program
+// received, and the result that it printed. If printed is too large to search for, mask returns "".
 func (c *command) mask(output string, printed []byte) string {
 	if len(printed) > stderrIn {
 		return "" // a search for the output would take too long

@@ -156,7 +156,8 @@ func (p *Provider) renewAt(h *held) time.Time {
 	return p.o.Now().Add(h.After)
 }
 
-// readHeld returns the private data for a configuration.
+// readHeld validates a configuration, and returns the private data of its lease. If the configuration is invalid, it
+// returns nil and the errors.
 func (p *Provider) readHeld(config cty.Value) (*held, provider.Diags) {
 	if ds := validateExec(config); ds.HasErrors() {
 		return nil, ds

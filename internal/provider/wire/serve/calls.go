@@ -23,7 +23,7 @@ type Server struct {
 // call answers an encoded request.
 type call func(s *Server, ctx context.Context, request []byte) (proto.Message, error)
 
-// on returns a call for a function that takes a decoded request.
+// on returns a call of the protocol that decodes the request and passes it to f.
 func on[Q any, M interface {
 	*Q
 	proto.Message
@@ -148,7 +148,8 @@ func (s *Server) planAction(ctx context.Context, q *wirepb.PlanAction_Request) (
 	return &wirepb.PlanAction_Response{Diagnostics: diagnostics(ds), Deferred: deferred(why)}, nil
 }
 
-// invoke sends the answers to an invocation of an action.
+// invoke invokes an action, and passes each answer to send: progress messages, and the end of the action. It stops at
+// an error of send.
 func (s *Server) invoke(ctx context.Context, request []byte, send func(proto.Message) error) error {
 	var q wirepb.InvokeAction_Request
 	if err := proto.Unmarshal(request, &q); err != nil {
@@ -166,7 +167,7 @@ func (s *Server) invoke(ctx context.Context, request []byte, send func(proto.Mes
 	return nil
 }
 
-// list sends the answers to a search.
+// list searches for objects, and passes each result to send. It stops at an error of send.
 func (s *Server) list(ctx context.Context, request []byte, send func(proto.Message) error) error {
 	var q wirepb.ListResource_Request
 	if err := proto.Unmarshal(request, &q); err != nil {
