@@ -166,8 +166,7 @@ func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Pa
 }
 
 // Plan decides about a declared object: it plans the object and returns the change. A tainted object is planned like a
-// new object, because a provider may refuse to change it in place. The change is nil unless the outcome is Known, or
-// Deferred by the provider.
+// new object, because a provider may refuse to change it in place. The change is nil unless the outcome is Known.
 func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, plan.Outcome) {
 	from := cur
 	if cur.Entry != nil && cur.Entry.Tainted {

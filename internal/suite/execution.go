@@ -154,9 +154,9 @@ func (l look) outputs() cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// kept returns a state for writing. failed reports whether the cleanup failed, as opposed to a state that is kept on
-// purpose. The result also contains the outputs of earlier runs that run r uses: a later call needs them, and the
-// earlier runs may have left no other record of them.
+// kept returns a state for writing. failed is true if the objects could not be destroyed, or if this is not known yet,
+// and false if skip_cleanup keeps them. The result also contains the outputs of earlier runs that run r uses: a later
+// call needs them, and the earlier runs may have left no other record of them.
 func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
 	out := Kept{File: x.file.Name, Run: r.Name, State: x.withOutputs(s, r), Failed: failed}
 	if k.of != nil {

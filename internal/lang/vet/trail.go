@@ -121,8 +121,8 @@ func (x *trails) add(n int, t trail) {
 	}
 }
 
-// find returns the numbers of the trails in one map of the index that may equal t. open is true if t may also equal
-// trails with another key. The caller must compare each trail with t.
+// find returns the numbers of the trails in one map of the index that may equal t. open is true if t has a step for any
+// instance. The caller must compare each trail with t.
 func find(in map[trailKey][]int, t trail, open bool) []int {
 	out := in[trailKey{t.text(true), true, false}]
 	if open {
