@@ -29,7 +29,7 @@ type Options struct {
 	// because modules may contain such links. Links to targets outside and circular links are left out, and Links is
 	// called with the name of each such link.
 	Links func(leftOut string)
-	Sums  Sums // receives the checksum of each file, by its name with slashes; may be nil
+	Sums  Sums // receives the checksum of each file, by its name with slashes; nil: not needed
 }
 
 // Sums holds the SHA-256 of files by name.

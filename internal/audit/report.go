@@ -75,7 +75,7 @@ func (x *examination) report() *Report {
 // keys matches the keys of instances and modules in an address.
 var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 
-// withoutKeys returns an address without the keys that contain secrets.
+// withoutKeys returns an address in which the secrets in instance keys are masked.
 func (x *examination) withoutKeys(address string) string {
 	return keys().ReplaceAllStringFunc(address, x.set.Scrub)
 }

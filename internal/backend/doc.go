@@ -74,7 +74,7 @@ type Options struct {
 	WithoutInit bool
 	Using       func(text string)
 	Clients     Clients
-	Plugins     Plugins // may be nil if no state_store block is permitted
+	Plugins     Plugins // starts the providers of state_store blocks; nil: such blocks are not permitted
 }
 
 // Clients are settings and functions for the clients of stores and key services. All of them are optional.

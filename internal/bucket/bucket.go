@@ -34,7 +34,7 @@ type Object struct {
 // Access finds the credentials with which a command reads objects.
 type Access struct {
 	Getenv  func(string) string
-	Learned func(secret, host string) // called with each secret before the secret is used; may be nil
+	Learned func(secret, host string) // called with each secret before the secret is used; nil: not called
 }
 
 // S3 parses the address of an object in S3, like Terraform and OpenTofu. Addresses are:

@@ -24,7 +24,7 @@ type Encryption struct {
 // EncryptionPart is a key provider or a method.
 type EncryptionPart struct {
 	EncryptionRef
-	Uses *EncryptionRef // the key provider that "keys" or "chain" names; may be nil
+	Uses *EncryptionRef // the key provider that "keys" or "chain" names; nil: the part has no such argument
 	Body hcl.Body       // the other settings
 }
 

@@ -22,7 +22,7 @@ type Options struct {
 	Files          Files                                                         // nil: the disk
 	Display        func(path string) string                                      // returns the file name in ranges for a path; nil: the path unchanged
 	Follow         func(n *Node) string                                          // returns Node.Led of a local module; nil: symbolic links are not followed
-	Amend          func(root *Module, sources *diag.Sources, bag *diag.Bag) bool // adds declarations to the root module; may be nil
+	Amend          func(root *Module, sources *diag.Sources, bag *diag.Bag) bool // adds declarations to the root module; nil: it adds none
 	Version        string                                                        // compared with required_version; "" disables the comparison
 	Claimed        string                                                        // if not "", used instead of Version
 	Limits         limits.Limits

@@ -49,8 +49,8 @@ type Diagnostic struct {
 	Eased    bool   // an error about a check block, which is a warning except in tests; see Blame
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
-	Address  string // the address of the object, as users write it; may be empty
-	Unmet    string // the address of the declaration whose condition is false: var.x, TYPE.NAME[0]; may be empty
+	Address  string // the address of the object, as users write it; "": the diagnostic is about no object
+	Unmet    string // the address of the declaration whose condition is false: var.x, TYPE.NAME[0]; "" for other diagnostics
 
 	Subject *Range // the source text that views underline
 	Context *Range // the source text that views show around Subject; nil means the lines of Subject

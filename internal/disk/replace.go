@@ -49,7 +49,7 @@ func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (Fil
 // replacement describes a new file that replaces another file.
 type replacement struct {
 	fill  func(io.Writer) error
-	ready func(File) error // see ReplaceWith; may be nil
+	ready func(File) error // see ReplaceWith; nil: not called
 	mode  os.FileMode      // FileMode is set exactly; the umask reduces other modes
 }
 

@@ -10,8 +10,8 @@ import (
 
 // Progress reports the progress of an installation. Several goroutines may use it: it calls Note for one note at a time.
 type Progress struct {
-	Note     func(event.Note)     // may be nil
-	Transfer func(event.Transfer) // the progress of downloads; may be nil. It is called by several goroutines at the same time
+	Note     func(event.Note)     // receives notes about the steps; nil: they are dropped
+	Transfer func(event.Transfer) // receives the progress of downloads, concurrently; nil: it is dropped
 	mu       sync.Mutex           // held during Note
 }
 

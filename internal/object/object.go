@@ -21,7 +21,7 @@ type Tools struct {
 	Type     *Type
 	Walk     *Walk
 	Bag      *diag.Bag
-	Where    func(cty.Path) diag.Range // returns the position of an attribute in the configuration; may be nil
+	Where    func(cty.Path) diag.Range // returns the position of an attribute in the configuration; nil: diagnostics have no position
 
 	Allow provider.Allow // permissions for the answers to Plan, ReadData and Open; other calls allow no deferral
 	Note  provider.Note  // sent with calls that change or open something

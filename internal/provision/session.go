@@ -186,7 +186,7 @@ func firstOf(talk, end error, head *subprocess.Beginning) error {
 // remoteError is the error text of a remote program.
 type remoteError struct {
 	text string
-	end  error // the exit status; may be nil
+	end  error // the exit status of the program; nil: it is not known
 }
 
 func (e *remoteError) Error() string { return e.text }

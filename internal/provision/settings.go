@@ -18,7 +18,7 @@ import (
 type settings struct {
 	platform platform
 	timeout  time.Duration
-	script   string        // the pattern of the scripts' paths; may be empty
+	script   string        // the pattern of the paths of scripts on the target; "": the default of the platform
 	proxy    *proxy        // nil for a direct connection
 	bastion  *sshconn.Host // nil for a direct connection
 	target   sshconn.Host

@@ -103,9 +103,9 @@ func (c *Change) Provider() addr.Provider { return c.Change.Provider.Provider }
 
 // Reason is one reason for the action of a change.
 type Reason struct {
-	Kind      plan.Reason // may be empty
+	Kind      plan.Reason // the reason in the plan; "": the reason has only a text
 	Text      string      // a phrase such as "ami forces the replacement"
-	Attribute string      // the attribute that forces a replacement, as users write it; may be empty
+	Attribute string      // the attribute that forces a replacement, as users write it; "" for other reasons
 	// Chains are the names through which the attribute, or replace_triggered_by, gets its value, the nearest first.
 	// Names in called modules have the address of the module without instance keys.
 	Chains [][]string

@@ -14,7 +14,7 @@ import (
 
 // Objects finds the schemas of objects, and the values of changes. Only one goroutine may use it.
 type Objects struct {
-	Schemas provider.Lookup // may be nil
+	Schemas provider.Lookup // returns the schemas of a provider; nil: no schemas are known
 	forms   diff.Forms
 	types   map[typeKey]*schema.Schema
 }

@@ -24,13 +24,13 @@ type Settings struct {
 	FS     disk.FS             // for stores in files; nil: the real file system
 	Getenv func(string) string // reads environment variables for missing settings; nil: none
 	Agent  string              // the name of the client for servers; "": the default of its library
-	Schema *schema.Block       // the schema of Config; may be nil
-	Learn  func(text string)   // called with each sensitive value, to mask it; may be nil
-	Hosts  Hosts               // for stores that are services of a host; may be nil
+	Schema *schema.Block       // the schema of Config; nil: no setting counts as sensitive
+	Learn  func(text string)   // called with each sensitive value, to mask it; nil: not called
+	Hosts  Hosts               // for stores that are services of a host; nil: such stores cannot be opened
 
 	Blank  bool              // an empty text counts as not set, so that the environment counts
-	Notify func(text string) // shows a message to the user, such as about a retried request; may be nil
-	Stop   context.Context   // ends retries, including retries of writes; may be nil
+	Notify func(text string) // shows a message to the user, such as about a retried request; nil: messages are dropped
+	Stop   context.Context   // ends retries, including retries of writes; nil: never
 
 	within cty.Path // the path of the setting whose attributes In has selected
 }

@@ -13,7 +13,7 @@ import (
 
 // ContentOptions are settings of Content.
 type ContentOptions struct {
-	Scrub func(string) string // every shown string passes it; may be nil
+	Scrub func(string) string // masks secrets in every shown string; nil: they are unchanged
 	Limit int                 // longer values are shown without their middle; in bytes; 0 means no limit
 	Bare  bool                // hide unchanged id, name and tags: the content represents several objects
 	All   bool                // show unchanged attributes

@@ -20,15 +20,15 @@ type Options struct {
 	Terminal      bool                // the view may draw a live block
 	Compact       bool                // -compact-warnings
 	Apart         []diag.Severity     // severities that are not combined: -consolidate-*=false
-	Silence       *diag.Silence       // -silence: warnings that are counted but not shown; may be nil
+	Silence       *diag.Silence       // -silence: warnings that are counted but not shown; nil: all are shown
 	ShowSensitive bool                // -show-sensitive
 	Importing     bool                // the command is import, which has different texts
 	Concise       bool                // -concise: no lines about refreshing
 	Fold          bool                // -fold: equal changes of a plan are shown as one
 	Automation    bool                // TF_IN_AUTOMATION: no hints for the next step
-	Sources       *diag.Sources       // the sources for snippets in diagnostics; may be nil
-	Scrub         func(string) string // masks secrets in text from outside; may be nil
-	ScrubMessage  func(string) string // masks secrets in diagnostics; may be nil
+	Sources       *diag.Sources       // the sources for snippets in diagnostics; nil: no snippets
+	Scrub         func(string) string // masks secrets in text from outside; nil: it is unchanged
+	ScrubMessage  func(string) string // masks secrets in diagnostics; nil: they are unchanged
 	Now           func() time.Time    // the current time; nil: time.Now
 	Product       string              // the name of the program; "" means Lethe
 	Command       string              // the name by which the user calls the program; "" means lethe

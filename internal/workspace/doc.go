@@ -107,14 +107,14 @@ type Request struct {
 	Lock      bool              // false: take no lock, as with -lock=false
 	Shared    bool              // the operation only reads, so other readers may hold the lock, too
 	Timeout   time.Duration     // how long to wait for a lock that another command holds
-	Waiting   func()            // called, from any goroutine, when the lock is not available for a while; may be nil
-	Releasing func()            // called, from any goroutine, when releasing the lock takes long; may be nil
+	Waiting   func()            // called, from any goroutine, when the lock is not available for a while; nil: not called
+	Releasing func()            // called, from any goroutine, when releasing the lock takes long; nil: not called
 	Resolves  addr.Instance     // calls about this instance are not reported: the command settles them
 	Keeper    Keeper            // continues the journal if this process is killed; nil without a keeper
-	Unkept    func(addr.Object) // called before each lease is opened, if no keeper can close it; may be nil
+	Unkept    func(addr.Object) // called before each lease is opened, if no keeper can close it; nil: not called
 	Part      Selecting         // selects the part of a shared state that the command needs; nil: the whole state
 	Interim   *Interim          // when to write the state during an apply; nil: only at the end
-	Written   func()            // called after the first write of the state; may be nil
+	Written   func()            // called after the first write of the state; nil: not called
 
 	arrived *arrived // set if the target of an unfinished transfer locks the source
 }
@@ -122,7 +122,7 @@ type Request struct {
 // Interim sets how often the state is written to its store while an apply is in progress.
 type Interim struct {
 	Every time.Duration   // the time from the beginning to the first write, and from the end of a write to the next
-	At    <-chan struct{} // closed by an interrupt: then write at once and after each change; may be nil
+	At    <-chan struct{} // closed by an interrupt: then write at once and after each change; nil: never
 }
 
 // DefaultInterim is the default of Interim.Every.

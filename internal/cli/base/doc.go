@@ -60,12 +60,12 @@ type Env struct {
 	Dir      string // the working directory: its real path, after Settle
 	Environ  []string
 	Now      func() time.Time
-	Signals  <-chan os.Signal // interrupts; may be nil
+	Signals  <-chan os.Signal // interrupts; nil: none can arrive
 	Files    disk.FS          // the storage of states, journals, plans and selections; nil means the file system
 	Called   string           // the directory in which the program was started, under the name that its caller uses
 	Named    string           // Dir, under the caller's name if -chdir did not change it; abspath begins with it
 	Start    string           // the real path of Called; TF_CLI_CONFIG_FILE and TF_LOG_PATH are relative to it
-	Commands func() []string  // returns the names of all commands and groups; may be nil
+	Commands func() []string  // returns the names of all commands and groups; nil: they are not known
 
 	// Enter changes the directory of the process, so that child processes start in it; nil leaves it unchanged.
 	Enter func(dir string) error
@@ -127,10 +127,10 @@ type Call struct {
 	Secrets  *secret.Set
 	UI       *Screen
 	Stops    Stops
-	Misread  func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; may be nil
+	Misread  func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; nil: no such mistake is known
 	Log      func(string)                   // writes a sentence to the log; nil without a log
-	Times    *timing.Recorder               // records the times of the command; may be nil
-	Heard    func(string)                   // also receives each line of the log; may be nil
+	Times    *timing.Recorder               // records the times of the command; nil: they are not recorded
+	Heard    func(string)                   // also receives each line of the log; nil: not needed
 	Other    workspace.Other                // opens other directories; nil until package states sets it
 
 	// The handlers of interrupts read these fields at any time.

@@ -88,7 +88,8 @@ type referring struct {
 // target is an attribute of an imported object.
 type target struct{ object, attr string }
 
-// references collects the texts that identify results: attributes that only the provider sets.
+// references collects the texts that identify results, from attributes that only the provider sets, such as an ID. If a
+// text identifies several objects, references drops it.
 func references(list []*querying.Result) *referring {
 	r := &referring{to: map[string]target{}, edges: map[string][]string{}, named: map[string]bool{}}
 	twice := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 // Generation describes an object without configuration, for which Generate writes a block.
 type Generation struct {
 	Type, Name string
-	ID         string        // the ID of its import, for the comment; may be empty
+	ID         string        // the ID of its import, for the comment; "": the comment names no ID
 	Provider   string        // of the argument provider (ProviderOf); "" if the type implies it
 	Schema     *schema.Block // of the resource type
 	Value      cty.Value     // from the provider: an object of the schema, without marks

@@ -15,7 +15,7 @@ import (
 // and a number.
 type names struct {
 	prog  *program.Program
-	state *state.Snapshot        // may be nil
+	state *state.Snapshot        // whose names are in use; nil: no state
 	other map[addr.Resource]bool // in moved, removed and import blocks
 
 	mu    sync.Mutex

@@ -27,8 +27,8 @@ type Request struct {
 	Options frame.Options
 	State   *state.Snapshot // the objects to which blocks refer, and names in use; nil: their values are unknown
 
-	Objects  func(typ string) bool // reports whether whole objects of the type are needed; may be nil
-	Ignore   func(*Result) bool    // reports whether to omit a result; may be nil
+	Objects  func(typ string) bool // reports whether whole objects of the type are needed; nil: the list blocks decide
+	Ignore   func(*Result) bool    // reports whether to omit a result; nil: none is omitted
 	Managed  []*state.Snapshot     // report only objects that are not in these states; nil: report all
 	Generate bool                  // generate configuration
 	// Take receives each result before it is reported. If Take returns an error, the search ends. Calls are not

@@ -16,7 +16,7 @@ import (
 // lines cuts its input into lines and logs each with its level. It is an io.Writer that never fails.
 type lines struct {
 	log   func(level, line string) // nil: the lines are dropped
-	trace *trace                   // receives each line; may be nil
+	trace *trace                   // receives each line; nil: no trace is kept
 
 	mu    sync.Mutex
 	buf   []byte

@@ -107,7 +107,7 @@ func (f *Fake) note(call ...any) {
 	f.kept.log.calls = append(f.kept.log.calls, line[:len(line)-1])
 }
 
-// Addr returns the fake's address.
+// Addr returns the field Address.
 func (f *Fake) Addr() addr.Provider { return f.Address }
 
 // Schemas returns the result of Describe, which it calls once.
@@ -123,7 +123,7 @@ func (f *Fake) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	return f.kept.described.schemas, f.kept.described.diags
 }
 
-// ValidateConfig returns the settings unchanged.
+// ValidateConfig calls OnValidateConfig. If OnValidateConfig is nil, it returns the settings unchanged.
 func (f *Fake) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	f.note("ValidateConfig")
 	if f.OnValidateConfig == nil {
@@ -132,7 +132,7 @@ func (f *Fake) ValidateConfig(ctx context.Context, config provider.Dynamic) (pro
 	return f.OnValidateConfig(ctx, config)
 }
 
-// Configure accepts the settings.
+// Configure calls OnConfigure. If OnConfigure is nil, it accepts the settings.
 func (f *Fake) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
 	f.note("Configure")
 	if f.OnConfigure == nil {
@@ -141,7 +141,7 @@ func (f *Fake) Configure(ctx context.Context, config provider.Dynamic, allow pro
 	return f.OnConfigure(ctx, config, allow)
 }
 
-// Validate accepts the configuration.
+// Validate calls OnValidate. If OnValidate is nil, it accepts the configuration.
 func (f *Fake) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
 	f.note("Validate", mode, typ)
 	if f.OnValidate == nil {
@@ -150,7 +150,7 @@ func (f *Fake) Validate(ctx context.Context, mode addr.Mode, typ string, config 
 	return f.OnValidate(ctx, mode, typ, config)
 }
 
-// Upgrade returns the stored object unchanged.
+// Upgrade calls OnUpgrade. If OnUpgrade is nil, it returns the stored object unchanged.
 func (f *Fake) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	f.note("Upgrade", r.Type)
 	if f.OnUpgrade == nil {
@@ -159,7 +159,7 @@ func (f *Fake) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider
 	return f.OnUpgrade(ctx, r)
 }
 
-// Read returns the object unchanged.
+// Read calls OnRead. If OnRead is nil, it returns the object unchanged.
 func (f *Fake) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 	f.note("Read", r.Type)
 	if f.OnRead == nil {
@@ -168,7 +168,7 @@ func (f *Fake) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadR
 	return f.OnRead(ctx, r)
 }
 
-// Plan returns the proposed object.
+// Plan calls OnPlan. If OnPlan is nil, it returns the proposed object.
 func (f *Fake) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	f.note("Plan", r.Type)
 	if f.OnPlan == nil {
@@ -177,7 +177,7 @@ func (f *Fake) Plan(ctx context.Context, r provider.PlanRequest) (provider.PlanR
 	return f.OnPlan(ctx, r)
 }
 
-// Apply returns the planned object.
+// Apply calls OnApply. If OnApply is nil, it returns the planned object.
 func (f *Fake) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	f.note("Apply", r.Type)
 	if f.OnApply == nil {
@@ -186,7 +186,7 @@ func (f *Fake) Apply(ctx context.Context, r provider.ApplyRequest) (provider.App
 	return f.OnApply(ctx, r)
 }
 
-// Import returns no object.
+// Import calls OnImport. If OnImport is nil, it returns no object.
 func (f *Fake) Import(ctx context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	f.note("Import", r.Type)
 	if f.OnImport == nil {
@@ -195,7 +195,7 @@ func (f *Fake) Import(ctx context.Context, r provider.ImportRequest) (provider.I
 	return f.OnImport(ctx, r)
 }
 
-// Move returns the stored object unchanged.
+// Move calls OnMove. If OnMove is nil, it returns the stored object unchanged.
 func (f *Fake) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	f.note("Move", r.Type)
 	if f.OnMove == nil {
@@ -204,7 +204,7 @@ func (f *Fake) Move(ctx context.Context, r provider.MoveRequest) (provider.MoveR
 	return f.OnMove(ctx, r)
 }
 
-// ReadData returns the configuration.
+// ReadData calls OnReadData. If OnReadData is nil, it returns the configuration.
 func (f *Fake) ReadData(ctx context.Context, r provider.DataRequest) (provider.DataResponse, provider.Diags) {
 	f.note("ReadData", r.Type)
 	if f.OnReadData == nil {
@@ -213,7 +213,7 @@ func (f *Fake) ReadData(ctx context.Context, r provider.DataRequest) (provider.D
 	return f.OnReadData(ctx, r)
 }
 
-// PlanAction accepts the invocation.
+// PlanAction calls OnPlanAction. If OnPlanAction is nil, it accepts the invocation.
 func (f *Fake) PlanAction(ctx context.Context, r provider.ActionRequest) (provider.Deferred, provider.Diags) {
 	f.note("PlanAction", r.Type)
 	if f.OnPlanAction == nil {
@@ -222,7 +222,7 @@ func (f *Fake) PlanAction(ctx context.Context, r provider.ActionRequest) (provid
 	return f.OnPlanAction(ctx, r)
 }
 
-// Invoke does nothing.
+// Invoke calls OnInvoke. If OnInvoke is nil, it does nothing.
 func (f *Fake) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
 	f.note("Invoke", r.Type)
 	if f.OnInvoke == nil {
@@ -231,7 +231,7 @@ func (f *Fake) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2[p
 	return f.OnInvoke(ctx, r)
 }
 
-// List returns no results.
+// List calls OnList. If OnList is nil, it returns no results.
 func (f *Fake) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
 	f.note("List", r.Type)
 	if f.OnList == nil {
@@ -240,7 +240,7 @@ func (f *Fake) List(ctx context.Context, r provider.ListRequest) iter.Seq2[provi
 	return f.OnList(ctx, r)
 }
 
-// Open returns the configuration.
+// Open calls OnOpen. If OnOpen is nil, it returns the configuration.
 func (f *Fake) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	f.note("Open", r.Type)
 	if f.OnOpen == nil {
@@ -249,7 +249,7 @@ func (f *Fake) Open(ctx context.Context, r provider.OpenRequest) (provider.OpenR
 	return f.OnOpen(ctx, r)
 }
 
-// Renew returns the private data unchanged.
+// Renew calls OnRenew. If OnRenew is nil, it returns the private data unchanged.
 func (f *Fake) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	f.note("Renew", typ)
 	if f.OnRenew == nil {
@@ -258,7 +258,7 @@ func (f *Fake) Renew(ctx context.Context, typ string, private []byte) (provider.
 	return f.OnRenew(ctx, typ, private)
 }
 
-// CloseLease succeeds.
+// CloseLease calls OnCloseLease. If OnCloseLease is nil, it succeeds.
 func (f *Fake) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	f.note("CloseLease", typ)
 	if f.OnCloseLease == nil {
@@ -267,7 +267,7 @@ func (f *Fake) CloseLease(ctx context.Context, typ string, private []byte) provi
 	return f.OnCloseLease(ctx, typ, private)
 }
 
-// ConfiguredFunctions returns no functions.
+// ConfiguredFunctions calls OnFunctions. If OnFunctions is nil, it returns no functions.
 func (f *Fake) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	f.note("ConfiguredFunctions", "")
 	if f.OnFunctions == nil {
@@ -288,7 +288,7 @@ func (f *Fake) Call(ctx context.Context, function string, args []provider.Dynami
 	return provider.Dynamic{}, &provider.CallError{Text: "there is no argument to give back", Arg: -1}
 }
 
-// UpgradeIdentity returns the stored identity unchanged.
+// UpgradeIdentity calls OnUpgradeIdentity. If OnUpgradeIdentity is nil, it returns the stored identity unchanged.
 func (f *Fake) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
 	f.note("UpgradeIdentity", typ)
 	if f.OnUpgradeIdentity == nil {
@@ -297,7 +297,7 @@ func (f *Fake) UpgradeIdentity(ctx context.Context, typ string, version int64, j
 	return f.OnUpgradeIdentity(ctx, typ, version, json)
 }
 
-// Stop does nothing.
+// Stop calls OnStop. If OnStop is nil, it does nothing.
 func (f *Fake) Stop(ctx context.Context) error {
 	f.note("Stop")
 	if f.OnStop == nil {
@@ -306,7 +306,7 @@ func (f *Fake) Stop(ctx context.Context) error {
 	return f.OnStop(ctx)
 }
 
-// Shutdown does nothing.
+// Shutdown calls OnShutdown. If OnShutdown is nil, it does nothing.
 func (f *Fake) Shutdown() error {
 	f.note("Shutdown")
 	if f.OnShutdown == nil {

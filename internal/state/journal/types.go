@@ -109,7 +109,7 @@ type Options struct {
 	Now     func() time.Time // the clock
 	Seal    Sealing          // nil: no encryption
 	Carry   Notes            // notes of earlier runs, which stay until they are settled
-	Before  *Writer          // the journal of the previous round, whose open leases this journal continues; may be nil
+	Before  *Writer          // the journal of the previous round, whose open leases this journal continues; nil: this is the first round
 	Replace bool             // the journal at the path was replayed; the new journal replaces it
 
 	// Opened gets the journal once it is begun, for a process that outlives this one: the key that its records are

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	Client *http.Client
 	Server *url.URL      // the address of the agent
-	User   *url.Userinfo // basic authentication; may be nil
+	User   *url.Userinfo // for basic authentication; nil: requests have none
 	Header http.Header   // added to each request: the token
 	Query  url.Values    // added to each request: the datacenter
 	Path   string        // the key of the default workspace's state

@@ -21,7 +21,7 @@ type Source struct {
 	Name     string // in the configuration: "key_provider.pbkdf2.main"
 	Meta     string // in the metadata: Name, or the alias
 	Provider Provider
-	Chain    *Source // provides keys for this source; may be nil
+	Chain    *Source // provides keys for this source; nil: it needs none
 
 	mu        sync.Mutex
 	created   *derivedKey

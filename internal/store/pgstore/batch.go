@@ -15,8 +15,8 @@ type request struct {
 	args   [][]byte
 	arrays int                         // the last n arguments are arrays, in the binary format
 	binary bool                        // request the result in the binary format
-	row    func(values [][]byte)       // called for each row of the result; may be nil
-	done   func(tag pgconn.CommandTag) // may be nil
+	row    func(values [][]byte)       // called for each row of the result; nil: rows are ignored
+	done   func(tag pgconn.CommandTag) // called at the end of the statement; nil: not needed
 }
 
 // flushAt is the number of collected bytes after which batch sends the statements.

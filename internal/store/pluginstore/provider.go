@@ -40,8 +40,8 @@ type Options struct {
 	Type     string
 	Config   []byte                // the settings of the store, in MessagePack
 	Place    string                // names the place of the states, without a credential
-	Warn     func(diag.Diagnostic) // receives warnings; may be nil
-	Stop     context.Context       // ends writes, and calls about locks; may be nil
+	Warn     func(diag.Diagnostic) // receives warnings; nil: they are dropped
+	Stop     context.Context       // ends writes, and calls about locks; nil: never
 }
 
 // pluginStore implements store.Store.

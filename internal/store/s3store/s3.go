@@ -38,7 +38,7 @@ type Options struct {
 	Key      string // of the default workspace's state
 	Prefix   string // of the other workspaces' keys
 	LockFile bool
-	Table    *Table // in DynamoDB; may be nil
+	Table    *Table // in DynamoDB, for locks and checksums; nil: not used
 	Journal  bool   // keep the journals of runs in the bucket
 	Tries    store.Tries
 
@@ -46,7 +46,7 @@ type Options struct {
 	ACL         string
 	Encrypt     bool
 	KMSKey      string
-	CustomerKey *CustomerKey // may be nil
+	CustomerKey *CustomerKey // encrypts the objects; nil: not used
 }
 
 // CustomerKey is an encryption key that the service does not store.

@@ -13,7 +13,7 @@ type About struct {
 	Product string
 	Version string
 	Failed  bool
-	Scrub   func(string) string // attributes and names pass it; may be nil
+	Scrub   func(string) string // masks secrets in attributes and names; nil: they are unchanged
 }
 
 // batch is the number of spans in one request.

@@ -12,7 +12,7 @@ const (
 type Options struct {
 	Max   int                 // the maximum size of the comment in bytes
 	Full  bool                // show long values completely
-	Scrub func(string) string // masks secrets in texts from outside; may be nil
+	Scrub func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
 // draft is a comment in blocks. Each block is shown as a whole or not at all.

@@ -26,7 +26,7 @@ type Finding struct {
 	Level  Level
 	Area   string // such as "locks"
 	Text   string // sentences
-	Action string // the advice to the user, as a sentence; may be empty
+	Action string // the advice to the user, as a sentence; "": there is nothing to do
 }
 
 // Findings are all findings, in the order of the areas.

@@ -19,7 +19,7 @@ var script string
 // Options are settings of a page.
 type Options struct {
 	Title string
-	Scrub func(string) string // masks secrets in texts from outside; may be nil
+	Scrub func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
 // page is a page in the course of writing.

@@ -28,7 +28,7 @@ type Writing struct {
 // Options are settings of a page.
 type Options struct {
 	Workspace string
-	Scrub     func(string) string // masks secrets in texts from outside; may be nil
+	Scrub     func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
 type page struct {

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Product string              // the name of the program; if empty, Lethe
 	Full    bool                // show long values completely
-	Scrub   func(string) string // applied to texts from outside; may be nil
+	Scrub   func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
 // page is a page while it is written.

@@ -12,7 +12,7 @@ import (
 // Options are settings of a page.
 type Options struct {
 	Product string
-	Scrub   func(string) string // applied to texts from outside; may be nil
+	Scrub   func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
 // page is a page while it is written.

@@ -29,7 +29,7 @@ func New(t *testing.T, text string) *Dir {
 	return d
 }
 
-// Write writes a file.
+// Write writes a file in the directory. If that fails, it ends the test.
 func (d *Dir) Write(name, text string) {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.Path, name), []byte(text), 0o666); err != nil {
