@@ -202,7 +202,8 @@ func (m *migration) missing(ctx context.Context, from, to store.Store, names []s
 }
 
 // exists reports whether the target already has the state of the source. It locks only the source: if the backends
-// differ in settings other than the place, source and target are one state with one lock.
+// differ in settings other than the place, source and target are one state with one lock. ok is false if an error was
+// reported.
 func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
 	if !sameStored(ctx, w) {
 		return false, true

@@ -116,7 +116,7 @@ func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 }
 
 // inUse returns the settings that commands use. known is true if init has recorded them, or if they come from a saved
-// plan.
+// plan. ok is false if an error was reported.
 func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
 	if d.plan != nil {
 		s, ok = d.plan.settings(ctx)
@@ -125,8 +125,8 @@ func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
 	return d.current()
 }
 
-// current returns the settings that commands use: the remembered settings, as long as the block has not changed. known
-// is false if there is a block without a record.
+// current returns the settings that commands use: the settings that init has recorded, as long as the block has not
+// changed. known is false if there is a block without a record. ok is false if an error was reported.
 func (d *Directory) current() (current settings, known, ok bool) {
 	declared, ok := d.declared.settings()
 	if !ok {

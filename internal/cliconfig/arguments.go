@@ -69,8 +69,8 @@ func textOf(a *hcl.Attribute, bag *diag.Bag) (string, bool) {
 	return "", false
 }
 
-// flagOf returns the boolean value of an argument. If the value is not a boolean, flagOf reports an error and returns
-// ok = false.
+// flagOf returns the boolean value of an argument (yes). If the value is not a boolean, flagOf reports an error, and ok
+// is false.
 func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
 	v, _ := a.Expr.Value(nil)
 	if ok = gocty.FromCtyValue(v, &yes) == nil; !ok {

@@ -128,8 +128,8 @@ func (c *Credentials) learn(secret, host string) {
 	}
 }
 
-// environment returns the value of TF_TOKEN_HOST. In the name, "_" means a dot and "__" for a hyphen, because
-// shells allow neither in names.
+// environment returns the value of the environment variable TF_TOKEN_HOST for a host, or "" if it is not set. In HOST,
+// "_" represents a dot and "__" a hyphen, because shells allow neither in names.
 func (c *Credentials) environment(host string) string {
 	for _, v := range c.Environ {
 		name, value, _ := strings.Cut(v, "=")

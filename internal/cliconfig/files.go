@@ -13,8 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// Load reads the CLI configuration files of an environment, and adds their texts without secrets to sources. It omits a
-// file that cannot be opened, and calls skipped with the reason. The boolean is false if an error was reported.
+// Load reads the CLI configuration files of an environment, and adds their texts without secrets to sources. getenv
+// returns the value of an environment variable. Load omits a file that cannot be opened, and calls skipped with the
+// reason. The boolean is false if an error was reported.
 func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, bag *diag.Bag, skipped func(file string, err error)) (*Settings, bool) {
 	s, ok := &Settings{}, true
 	for _, f := range Files(getenv) {
@@ -31,7 +32,7 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 
 // Files returns the paths of the CLI configuration files. If TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG is set, it is the
 // only file. Otherwise Files returns the first existing file of the files that Terraform and OpenTofu read, and all CLI
-// configuration files in the directory beside it.
+// configuration files in the directory beside it. getenv returns the value of an environment variable.
 func Files(getenv func(string) string) []string {
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if f := getenv(name); f != "" {
@@ -65,7 +66,8 @@ func Files(getenv func(string) string) []string {
 	return list
 }
 
-// dataDir returns the directory beside the CLI configuration files. It returns "" if no home directory is known.
+// dataDir returns the directory beside the CLI configuration files. It returns "" if no home directory is known. getenv
+// returns the value of an environment variable.
 func dataDir(getenv func(string) string) string {
 	dir := ""
 	if home := getenv("HOME"); home != "" {

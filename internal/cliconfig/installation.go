@@ -130,8 +130,8 @@ func (s *Settings) overrides(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
-// distinct reports an error if the template of an oci_mirror block maps several providers to one repository. It
-// considers only the providers that the block selects.
+// distinct checks that the template of an oci_mirror block does not map several providers to one repository. It
+// considers only the providers that the block selects. It reports an error and returns false if the template does.
 func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
 	ok := true
 	for _, x := range []struct {

@@ -17,7 +17,7 @@ var harmless = []string{
 }
 
 // written returns the range in the file src that corresponds to r, a range in the output of modern. origin is the
-// second result of modern.
+// second result of modern. A nil r stays nil.
 func written(r *hcl.Range, src []byte, origin []int) *hcl.Range {
 	if r == nil {
 		return nil

@@ -21,7 +21,8 @@ func (rd *reader) condition(b *hcl.Block) (*Condition, bool) {
 	return cond, ok
 }
 
-// anyCondition reads a condition block like condition, but accepts a condition that refers to no object.
+// anyCondition reads a condition block like condition, but accepts a condition that refers to no object. It reports
+// errors, and returns false if the block is invalid.
 func (rd *reader) anyCondition(b *hcl.Block) (*Condition, bool) {
 	c, ok := rd.content(b.Body, conditionSchema)
 	if !ok {

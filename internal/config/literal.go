@@ -25,6 +25,7 @@ func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
 }
 
 // constant evaluates e within the limits. If the evaluation fails, constant returns the error as a diagnostic.
+// Otherwise the diagnostic is nil.
 func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 	v, ds, err := syntax.Value(e, nil, l)
 	if err != nil {

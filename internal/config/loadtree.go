@@ -19,6 +19,8 @@ import (
 //
 // LoadTree also makes the checks that depend on the position of a module in the tree: a module may not call itself, and
 // some blocks are allowed only in the root module.
+//
+// LoadTree returns false if it reported an error.
 func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bool) {
 	t := &treeLoader{
 		opts:    o.filled(),

@@ -53,7 +53,7 @@ func overrideBlocks(base, overriding hclsyntax.Blocks, deep bool) hclsyntax.Bloc
 }
 
 // replaceBlocks returns the blocks of base whose type does not occur in overriding, and then the blocks of overriding.
-// If deep is true, lifecycle blocks of both are merged instead.
+// typ returns the type of a block. If deep is true, lifecycle blocks of both are merged by merge instead.
 func replaceBlocks[B comparable](base, overriding []B, deep bool, typ func(B) string, merge func(base, overriding B) B) []B {
 	replaced := map[string]B{}
 	for _, b := range overriding {

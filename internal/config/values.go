@@ -34,7 +34,7 @@ func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[s
 }
 
 // LoadSettings reads a file of settings for a backend like LoadValues. In addition, it accepts one block of each type
-// in blocks. The value of a block is an object of its attributes.
+// in blocks. The value of a block is an object of its attributes. LoadSettings returns false if it reported an error.
 func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
 	body, ok := ParseBody(name, text, l, bag)
@@ -100,7 +100,8 @@ func inValues(ds hcl.Diagnostics) hcl.Diagnostics {
 }
 
 // ReadValues reads a file of values like LoadValues. On the disk the file may also be a pipe, because shells pass the
-// output of a command as the name of a pipe. If the file cannot be read, ReadValues adds an error, and text is nil.
+// output of a command as the name of a pipe. If the file cannot be read, ReadValues adds an error, and text is nil. ok
+// is false if an error was reported.
 func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[string]*Value, ok bool) {
 	o = o.filled()
 	text, err := readAny(o.Files, path, o.Limits.Bytes)

@@ -69,7 +69,8 @@ func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 }
 
 // typeConstraint reads a type expression. The bare words list, set and map mean collections whose elements have any one
-// type. If the expression is invalid, typeConstraint reports an error and returns false.
+// type. If the expression is invalid, typeConstraint reports an error and returns false. The Defaults are nil if the
+// type has no optional attributes with defaults.
 func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	if text, quoted := plainText(e); quoted && !rd.quotedType(e, text) {
 		return cty.DynamicPseudoType, nil, false

@@ -88,7 +88,8 @@ var unknown = func() any {
 	return nil
 }()
 
-// WhollyKnown returns the same result as v.IsWhollyKnown(). It rarely allocates memory for unmarked values.
+// WhollyKnown reports whether v and all values in it are known. The result is the same as of v.IsWhollyKnown(), but the
+// call rarely allocates memory for unmarked values.
 func WhollyKnown(v cty.Value) bool {
 	c := Contents{MostElements: math.MaxInt, MostBytes: math.MaxInt64}
 	if c.Add(v) {

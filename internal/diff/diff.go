@@ -431,7 +431,7 @@ func (v *Value) IsEmptyString() bool { return v != nil && v.Kind == StringValue 
 
 // writeOnly returns a node if a write-only attribute takes part in the change. Its value is never visible. It takes
 // part if the configuration sets it, and if the object is created or replaced, or the version argument of the attribute
-// changes.
+// changes. Otherwise writeOnly returns nil.
 func (d *Differ) writeOnly(in *Form, b, a *Value, paths *Paths) *Node {
 	n := &Node{Kind: WriteOnlyNode, Forces: paths.Has()}
 	if n.Forces {

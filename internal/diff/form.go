@@ -35,7 +35,7 @@ const (
 // strict reports whether the form is an object in which null means the same as a missing value.
 func (f *Form) strict() bool { return f != nil && f.kind == fObject && !f.explicit }
 
-// Element returns the form of the elements.
+// Element returns the form of the elements of a collection, or nil if f is nil or has no elements.
 func (f *Form) Element() *Form {
 	if f == nil {
 		return nil
@@ -43,7 +43,8 @@ func (f *Form) Element() *Form {
 	return f.elem
 }
 
-// Part returns the form of an attribute, or of an element of a map.
+// Part returns the form of an attribute, or of an element of a map. It returns nil if f is nil or has no such
+// attribute.
 func (f *Form) Part(name string) *Form {
 	switch {
 	case f == nil:

@@ -24,8 +24,9 @@ func Reason(err error) error {
 	return err
 }
 
-// UserDir returns the user's directory for data that are kept between runs and belong to no working directory. It returns ""
-// if the environment names no such directory. It ignores relative paths, because they would depend on the working directory.
+// UserDir returns the user's directory for data that are kept between runs and belong to no working directory. It
+// returns "" if the environment names no such directory. It ignores relative paths, because they would depend on the
+// working directory. getenv returns the value of an environment variable.
 func UserDir(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "lethe")

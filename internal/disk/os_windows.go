@@ -120,8 +120,8 @@ func unreplaceable(err error) bool {
 // patience is the longest time that patiently waits for a program that holds a file open. Virus scanners need less.
 const patience = 2 * time.Second
 
-// patiently repeats an operation while it fails because another program holds the file open, but no longer than
-// patience.
+// patiently calls do, an operation on a file, again while it fails because another program holds the file open, but no
+// longer than patience. It returns the last error of do.
 func patiently(do func() error) error {
 	for wait, waited := 10*time.Millisecond, time.Duration(0); ; wait *= 2 {
 		err := do()

@@ -130,7 +130,7 @@ func (e *Engine) env() run.Env {
 
 // Validate checks a compiled program against the rules of its providers. All values that the configuration does not
 // contain are unknown. It configures no provider and needs no state. It may be called after Compile failed: it skips
-// declarations with errors.
+// declarations with errors. Validate returns false if the program has errors.
 func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	ok := validating.Program(ctx, e.env(), prog, o, bag)
 	mustReport(ctx, "Validating", ok, bag)
@@ -156,7 +156,7 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 
 // Generate plans a configuration and writes resource blocks for the import targets that it does not declare. The caller
 // then plans the configuration with these blocks, and this plan reports the same events. So Generate sends its own
-// events to sink, where users do not see them twice.
+// events to sink, where users do not see them twice. Generate returns false if the plan has errors.
 func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag *diag.Bag) (*Generated, bool) {
 	settings := e.Settings
 	settings.Sink = sink
@@ -207,7 +207,7 @@ func (e *Engine) EndRounds(bag *diag.Bag) { e.Rounds.End(e.Pool, e.Send, bag) }
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
 // Stamps returns the digests of the configurations of all resources. The command uses them to plan only the changed
-// resources.
+// resources. version returns the version of a provider (see changed.Request.Version).
 func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) (version string, fixed bool)) *changed.Stamps {
 	var bag diag.Bag
 	f, ok := frame.New(prog, o, &bag)
@@ -229,7 +229,7 @@ func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(add
 }
 
 // Frame returns a frame with a stored state as its before face. Frame reads and plans nothing, and opens no lease.
-// Objects that the state does not have are unknown.
+// Objects that the state does not have are unknown. Frame returns false if the frame could not be created.
 func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {

@@ -71,7 +71,7 @@ func (k *keyboard) next(p []byte) (n int) {
 	return n
 }
 
-// line reports whether the last line was canceled, and whether it had invalid UTF-8. It resets both values.
+// line returns whether the last line was canceled, and whether it had invalid UTF-8 (garbled). It resets both values.
 func (k *keyboard) line() (canceled, garbled bool) {
 	canceled, garbled = k.canceled, k.garbled
 	k.canceled, k.garbled = false, false

@@ -36,8 +36,8 @@ func (i *initialization) askSetting(name, note string, secret bool) (string, boo
 	return i.c.UI.Ask(base.Question{Title: name, Note: note, Secret: secret})
 }
 
-// askCopy asks whether to copy existing states to another backend. If no user can be asked, it reports an error, and
-// answered is false.
+// askCopy asks whether to copy existing states from a backend to another. copies is true if the user answered "yes". If
+// no user can be asked, it reports an error, and answered is false.
 func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 	if i.dir.MayAsk() {
 		text, ok := i.c.UI.Ask(base.Question{

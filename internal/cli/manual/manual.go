@@ -100,7 +100,7 @@ func Reference(a base.About) string {
 	return b.String() + Table("option", a.Options)
 }
 
-// Table returns a list of options in Markdown.
+// Table returns a table of options in Markdown, with a row for each. title is the head of the first column.
 func Table(title string, options []base.Option) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | |\n|---|---|\n", title)

@@ -71,7 +71,7 @@ type moving struct {
 	numbers   map[string]bool   // the targets whose versions are plain numbers, by their names
 	known     map[block]bool    // the targets
 	tree      *config.Tree      // before edits
-	texts     *rewrite.Texts    // of tree
+	texts     *rewrite.Texts    // the texts of the files of tree
 	places    map[string]int    // the number of places of each file in tree, by its path without symbolic links
 	warnings  []diag.Diagnostic // about the targets
 }

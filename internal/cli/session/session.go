@@ -163,8 +163,8 @@ func (s *Session) PlanRequest(prior *state.Snapshot) (engine.Request, bool) {
 	return req, ok
 }
 
-// skipsDeposed reports whether destroy-time provisioners skip deposed objects. The environment overrides the CLI
-// configuration.
+// skipsDeposed reports whether destroy-time provisioners skip deposed objects (skip). The environment overrides the CLI
+// configuration. If the value in the environment is invalid, skipsDeposed reports an error, and ok is false.
 func (s *Session) skipsDeposed() (skip, ok bool) {
 	const name = "LETHE_SKIP_DEPOSED_PROVISIONERS"
 	given := s.Dir.Call.Getenv(name)

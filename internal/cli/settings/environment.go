@@ -121,7 +121,8 @@ func WarnUnhonoured(c *base.Call) {
 // apply.
 const intervalVariable = "TF_STATE_PERSIST_INTERVAL"
 
-// readInterval reads the time between two writes of the state during an apply.
+// readInterval reads the time between two writes of the state during an apply from the environment. Without a setting,
+// it returns the default. It reports an error and returns false if the setting is invalid.
 func readInterval(c *base.Call) (time.Duration, bool) {
 	text := c.Getenv(intervalVariable)
 	if text == "" {
@@ -138,7 +139,8 @@ func readInterval(c *base.Call) (time.Duration, bool) {
 // forgetVariable is the environment variable that selects the data sources whose results the state does not store.
 const forgetVariable = "LETHE_FORGET_DATA"
 
-// forgetData returns the setting for results of data sources. The environment overrides the CLI configuration.
+// forgetData returns the setting for results of data sources. The environment overrides the CLI configuration. It
+// reports an error and returns false if the value in the environment is invalid.
 func forgetData(c *base.Call, s *cliconfig.Settings) (state.Forgetting, bool) {
 	text := c.Getenv(forgetVariable)
 	if text == "" {
@@ -160,7 +162,8 @@ func experiments(c *base.Call) (experiment.Set, error) {
 	return s, err
 }
 
-// withoutInit reports whether a backend may be used without init.
+// withoutInit reports whether a backend may be used without init (may). The environment overrides the CLI
+// configuration. If the value in the environment is invalid, withoutInit reports an error, and ok is false.
 func withoutInit(c *base.Call, s *cliconfig.Settings) (may, ok bool) {
 	text := c.Getenv(backend.WithoutInitVariable)
 	if text == "" {
@@ -174,7 +177,8 @@ func withoutInit(c *base.Call, s *cliconfig.Settings) (may, ok bool) {
 }
 
 // languageVersion returns the version that is compared with required_version. It is set in the environment or in the
-// CLI configuration. Without either, languageVersion returns "".
+// CLI configuration. Without either, languageVersion returns "". If the version is invalid, or newer than the version
+// that Lethe implements, languageVersion reports an error and returns false.
 func languageVersion(c *base.Call, s *cliconfig.Settings) (string, bool) {
 	text, what := c.Getenv(config.LanguageVersion), "The environment variable "+config.LanguageVersion
 	if text == "" {

@@ -29,7 +29,8 @@ type Network struct {
 	Retries     int // for the download of a provider
 }
 
-// ReadNetwork creates the clients for servers from the settings. It reports invalid settings.
+// ReadNetwork creates the clients for servers from the settings. It reports an error and returns false if a setting is
+// invalid.
 func (s *Settings) ReadNetwork(c *base.Call) (*Network, bool) {
 	n := &Network{Credentials: credentialsOf(c, s.CLI)}
 	var ok bool
@@ -58,7 +59,8 @@ func (h hosts) Service(ctx context.Context, host, service string) (*url.URL, err
 	return u, err
 }
 
-// Hosts returns the client for registries and the user's credentials, for a command without a working directory.
+// Hosts returns the client for registries and the user's credentials, for a command without a working directory. It
+// reports an error and returns false if a setting is invalid.
 func Hosts(c *base.Call) (*registry.Registry, *cliconfig.Credentials, bool) {
 	l, ok := ReadLimits(c)
 	if !ok {
@@ -91,7 +93,8 @@ func Agent(c *base.Call) string {
 // retries is the default number of retries of a request that failed for a temporary reason.
 const retries = 3
 
-// newRegistry creates the client for registries, with the user's credentials.
+// newRegistry creates the client for registries, with the user's credentials. It reports an error and returns false if
+// a setting is invalid.
 func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Credentials) (*registry.Registry, bool) {
 	client := &download.Client{
 		Header:    http.Header{"User-Agent": {Agent(c)}, "X-Terraform-Version": {base.Version}},
@@ -132,7 +135,8 @@ func proxied(text string) bool {
 	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// defaultRegistry returns the host that replaces the public registries, or "" for no replacement.
+// defaultRegistry returns the host that replaces the public registries, or "" for no replacement. It reports an error
+// and returns false if the setting is not the name of a host.
 func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
 	const variable = "LETHE_DEFAULT_REGISTRY"
 	host := c.Getenv(variable)

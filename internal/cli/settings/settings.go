@@ -40,7 +40,7 @@ type Settings struct {
 	ForgetData  state.Forgetting // results of data sources that are not stored
 }
 
-// Read reads the settings. It stops at the first invalid setting and reports an error.
+// Read reads the settings. At the first invalid setting, it reports an error and returns false.
 func Read(c *base.Call) (*Settings, bool) {
 	s := &Settings{Deadlines: provider.DefaultDeadlines()}
 	var err error
@@ -85,7 +85,8 @@ func Read(c *base.Call) (*Settings, bool) {
 	return s, true
 }
 
-// ReadReattached returns the providers in TF_REATTACH_PROVIDERS, which another program has started.
+// ReadReattached returns the providers in TF_REATTACH_PROVIDERS, which another program has started. It reports an error
+// and returns false if the variable is invalid.
 func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 	running, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
 	if err != nil {
@@ -95,7 +96,7 @@ func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 }
 
 // cliConfig reads the CLI configuration files. If a file cannot be opened, it prints a warning on standard error, even
-// if the command prints a document.
+// if the command prints a document. It returns false if a file is invalid.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 	getenv := func(name string) string {
 		v := c.Getenv(name)

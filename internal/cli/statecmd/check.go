@@ -102,7 +102,8 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// mended prints the steps of a repair, and asks for approval.
+// mended prints the steps of a repair, asks for approval, and reports whether it was given. approved is true with
+// -auto-approve: then mended does not ask.
 func mended(c *base.Call, at states.Selected, r workspace.Repair, approved bool) bool {
 	c.UI.Print("Lethe will repair the state:\n\n")
 	if b := r.PutBack; b != nil {

@@ -31,7 +31,8 @@ type past struct {
 	now       *state.Snapshot
 }
 
-// pastOf opens the store of the selected workspace. It reports an error if the store keeps no former states.
+// pastOf opens the store of the selected workspace, which keeps its former states. now is the present state. It reports
+// an error and returns false if the store cannot be opened or keeps no former states.
 func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Snapshot) (past, bool) {
 	out := past{c: c, states: st, workspace: workdir.Workspaces(c).Selected(), now: now}
 	opened, ok := st.OpenStore(ctx)
@@ -67,7 +68,7 @@ func readPast(ctx context.Context, c *base.Call, st *states.States) (past, bool)
 	return pastOf(ctx, c, st, now)
 }
 
-// serialOf parses a serial number in an operand.
+// serialOf parses a serial number in an operand. It reports an error and returns false if the text is not a number.
 func serialOf(c *base.Call, text string) (uint64, bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -346,7 +347,8 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// agreed prints the changes of a restore, and asks for approval.
+// agreed prints the changes of a restore to the state with this serial, asks for approval, and reports whether it was
+// given. approved is true with -auto-approve: then agreed does not ask.
 func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bool) bool {
 	c.UI.Print(c.Renamed(fmt.Sprintf("Lethe will restore the state with the serial %d:\n\n", serial)))
 	for _, d := range diff.Objects {

@@ -110,7 +110,8 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// find returns the state, and the sorted objects that match the operands and -id.
+// find returns the state, and the sorted objects that match the operands and -id. It reports an error and returns false
+// if the state cannot be read, or if an operand matches no object.
 func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []addr.Object, bool) {
 	st, ok := states.Open(c, &f.Options)
 	if !ok {

@@ -19,7 +19,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// read reads the state of the selected workspace without a lock. It reports an error for a missing state.
+// read reads the state of the selected workspace without a lock. It reports an error for a missing state. It then
+// returns false.
 func read(ctx context.Context, c *base.Call, st *states.States) (*state.Snapshot, bool) {
 	s, ok := st.Read(ctx)
 	if ok && s == nil {
@@ -28,7 +29,7 @@ func read(ctx context.Context, c *base.Call, st *states.States) (*state.Snapshot
 	return s, s != nil
 }
 
-// selected opens the selected workspace.
+// selected opens the store for the selected workspace. It reports an error and returns false if that fails.
 func selected(ctx context.Context, c *base.Call, o *workdir.Options) (states.Selected, bool) {
 	st, ok := states.Open(c, o)
 	if !ok {
@@ -37,7 +38,8 @@ func selected(ctx context.Context, c *base.Call, o *workdir.Options) (states.Sel
 	return st.Selected(ctx)
 }
 
-// locked opens the working directory and locks the state of the selected workspace for an operation.
+// locked opens the working directory and locks the state of the selected workspace for an operation. It reports an
+// error and returns false if that fails.
 func locked(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation) (*states.States, *workspace.State, bool) {
 	st, ok := states.Open(c, o)
 	if !ok {
@@ -85,7 +87,8 @@ func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.
 	return c.UI.Done(base.ExitOK)
 }
 
-// ReadFile reads a state from a file, or from standard input if its name is "-". The state may be encrypted.
+// ReadFile reads a state from a file, or from standard input if its name is "-". The state may be encrypted. It reports
+// an error and returns false if the file cannot be read, decrypted or decoded.
 func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string) (*state.Snapshot, bool) {
 	which := "The file is " + name + "."
 	var data []byte

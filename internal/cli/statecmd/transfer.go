@@ -144,7 +144,8 @@ func (t *transferring) open(ctx context.Context) (r transfer.Request, ok bool) {
 	return r, t.source.open(ctx, &f.Options) && t.target.open(ctx, &f.target)
 }
 
-// open reads the configuration of a directory.
+// open opens a session in the directory of a side and reads its configuration. It reports an error and returns false if
+// that fails.
 func (s *side) open(ctx context.Context, o *workdir.Options) (ok bool) {
 	if s.Session, ok = session.Open(s.call, o, operation.Transfer); !ok {
 		return false
@@ -153,7 +154,8 @@ func (s *side) open(ctx context.Context, o *workdir.Options) (ok bool) {
 }
 
 // lock locks both states in the order of the paths of their directories. Without a fixed order, two opposite transfers
-// could wait for each other.
+// could wait for each other. If a state cannot be locked, or both directories have the same state, lock reports an
+// error and returns false.
 func (t *transferring) lock(ctx context.Context) bool {
 	order := []*side{&t.source, &t.target}
 	if t.target.call.Dir < t.source.call.Dir {

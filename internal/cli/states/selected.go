@@ -24,7 +24,8 @@ type Selected struct {
 	Type string // of the backend
 }
 
-// Selected opens the store for the selected workspace.
+// Selected opens the store for the selected workspace. It reports an error and returns false if the name of the
+// workspace is invalid or the store cannot be opened.
 func (s *States) Selected(ctx context.Context) (Selected, bool) {
 	env := workdir.Workspaces(s.dir.Call)
 	name := env.Selected()
@@ -38,12 +39,14 @@ func (s *States) Selected(ctx context.Context) (Selected, bool) {
 	return Selected{s, env, st.Store, name, st.Type}, true
 }
 
-// Examine inspects the state and the files beside it without a lock.
+// Examine inspects the state and the files beside it without a lock. It reports an error and returns false if the store
+// cannot be read.
 func (at Selected) Examine(ctx context.Context) (*workspace.Examination, bool) {
 	return workspace.Examine(ctx, at.env, at.store, at.name)
 }
 
-// BeginRepair locks the state for a repair, until the end of the command.
+// BeginRepair locks the state for a repair, until the end of the command. It reports an error and returns false if the
+// state cannot be locked.
 func (at Selected) BeginRepair(ctx context.Context) (*workspace.Repairing, bool) {
 	req := at.of.Request(operation.Repair)
 	req.Store, req.Name = at.store, at.name
@@ -54,12 +57,14 @@ func (at Selected) BeginRepair(ctx context.Context) (*workspace.Repairing, bool)
 	return r, ok
 }
 
-// ReadNotes reads the notes that interrupted runs left beside the state, without a lock.
+// ReadNotes reads the notes that interrupted runs left beside the state, without a lock. It reports an error and
+// returns false if they cannot be read.
 func (at Selected) ReadNotes(ctx context.Context) (workspace.RunNotes, bool) {
 	return workspace.ReadNotes(ctx, at.env, at.store, at.name)
 }
 
-// Read reads the state without a lock. It returns nil without a state.
+// Read reads the state without a lock. It returns nil and true if the workspace has no state. It reports an error and
+// returns false if the state cannot be read.
 func (at Selected) Read(ctx context.Context) (*state.Snapshot, bool) {
 	return workspace.Read(ctx, at.env, at.store, at.name)
 }
@@ -165,7 +170,8 @@ func (at Selected) InFile() bool {
 	return at.store.Capabilities().Files != nil
 }
 
-// Read reads the state of the selected workspace without a lock. It returns nil without a state.
+// Read reads the state of the selected workspace without a lock. It returns nil and true if the workspace has no state.
+// It reports an error and returns false if the state cannot be read.
 func (s *States) Read(ctx context.Context) (*state.Snapshot, bool) {
 	at, ok := s.Selected(ctx)
 	if !ok {

@@ -54,7 +54,7 @@ func New(l *loader.Loader) *States {
 }
 
 // Open opens the working directory for a command that only works on states. At the end of the command, the states are
-// unlocked.
+// unlocked. It reports an error and returns false if the directory or a setting is invalid.
 func Open(c *base.Call, o *workdir.Options) (*States, bool) {
 	d, ok := workdir.Open(c, o)
 	if !ok {
@@ -65,7 +65,8 @@ func Open(c *base.Call, o *workdir.Options) (*States, bool) {
 	return s, true
 }
 
-// other opens the store of another working directory, to finish a transfer.
+// other opens the store of another working directory, to finish a transfer. If that fails, it returns false, and the
+// bag of the returned Env has the error.
 func (s *States) other(ctx context.Context, dir string) (*workspace.Env, store.Store, bool) {
 	o, err := s.dir.Call.In(dir)
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 }
 
 // OpenAll opens the store in use. If the backend has changed and init must still choose between the former and the next
-// store, OpenAll opens both.
+// store, OpenAll opens both. It reports an error and returns false if that fails.
 func (s *States) OpenAll(ctx context.Context) ([]store.Store, bool) {
 	if s.loader.Unsure() == nil {
 		if both, ok := s.Backend.OpenBoth(ctx); !ok || len(both) > 0 {
@@ -189,7 +190,8 @@ type Locked struct {
 	Settings json.RawMessage
 }
 
-// Lock locks a state and reads it. The lock lasts until Unlock.
+// Lock locks a state and reads it. The lock lasts until Unlock. If the state cannot be locked or read, Lock reports an
+// error and returns false.
 func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	env := workdir.Workspaces(s.dir.Call)
 	name := cmp.Or(l.Workspace, env.Selected())
@@ -246,7 +248,7 @@ func (s *States) permitted(ctx context.Context, g store.PolicyChecker, name stri
 }
 
 // OpenState decodes the content of a state file, which may be encrypted, and reports errors to bag. which is a sentence
-// that names the file in messages.
+// that names the file in messages. It returns false if it reported an error.
 func (s *States) OpenState(ctx context.Context, data []byte, which string, bag *diag.Bag) (*state.Snapshot, bool) {
 	var reported diag.Bag
 	decoded, ok := s.openState(ctx, data, &reported)

@@ -31,7 +31,7 @@ type tests struct {
 func newTests(s *session.Session) *tests { return &tests{teststates.New(s.Dir, s.States), s} }
 
 // values collects the values of variables, by the directory of the test files to which they apply. A values file in the
-// directory of test files applies only to the test files there.
+// directory of test files applies only to the test files there. It reports errors, and returns false if it found any.
 func (t *tests) values(files []*testfile.File) (given map[string]map[string]frame.Given, ok bool) {
 	vars := t.s.Loader.Vars
 	ok = vars.CollectForTests(files, t.s.Loader.All().Children)

@@ -15,7 +15,7 @@ import (
 
 // CollectSaved uses the variable values of a saved plan. The plan does not contain ephemeral variables, so CollectSaved
 // collects their values as usual. The user may repeat a value of the plan, but a different value on the command line is
-// an error.
+// an error. CollectSaved returns false if an error was reported.
 func (v *Values) CollectSaved(values map[string]plan.Variable) bool {
 	if !v.Collect() {
 		return false

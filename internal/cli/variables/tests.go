@@ -15,7 +15,7 @@ func (v *Values) ExpectTests() { v.undecided = true }
 
 // CollectForTests collects the values of root variables and of the variables that only test files use. modules holds
 // the modules under test, by testfile.Key. If such a variable has no type, and its text is a valid expression, the
-// value is the result of the expression.
+// value is the result of the expression. CollectForTests returns false if an error was reported.
 func (v *Values) CollectForTests(files []*testfile.File, modules map[string]*config.Node) bool {
 	v.expected = map[string]*config.Variable{}
 	for _, f := range files {

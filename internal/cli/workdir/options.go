@@ -136,7 +136,9 @@ func (o *Options) OperationFlags(c *base.Call) {
 	o.StateFlags(c)
 }
 
-// Addresses parses the addresses in the values of an option, and in files with one address per line.
+// Addresses parses the addresses in the values of an option, and in files with one address per line. option is the name
+// of the option for messages. Addresses reports errors, and returns false if a file cannot be read or an address is
+// invalid.
 func Addresses(c *base.Call, option string, given, files []string) ([]addr.Target, bool) {
 	ok := true
 	for _, f := range files {

@@ -41,8 +41,8 @@ type Directory struct {
 	Reattached map[addr.Provider]launch.Reattach // providers that another program has started
 }
 
-// Open reads the settings and the lock file, and finds the paths. It stops at the first invalid setting and reports an
-// error.
+// Open reads the settings and the lock file, and finds the paths. At the first invalid setting, it reports an error and
+// returns false.
 func Open(c *base.Call, o *Options) (*Directory, bool) {
 	if !o.inRange(c) {
 		return nil, false
@@ -73,7 +73,7 @@ func Open(c *base.Call, o *Options) (*Directory, bool) {
 	return d, d.read()
 }
 
-// read reads the settings and the lock file.
+// read reads the settings and the lock file. It reports an error and returns false if one of them is invalid.
 func (d *Directory) read() (ok bool) {
 	c := d.Call
 	if d.Settings, ok = settings.Read(c); !ok {

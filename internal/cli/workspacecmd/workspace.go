@@ -14,7 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// open opens the states of the working directory and lists the workspaces. The default workspace always exists.
+// open opens the states of the working directory and lists the workspaces. The default workspace always exists. open
+// reports an error and returns false if that fails.
 func open(ctx context.Context, c *base.Call, o *workdir.Options) (*states.States, []string, bool) {
 	st, ok := states.Open(c, o)
 	if !ok {
@@ -66,7 +67,7 @@ func create(ctx context.Context, c *base.Call, st *states.States, name string, i
 	return err == nil
 }
 
-// choose selects a workspace.
+// choose selects a workspace. It reports an error and returns false if that fails.
 func choose(c *base.Call, name string) bool {
 	err := workdir.Workspaces(c).Select(name)
 	if err != nil {

@@ -80,7 +80,8 @@ func isTrue(a *hclsyntax.Attribute) bool {
 	return v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool && v.True()
 }
 
-// plainJSON returns the strings of a file in JSON syntax that are plain values, one on each line.
+// plainJSON returns the strings of a file in JSON syntax that are plain values, one on each line. It returns "" if the
+// file is not JSON.
 func plainJSON(src []byte) string {
 	var file map[string]any
 	if json.Unmarshal(src, &file) != nil {

@@ -223,7 +223,8 @@ func ignores(b *hclsyntax.Block, name string) bool {
 }
 
 // substitute returns the edits that replace references to an attribute, which is null after the move, by the expression
-// that the argument has now. If that is not possible, substitute returns the reason.
+// that the argument has now. If that is not possible, substitute returns the reason. The reason is "" if it is
+// possible.
 func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found []occurrence) ([]edit, string) {
 	s := symbol{"resource", of.Type, of.Name}
 	null := func(u use, which string) string {
@@ -276,8 +277,8 @@ func operand(a occurrence) string {
 	return "(" + text + ")"
 }
 
-// inJSON sets r.ByHand to a description of the edit if a JSON file declares the resource. It returns the reason why the
-// move is refused.
+// inJSON sets r.Advice to a description of the edit for the user if a JSON file declares the resource, and returns "".
+// If no JSON file declares it, inJSON returns the reason why the move is refused.
 func (d *Draft) inJSON(m *module, of addr.Resource, stored, to []string, r *Result) string {
 	for n := range m.nodes[0].Module.Resources {
 		if n.Mode != of.Mode || n.Type != of.Type || n.Name != of.Name {

@@ -20,7 +20,8 @@ type Parts struct {
 	Own      *config.Backend // the settings of the store
 }
 
-// Divide divides a state_store block.
+// Divide divides a state_store block into the settings of the provider and the settings of the store. It reports an
+// error and returns false if the block does not have one block "provider".
 func Divide(b *config.Backend, bag *diag.Bag) (Parts, bool) {
 	content, rest, ds := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: Provider, LabelNames: []string{"name"}}}})
 	if bag.HCL(ds); ds.HasErrors() {
@@ -39,7 +40,8 @@ func Divide(b *config.Backend, bag *diag.Bag) (Parts, bool) {
 	return Parts{in.Labels[0], &config.Backend{Type: b.Type, Body: in.Body, Range: b.Range}, &config.Backend{Type: b.Type, Body: rest, Range: b.Range}}, true
 }
 
-// Required returns the requirement for the provider. The required_providers of the module must have it.
+// Required returns the requirement for the provider in required_providers of the module, and false if the module has
+// none.
 func (p Parts) Required(m *config.Module) (*config.Requirement, bool) {
 	r := m.Required[p.Local]
 	return r, r != nil && r.Range != (diag.Range{})

@@ -149,8 +149,9 @@ func zeros(b *schema.Block) bool {
 	return slices.ContainsFunc(b.Attrs, func(a *schema.Attr) bool { return a.Name == "id" && a.Optional && a.Computed })
 }
 
-// unset reports whether an optional argument is not set in the configuration of an object. Nothing is known about an
-// empty sensitive value, which must not be written.
+// unset reports whether an argument is not set in the configuration of an object: its value is null, or it is an
+// optional computed argument with an empty value. If zeros is true, an empty value counts for each such argument, and
+// otherwise only for sensitive arguments, because nothing is known about an empty sensitive value.
 func unset(a *schema.Attr, v cty.Value, zeros bool) bool {
 	return v.IsNull() || a.Computed && (zeros || a.Sensitive) && empty(v)
 }

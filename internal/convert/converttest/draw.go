@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Type draws type constraints, with optional attributes and dynamic types.
+// Type draws type constraints, with optional attributes and dynamic types. depth is the maximum nesting depth: at 0 it
+// draws only primitive and dynamic types.
 func Type(depth int) *rapid.Generator[cty.Type] {
 	return rapid.Custom(func(t *rapid.T) cty.Type {
 		kinds := 4

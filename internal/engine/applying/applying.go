@@ -224,7 +224,8 @@ func (a *applier) settle() {
 	a.records.settle()
 }
 
-// notStarted returns the objects none of whose steps ran, sorted.
+// notStarted returns the objects none of whose steps ran, sorted. ended returns the outcome of a step, by its index in
+// steps.List.
 func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
 	started := map[addr.Object]bool{{}: true} // the zero Object represents conditions of variables
 	for i, s := range steps.List {
@@ -236,7 +237,7 @@ func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.
 	return slices.SortedFunc(maps.Keys(started), addr.Object.Compare)
 }
 
-// do runs a step.
+// do runs a step. It returns false if the step fails, so that its dependents are skipped.
 func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	face := frame.Before
 	if s.Face == plan.After {

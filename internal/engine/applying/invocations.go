@@ -35,7 +35,7 @@ type invocation struct {
 
 // invoke runs one invocation before or after a change. up selects the invocations around the creation or update of the
 // object, not around its destruction, and part is the index among them. Errors are warnings if the trigger continues on
-// failure.
+// failure. invoke returns false if the action failed and the trigger does not continue on failure.
 func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, face frame.Face) bool {
 	around := filling.Around(c.Action, up)
 	all := slices.Concat(filling.InvocationsFor(x.a.plan, c.Object, around[0]), filling.InvocationsFor(x.a.plan, c.Object, around[1]))
@@ -63,7 +63,7 @@ func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, fa
 	return x.halted(i)
 }
 
-// requested runs an invocation that the user requested with -invoke.
+// requested runs an invocation that the user requested with -invoke. It returns false if the action failed.
 func (x *step) requested(ctx context.Context, of *plan.Invocation) bool {
 	d, ok := x.run.Program.Resource(of.Action.Resource())
 	if !ok {
@@ -129,7 +129,7 @@ func (i *invocation) do(ctx context.Context) bool {
 }
 
 // call calls the provider. It records the begin and the end of the call in the journal. If the provider did not answer,
-// call records no end, because the call may have had an effect.
+// call records no end, because the call may have had an effect. It returns false if the call failed or was not made.
 func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, value mark.Value) bool {
 	a, o := i.x.a, i.of.Action.Current()
 	if a.failing() {

@@ -70,7 +70,8 @@ func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame
 	return x.make(ctx, d, t, u, c, config)
 }
 
-// unchanged checks the preconditions of an unchanged object and returns its stored value.
+// unchanged checks the preconditions of an unchanged object and returns its stored value. It returns false if a
+// condition fails, or if the state lacks the object.
 func (x *step) unchanged(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := x.a.entry(c.Object)
 	if e == nil || !x.run.Conditions.Pre(x.run.Bag, d, f, inst.Key, inst) {
@@ -93,7 +94,8 @@ func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *pla
 	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 }
 
-// make creates or updates a managed object, and records the result. It returns the new value.
+// make creates or updates a managed object, and records the result. It returns the new value. It returns false if that
+// fails, or if the journal has failed.
 func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := x.current(t, c)
 	if !ok {
@@ -222,7 +224,7 @@ func (x *step) forget(o addr.Object) bool {
 	return x.write(0, journal.Change{Object: o})
 }
 
-// down destroys or forgets one object.
+// down destroys or forgets one object. It returns false if that fails, or if the journal has failed.
 func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	o, e, ok := x.destroyedEntry(c)
 	if e == nil {

@@ -24,7 +24,8 @@ import (
 // that they use are open only while they run. An object with provisioners is recorded as tainted until all of them have
 // run. If a failure, an interrupt or a crash prevents one of them, the next plan replaces the object.
 
-// provision runs one provisioner of an object that was created. After the last provisioner it removes the taint.
+// provision runs one provisioner of an object that was created: the provisioner with the index part. After the last
+// provisioner it removes the taint and checks the postconditions. It returns false if one of these fails.
 func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false)
 	o := c.Object
@@ -102,7 +103,8 @@ func (a *applier) kept(o addr.Object) {
 	}
 }
 
-// destroyProvision runs one provisioner of an object that is about to be destroyed.
+// destroyProvision runs one provisioner of an object that is about to be destroyed: the provisioner with the index
+// part. It returns false if the provisioner fails.
 func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) bool {
 	o, e, ok := x.destroyedEntry(c)
 	if e == nil {
@@ -135,7 +137,8 @@ func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) b
 	return true
 }
 
-// runProvisioner opens the leases that a provisioner uses, evaluates its configuration and runs it.
+// runProvisioner opens the leases that a provisioner uses, evaluates its configuration and runs it. It returns false if
+// a part of this fails, unless the provisioner has on_failure = continue.
 func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *frame.Frame, self mark.Value, o addr.Object, face frame.Face) bool {
 	in := frame.Scope{Decl: program.NoDecl, Key: o.Key, Self: &self}
 	if h.Decl != nil {

@@ -119,7 +119,7 @@ func (l Recovery) tools(ctx context.Context, o addr.Object, typ string) (*object
 }
 
 // expected returns a state entry with the fields that are known before the provider answers. asked is the planned
-// value.
+// value. tainted is true if provisioners must run after the call.
 func expected(s object.Stored, asked mark.Value, tainted bool) *state.Entry {
 	return &state.Entry{
 		Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Protected: s.Protected,

@@ -54,7 +54,8 @@ func (s *stepRecords) record(written func(error)) func(error) {
 	}
 }
 
-// whole runs the work of a step. If the work fails or panics, whole waits for the step's records before it returns.
+// whole calls work, which does the work of a step, and returns its result. If work returns false or panics, whole waits
+// for the step's records before it returns.
 func (s *stepRecords) whole(work func() bool) (well bool) {
 	defer func() {
 		if !well {

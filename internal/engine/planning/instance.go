@@ -254,8 +254,8 @@ func (x *instance) wait(c *plan.Change, reason plan.Reason) {
 }
 
 // again handles an instance that an earlier round has decided: it plans no change, but checks conditions, because some
-// may have been unknown in that round. known is false if no earlier round has decided, or if the state does not have
-// the object.
+// may have been unknown in that round. ok is false if a condition fails. known is false if no earlier round has
+// decided, or if the state does not have the object.
 func (x *instance) again(ctx context.Context) (ok, known bool) {
 	o := x.inst.Current()
 	e := x.p.prior.Get(o)

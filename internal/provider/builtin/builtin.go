@@ -22,7 +22,9 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Resource is a managed resource type. Only Schema, Plan and Apply are required.
+// Resource is a managed resource type. Only Schema, Plan and Apply are required. Without Validate, each configuration is
+// valid. Without Read, an object does not change by itself. Without Import or Move, the type does not support the
+// operation.
 type Resource struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags

@@ -96,7 +96,8 @@ func (t *Leftovers) writeList(list manifest) error {
 	return err
 }
 
-// readState reads a state that writeState wrote.
+// readState reads a state that writeState wrote. It reports an error and returns false if the file cannot be read,
+// decrypted or decoded.
 func (t *Leftovers) readState(path string) (*state.Snapshot, bool) {
 	e, ok := t.states.Backend.Encryption()
 	if !ok {

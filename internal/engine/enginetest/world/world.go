@@ -184,6 +184,7 @@ func (w *World) Compile(text string) *program.Program {
 func (w *World) env() run.Env { return run.Env{Settings: &w.Settings, Handover: &run.Handover{}} }
 
 // Plan plans a configuration. change, if not nil, changes the request. Plan keeps the diagnostics and the result in w.
+// It returns false if the plan has errors.
 func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, bool) {
 	w.Helper()
 	req := planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}
@@ -198,15 +199,17 @@ func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, b
 	return r.Plan, ok
 }
 
-// Generate plans a configuration and writes resource blocks for its import targets.
+// Generate plans a configuration and writes resource blocks for its import targets. It returns false if the plan has
+// errors.
 func (w *World) Generate(text string) (*planning.Generated, bool) {
 	w.Helper()
 	w.Bag = &diag.Bag{}
 	return planning.Generate(context.Background(), w.env(), planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}, w.Bag)
 }
 
-// Plans fails the test unless the plan of a configuration has exactly the changes in want, such as "create
-// fake_thing.a", in the order of the plan. want does not contain unchanged objects.
+// Plans plans a configuration, and fails the test unless the plan has exactly the changes in want, such as "create
+// fake_thing.a", in the order of the plan. want does not contain unchanged objects. change, if not nil, changes the
+// request.
 func (w *World) Plans(text string, change func(*planning.Request), want ...string) *plan.Plan {
 	w.Helper()
 	p, ok := w.Plan(text, change)
