@@ -38,7 +38,7 @@ func (f sharedFile) entry() *initialized {
 // contains no setting that they do not know, because they would then report a changed backend.
 type initialized struct {
 	Type     string          `json:"type"`
-	Provider *pinned         `json:"provider,omitempty"` // of a state store
+	Provider *pinned         `json:"provider,omitempty"` // the provider of a state store; nil for a backend
 	Config   json.RawMessage `json:"config"`
 	Hash     uint32          `json:"hash"` // of the block, as Terraform makes it
 

@@ -16,7 +16,7 @@ import (
 // dirNames are the names in a working directory, for completions.
 type dirNames struct {
 	Addresses []string // resources and module calls of the root module, and instances in the state
-	Instances []string // in the state
+	Instances []string // the instances in the state
 	Variables []string // of the root module
 	Outputs   []string // of the root module and in the state
 }

@@ -72,7 +72,7 @@ func ForFiles() http.RoundTripper { return large() }
 type StatusError struct {
 	URL   string // formatted by Show
 	Code  int
-	Shown bool // credentials were sent with the request
+	Shown bool // the request had the header Authorization
 
 	Withheld bool // the address has credentials that were not sent
 }

@@ -168,8 +168,7 @@ func Outside(c *plan.Change) string {
 	return "changed"
 }
 
-// remarks returns the lines between the title of a change and its content. drift is true for a change that was made
-// outside of Lethe.
+// remarks returns the lines between the title of a change and its content. drift: it was made outside of Lethe.
 func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
 	add := func(when bool, format string, a ...any) {

@@ -23,8 +23,7 @@ type ContentOptions struct {
 // shortened.
 const longest = 4 << 10
 
-// ContentFor returns the options for pages and comments. scrub masks secrets in a text. If full is false, long values
-// are shortened.
+// ContentFor returns the options for pages and comments. scrub masks secrets. Unless full is set, long values are cut.
 func ContentFor(scrub func(string) string, full bool) ContentOptions {
 	c := ContentOptions{Scrub: scrub}
 	if !full {

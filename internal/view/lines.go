@@ -38,8 +38,7 @@ func (o Options) about(object addr.Object, text string) string {
 	return o.paint(EscapeLine(object.String())+": "+o.free(text), bold)
 }
 
-// ident returns the text that identifies an object at the end of a line, such as " [id=i-1]". It returns "" if value is
-// "".
+// ident returns the text that identifies an object at the end of a line, such as " [id=i-1]", or "" if value is "".
 func ident(key, value string) string {
 	if value == "" {
 		return ""
@@ -192,8 +191,7 @@ func roundText(e event.Round) string {
 	return fmt.Sprintf("Round %d complete. Resources: %d added, %d changed, %d destroyed.", e.Number, e.Added, e.Changed, e.Destroyed)
 }
 
-// actionText returns the lines about an invocation of an action, in the words of Terraform. It returns "" for other
-// events.
+// actionText returns the lines about an invocation of an action, as Terraform words them, or "" for other events.
 func (o Options) actionText(e event.Event) string {
 	by := func(of event.Invocation) string { return EscapeLine(actionview.Title(of)) }
 	switch e := e.(type) {

@@ -37,8 +37,8 @@ type interims struct {
 	// Only the goroutine uses the following fields, and after stopInterims its caller.
 	latest  *state.Snapshot // with all changes
 	written *state.Snapshot // the state in the store
-	version store.Version   // of written
-	digest  state.Digest    // of the text of written
+	version store.Version   // the version of the state written
+	digest  state.Digest    // the digest of the text of the state written
 	wrote   bool            // an interim state was written
 	gaveUp  bool            // another run has changed the state, so no more interim states are written
 	warned  bool

@@ -59,7 +59,7 @@ type place struct {
 	kind  kind
 	f     *part
 	block *hclsyntax.Block // the block at the top level, or in a check block
-	path  []string         // of an argument
+	path  []string         // of the argument, or of the nested block with for_each; empty outside of arguments
 	name  string           // of a local value, an output, or an input; otherwise for messages
 	// whole is the whole expression at the place.
 	whole hclsyntax.Expression

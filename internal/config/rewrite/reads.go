@@ -12,7 +12,7 @@ import (
 // a[each.key].password and values(a)[*].password, other steps come before the name of the attribute.
 type reading struct {
 	of    symbol
-	name  string          // of the attribute
+	name  string          // the name of the attribute
 	held  map[string]bool // the variables that have an object of the resource
 	item  bool            // the elements of the present splat are such objects
 	found bool

@@ -30,7 +30,8 @@ type Generation struct {
 	// Exact is true if the block must have exactly the values of the object. Otherwise an argument with JSON becomes a call
 	// of jsonencode even if it changes spaces and the order of keys.
 	Exact bool
-	// Refer returns an expression to write instead of a string, or "". It may be nil.
+	// Refer returns an expression to write instead of a string, or "" to write the string. nil means that every string
+	// is written.
 	Refer func(text string) string
 }
 

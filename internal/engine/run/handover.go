@@ -24,7 +24,7 @@ type Env struct {
 type Handover struct {
 	idle   idleSessions
 	faulty sync.Map                   // by functionName
-	now    atomic.Pointer[inProgress] // in the latest walk
+	now    atomic.Pointer[inProgress] // the calls and leases of the latest walk; nil before the first walk
 }
 
 // inProgress has the calls in progress and the open leases of a walk, and the leases of earlier rounds.

@@ -29,11 +29,11 @@ type service struct {
 // fake is a provider as terraform-plugin-framework makes it.
 type fake struct {
 	*service
-	chunk int64                                         // the size that it chooses
-	read  func([]pluginstore.Chunk) []pluginstore.Chunk // a misdeed in ReadState
-	lock  func() (string, []diag.Diagnostic)            // replaces LockState
-	says  []diag.Diagnostic                             // the answer to other calls
-	fails []diag.Diagnostic                             // the answer to WriteState
+	chunk int64                                         // the bytes of a chunk; 0: the size of the caller
+	read  func([]pluginstore.Chunk) []pluginstore.Chunk // changes the chunks of ReadState; nil: no change
+	lock  func() (string, []diag.Diagnostic)            // replaces LockState; nil: it works
+	says  []diag.Diagnostic                             // the diagnostics of ReadState, ListStates and DeleteState
+	fails []diag.Diagnostic                             // the diagnostics of WriteState
 
 	deleting func() // is called in DeleteState; may be nil
 }

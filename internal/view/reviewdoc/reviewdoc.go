@@ -239,7 +239,8 @@ func inside(w *jsontext.Writer, key string, n *diff.Node) {
 	}
 }
 
-// parts writes the parts of a list or an object, and the nested blocks of a block.
+// parts writes the parts of a list or an object, and the nested blocks of a block. If the node is an update, it omits
+// unchanged parts.
 func (p part) parts(w *jsontext.Writer) {
 	n := p.Node
 	all := n.Op == diff.Add || n.Op == diff.Remove || n.Op == diff.Same
