@@ -131,7 +131,8 @@ func (f *Finding) isSource() bool { return f.Reason != Contained && f.Reason != 
 // stored returns the address with the attribute.
 func (f *Finding) stored() string { return strings.TrimSuffix(f.Address+"."+f.Path, ".") }
 
-// add adds a value to the removal.
+// add adds a former value to the removal. label is its number in the report. elsewhere reports whether another source
+// or copy of the state has the value; nil means that none has.
 func (m *Removal) add(found map[string]*Removed, f *Finding, text string, label int, elsewhere func(string) bool) {
 	s := found[text]
 	if s == nil {

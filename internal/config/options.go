@@ -163,7 +163,7 @@ func (m Memory) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Read returns the text of a file in the snapshot.
+// Read returns the text of a file in the snapshot. It returns the error TooLarge if the text has more than limit bytes.
 func (m Memory) Read(p string, limit int64) ([]byte, error) {
 	text, ok := m[path.Clean(p)]
 	if !ok {

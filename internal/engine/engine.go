@@ -180,7 +180,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 }
 
 // mustReport adds an error if an operation failed without an error and without an interrupt, so that no failure is
-// silent.
+// silent. ok is true if the operation succeeded. what names the operation in the error.
 func mustReport(ctx context.Context, what string, ok bool, bag *diag.Bag) {
 	if !ok && !bag.HasErrors() && ctx.Err() == nil {
 		bag.Add(diag.Errorf("Internal error", "%s failed without a message. This is a bug in Lethe: please report it. The log (TF_LOG=debug) may show the cause.", what))

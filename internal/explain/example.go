@@ -69,7 +69,8 @@ func (e *example) block(b *schema.Block, at int) {
 // settable reports whether a configuration may set an attribute.
 func settable(a *schema.Attr) bool { return a.Required || a.Optional }
 
-// shows reports whether a part is required, or on the path.
+// shows reports whether a part is required, or on the path. at is the number of steps of the path that lead to the
+// block with the part. It is negative if the block is not on the path.
 func (e *example) shows(name string, required bool, at int) bool {
 	return required || at >= 0 && at < len(e.path) && e.path[at] == name
 }
@@ -82,7 +83,8 @@ func (e *example) next(name string, at int) int {
 	return -1
 }
 
-// value returns an example of a value.
+// value returns an example of a value. at is the number of steps of the path that lead to the value. It is negative if
+// the value is not on the path.
 func (e *example) value(ty cty.Type, o *schema.Object, at int) string {
 	if o != nil {
 		inner := &example{path: e.path, depth: e.depth + 1}

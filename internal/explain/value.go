@@ -122,7 +122,8 @@ type explainer struct {
 	left  int // sources
 }
 
-// source returns the source name, with the sources of its value.
+// source returns the source name, with the sources of its value. depth is the number of sources between it and the
+// value that is explained.
 func (x *explainer) source(name string, d *program.Declaration, path []string, depth int) *Source {
 	s := &Source{Name: name, At: d.Range, of: d, path: path}
 	if d.Kind == program.Resource {

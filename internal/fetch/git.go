@@ -107,7 +107,7 @@ const maxNested = 8
 
 // checkout extracts a revision with its submodules into dir, and returns its commit. If locked is not "", it must be
 // the locked commit. The program git fetches the files, so that its credentials, proxies and ssh settings apply. Its
-// output is unpacked like an archive.
+// output is unpacked like an archive. nested is the number of repositories that contain the revision as a submodule.
 func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir string, nested int) (string, error) {
 	if nested > maxNested {
 		return "", fmt.Errorf("its submodules are nested deeper than %d", maxNested)

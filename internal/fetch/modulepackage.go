@@ -176,7 +176,8 @@ func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) err
 	}, func(path string) error { return m.unpack(path, dir) })
 }
 
-// archive installs an archive. An address that is not an archive is a page that names the source of the module.
+// archive installs an archive. An address that is not an archive is a page that names the source of the module. hops is
+// the number of such pages before this address. revision is always "" for an archive.
 func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	q := u.Query()
 	sum := q.Get("checksum")
@@ -195,7 +196,8 @@ func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string,
 	}, func(path string) error { return m.unpack(path, dir) })
 }
 
-// page requests the source of the module from an address, and installs it.
+// page requests the source of the module from an address, and installs it. It returns an error if hops, the number of
+// pages before this page, is more than 5.
 func (m *Installer) page(ctx context.Context, u *url.URL, locked, dir string, hops int) (revision string, err error) {
 	if hops > 5 {
 		return "", fmt.Errorf("%s refers to a chain of pages without a module", download.Show(u))

@@ -169,8 +169,8 @@ func columns(n int, edges [][2]int) [][]int {
 	return out
 }
 
-// ranks returns, for each node, the number of edges of the longest chain of dependencies behind it. It ignores edges
-// that close a cycle.
+// ranks returns, for each of n nodes, the number of edges of the longest chain of dependencies behind the node. It
+// ignores edges that close a cycle.
 func ranks(n int, edges [][2]int) []int {
 	next := make([][]int, n)
 	for _, e := range edges {
@@ -212,7 +212,8 @@ func ranks(n int, edges [][2]int) []int {
 // sweeps is the number of passes that order the nodes of layers.
 const sweeps = 4
 
-// sweep orders the nodes of each layer by the mean position of their neighbours, so that few edges cross.
+// sweep orders the nodes of each layer by the mean position of their neighbours, so that few edges cross. n is the
+// number of nodes.
 func sweep(n int, layers [][]int, edges [][2]int) {
 	near := make([][]int, n)
 	for _, e := range edges {

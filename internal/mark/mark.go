@@ -5,8 +5,8 @@
 // Join convert between the two forms. They do no work for values without marks.
 //
 // A mark has a Tag and, for explanations, an Origin: the chain of places from the value back to its source
-// (`output.dsn ← local.url ← var.password`). Cells add themselves to the chain with Via. Errors about ephemeral values
-// print the chain.
+// (`output.dsn ← local.url ← var.password`). During evaluation, each variable, local value and output adds itself to
+// the chain with Via. Errors about ephemeral values print the chain.
 //
 // Deprecation is not a mark: it is a property of references.
 package mark

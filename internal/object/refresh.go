@@ -36,7 +36,9 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, 
 	return entry, Known{Wire: a.Wire, Upgraded: a.Wire, inForm: stored}, ok
 }
 
-// newer reports the error that a newer version of the provider has written a part of the state.
+// newer reports the error that a newer version of the provider has written a part of the state. what is the part: the
+// schema or the identity schema. stored is the version in the state, and known is the version that the provider
+// supports.
 func (t *Tools) newer(stored int64, what string, known int64) {
 	t.breach("Resource instance managed by newer provider version",
 		"The state of %s has version %d of its %s, and the selected version of %s supports versions up to %d. Select a newer version of the provider.",

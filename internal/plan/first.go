@@ -125,7 +125,8 @@ func (s *spreading) holds(ks []int32, cause Vertex, direction int) {
 	}
 }
 
-// made reaches v, to which the settings of a hold refer, because a create-first step works through that hold.
+// made reaches v, to which the settings of a hold refer, because a create-first step works through that hold. direction
+// is asDeclared or asRecorded: the kind of references along which the search has reached the hold.
 func (s *spreading) made(v, cause Vertex, direction int) {
 	switch {
 	case direction == asDeclared && s.isGate(v):

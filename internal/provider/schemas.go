@@ -60,7 +60,8 @@ func sound(use schema.Use, s *schema.Schema) error {
 	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// AddIdentity adds the identity schema of a managed type.
+// AddIdentity adds the identity schema of a managed type. load returns the schema; it is called once, when the schema
+// is first used.
 func (s *Schemas) AddIdentity(name string, load func() (*Identity, error)) {
 	s.identities[name] = sync.OnceValues(load)
 }

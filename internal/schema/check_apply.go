@@ -199,7 +199,8 @@ func attrNames(ty cty.Type) []string {
 
 // sets compares two sets. Each element must fit at least one element of the other set. The attributes in exact must be
 // equal if they are known; fits compares the rest. If a planned element has no counterpart, surplus actual elements are
-// not reported, because they are probably the elements that the provider made instead.
+// not reported, because they are probably the elements that the provider made instead. hide is true if sets must not
+// report values.
 func (c *applyCheck) sets(planned, actual cty.Value, exact []string, hide bool, fits func(p, a cty.Value) bool) {
 	now := elements(actual)
 	index, matched, missing := newIndex(now, exact), make([]bool, len(now)), false

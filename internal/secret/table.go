@@ -138,7 +138,7 @@ const special = " '\"\n$"
 // has reports whether a piece contains one of the characters in chars, or chars is empty.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
-// add adds the pieces of a form of a secret.
+// add adds the pieces of text, a form of a secret. whole is passed to the form.
 func (t *table) add(text string, of *secret, whole bool) {
 	f := &form{text: text, of: of, whole: whole}
 	for at := 0; ; at += pieceLen {

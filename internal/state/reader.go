@@ -82,7 +82,7 @@ func (f *fields) wrong(format string, a ...any) {
 	}
 }
 
-// problem adds an error about the content of the file, with its line and column.
+// problem adds an error about the content of the file, with the line and the column of the byte offset pos.
 func (r *reader) problem(pos int, title, format string, a ...any) {
 	r.broken = true
 	line, column := jsontext.Position(r.In, pos)

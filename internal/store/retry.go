@@ -41,8 +41,8 @@ func (s Settings) Tries(reading time.Duration) Tries {
 	return Tries{Retries: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second, Reading: reading, Writing: patience, Notify: s.Notify, Stop: s.Stop}
 }
 
-// Times returns the policy with another number of retries, which comes from a setting. If it is 0, nothing is retried,
-// not even writes.
+// Times returns the policy with the number of retries again, which comes from a setting. If again is 0, nothing is
+// retried, not even writes.
 func (t Tries) Times(again int) Tries {
 	if t.Retries = again; again == 0 {
 		t.Reading, t.Writing = 0, 0

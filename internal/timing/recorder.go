@@ -150,8 +150,8 @@ func (r *Recorder) visit(of event.Visit) *visit {
 	return v
 }
 
-// Finish returns the recorded run. interrupted is true if an interrupt ended the run. Walks that have not ended are
-// missing.
+// Finish returns the recorded run. parallelism is the limit of concurrent calls. interrupted is true if an interrupt
+// ended the run. Walks that have not ended are missing.
 func (r *Recorder) Finish(command string, parallelism int, interrupted bool) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -225,7 +225,7 @@ func partial(pl *plan.Plan, bag *diag.Bag) {
 }
 
 // forgotten reports an error if a destroy plan has forgotten objects instead of destroying them, because users expect
-// that destroy leaves no objects.
+// that destroy leaves no objects. n is the number of forgotten objects.
 func forgotten(pl *plan.Plan, n int, bag *diag.Bag) {
 	if pl.Mode == plan.Destroy && n > 0 {
 		bag.Add(diag.Errorf("Objects were forgotten, not destroyed", "Because the configuration sets destroy = false, %s removed from the state and not destroyed. If this is intended, use -suppress-forget-errors.", diag.Counted(n, "object was", "objects were")))

@@ -71,8 +71,8 @@ func (p *Plans) configuration() []file.ConfigModule {
 	return out
 }
 
-// nulled replaces a part of a file by null and spaces, so that the positions of the rest do not change. If the part is
-// shorter than "null", it stays unchanged.
+// nulled replaces the bytes from from up to to by null and spaces, so that the positions of the rest do not change. If
+// the part is shorter than "null", it stays unchanged.
 func nulled(text []byte, from, to int) []byte {
 	const null = "null"
 	if to-from < len(null) || to > len(text) {

@@ -63,7 +63,8 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	})
 }
 
-// moved prints the moved objects. If dryRun is true, it prints the objects that would be moved.
+// moved prints the moved objects. If dryRun is true, it prints the objects that would be moved. If ok is false, a move
+// has failed, and moved prints no total.
 func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	word := "Move"
 	if dryRun {

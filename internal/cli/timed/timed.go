@@ -40,8 +40,8 @@ type recording struct {
 }
 
 // Begin starts to record the times of a command if file is not "" or if the environment requests OpenTelemetry traces.
-// file is the value of -timings. Begin returns false if the file cannot be written. Programs that the command starts
-// inherit its span in their environment.
+// file is the value of -timings, and parallelism that of -parallelism; 0 means 10. Begin returns false if the file
+// cannot be written. Programs that the command starts inherit its span in their environment.
 func Begin(c *base.Call, file string, parallelism int) bool {
 	r := &recording{c: c, file: file, parallelism: cmp.Or(parallelism, 10)}
 	if file != "" && !r.mayWrite() {

@@ -51,8 +51,9 @@ func (v *Values) onCommandLine(given frame.Given) bool {
 	})
 }
 
-// ignored warns of a value that has no effect because the plan has another. It comes from the environment, or from a
-// file that no option names.
+// ignored warns of a value that has no effect because the plan has another. The value comes from the environment, or
+// from a file that no option names. kept is the value in the plan. It is shown only if isKept is true, because
+// otherwise the plan does not contain the value.
 func (v *Values) ignored(of *config.Variable, given frame.Given, kept cty.Value, isKept bool) {
 	values := ""
 	if !of.Sensitive && isKept {

@@ -88,7 +88,8 @@ func (v *Volatile) dir(name string) *directory {
 	return d
 }
 
-// change changes the names in a directory at once, and records the change, which is not durable before the next sync.
+// change calls f with the names in a directory, which f changes. It records f, because the change is not durable before
+// the next sync.
 func (v *Volatile) change(dir string, f func(map[string]*inode)) {
 	f(v.names)
 	d := v.dir(dir)

@@ -177,7 +177,8 @@ func (o *Ordering) findInChecks() {
 	}
 }
 
-// inCheck reports whether an object is the conditions of a check block, or a data source in a check block.
+// inCheck reports whether the object with index i is the conditions of a check block, or a data source in a check
+// block.
 func (o *Ordering) inCheck(i int) bool {
 	if t, ok := o.Tests[int32(i)]; ok {
 		d := o.source.Program.Decls()[t.Decl]

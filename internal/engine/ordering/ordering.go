@@ -159,7 +159,8 @@ func (o *Ordering) addTests() {
 	})
 }
 
-// addTestObjects adds an object for each place, except for ephemeral resources that a receiver opens anyway.
+// addTestObjects adds an object for each place, except for ephemeral resources that a receiver opens anyway. holds
+// returns the indices of the holds of a place.
 func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place) []int32) {
 	for _, at := range inOrder(tests) {
 		held := holds(at)

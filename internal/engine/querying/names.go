@@ -69,8 +69,9 @@ func (n *names) label(i addr.Instance) string {
 	return label
 }
 
-// free returns a name that neither the configuration nor the state has for the type. A block with a name in the state
-// would change the object there.
+// free returns a name that neither the configuration nor the state has for the type: label, an underscore and the
+// number i, followed by more underscores if the name is in use. A block with a name in the state would change the
+// object there.
 func (n *names) free(typ, label string, i int) string {
 	for name := label + "_" + strconv.Itoa(i); ; name += "_" {
 		r := addr.Resource{Mode: addr.Managed, Type: typ, Name: name}

@@ -198,7 +198,8 @@ func (t *tracer) follow(refs []program.Ref, along func(program.Ref) bool, around
 	}
 }
 
-// visit follows a reference to a declaration. direct is true if the receiver itself has the reference.
+// visit follows a reference to a declaration. direct is true if the receiver itself has the reference. around is true
+// if the receiver itself, or a module call around the receiver, has the reference.
 func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	d := t.prog.Decls()[ref.To]
 	if d.Kind == program.Resource {
@@ -228,7 +229,9 @@ func (t *tracer) visit(ref program.Ref, around, direct bool) {
 	}
 }
 
-// add adds an ephemeral resource to the result. If the reference names an instance, add adds only this instance.
+// add adds an ephemeral resource to the result. If the reference names an instance, add adds only this instance. direct
+// is true if the receiver itself has the reference: only then does each.key in the reference mean the key of the
+// receiver.
 func (t *tracer) add(ref program.Ref, direct bool) {
 	i := slices.IndexFunc(t.found, func(w Received) bool { return w.Of == ref.To })
 	known := ref.Use&program.ByDepends == 0 && (ref.Key == program.Fixed || ref.Key == program.Same && direct && t.keyed)

@@ -19,7 +19,7 @@ type Budget struct {
 	interrupted atomic.Bool
 }
 
-// newBudget returns a budget for a number of concurrent calls. No call starts after the end of stop.
+// newBudget returns a budget for at most tokens concurrent calls. No call starts after the end of stop.
 func newBudget(tokens int, stop context.Context) *Budget {
 	return &Budget{tokens: walk.NewTokens(tokens), stop: stop}
 }

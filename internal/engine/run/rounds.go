@@ -119,7 +119,7 @@ func (k *Rounds) kept() *leases.Kept {
 }
 
 // End closes the leases that were kept for further rounds, and ends the processes that opened them. It is called after
-// the last round, also if a round failed or was not approved.
+// the last round, also if a round failed or was not approved. send receives the numbers of opened and closed leases.
 func (k *Rounds) End(pool *provider.Pool, send func(event.Event), bag *diag.Bag) {
 	if k == nil {
 		return

@@ -177,7 +177,7 @@ func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
 
 // GetDown returns the session that destroys objects. It is the session with the prior settings of the provider. If
 // these are unknown or have errors, or an object was not found with them, GetDown returns the session with the planned
-// settings, except in a destroy plan. The results are the same as for Get.
+// settings, except in a destroy plan. It returns false if the provider cannot be configured; the errors are in bag.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
 	if !ss.kind.Destroys() && (!ok || before.Unknown || before.Astray.Load()) {

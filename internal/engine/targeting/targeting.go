@@ -319,7 +319,8 @@ func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr
 	}
 }
 
-// needs selects the instances of a resource that a reference means.
+// needs selects the instances of res that a reference means. If inside is true, the reference leads to an output of a
+// module, and needs selects only the instances in the module instances of the target t.
 func (s *Selection) needs(res addr.Resource, r program.Ref, t addr.Target, inside bool) {
 	fixed := r.Key == program.Fixed
 	switch {

@@ -59,7 +59,7 @@ func (c *call) show(i int, text any) string {
 	return short(fmt.Sprint(text), 200)
 }
 
-// quote formats text like show, and adds quotation marks if the text may be shown.
+// quote formats a text about argument i like show, and adds quotation marks if the text may be shown.
 func (c *call) quote(i int, text string) string {
 	if c.secret(i) != "" {
 		return c.show(i, text)

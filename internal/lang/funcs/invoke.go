@@ -146,7 +146,8 @@ func (c *call) nulls() error {
 	return nil
 }
 
-// unmark removes the marks of an argument and remembers them for the result.
+// unmark removes the marks of v, the value of argument i, and remembers them for the result. Parameters that take
+// marked values keep them.
 func (c *call) unmark(i int, v cty.Value) {
 	p := c.param(i)
 	if p.may(marked) {

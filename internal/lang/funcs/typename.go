@@ -86,7 +86,8 @@ func (b *typeWriter) object(ty cty.Type, depth int) {
 	b.WriteString("})")
 }
 
-// collection writes a list, set or map type. An element type that takes several lines is on separate lines.
+// collection writes a list, set or map type. An element type that takes several lines is on separate lines. depth is
+// the number of steps by which lines are indented.
 func (b *typeWriter) collection(ty cty.Type, depth int) {
 	kind := "map"
 	switch {

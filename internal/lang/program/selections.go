@@ -8,7 +8,8 @@ import (
 )
 
 // selectsOutput records the name of an output that is selected from a whole call, or from a local that may be a whole
-// call.
+// call. rest are the steps after target. each is true if the name is selected from one or each element of the target:
+// see OutputUse.Each.
 func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool) {
 	if r.c.discard || target == nil || target.Root != expr.RootCall && target.Root != expr.RootLocal || target.Output != "" {
 		return

@@ -35,8 +35,8 @@ func findCycles(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// withEndless adds the members of a component to set if the component is a cycle or depends on a member of set. The
-// caller passes a component after all components on which it depends.
+// withEndless adds the members of a component to set if the component is a cycle (endless is true) or depends on a
+// member of set. The caller passes a component after all components on which it depends.
 func withEndless(p *program.Program, set map[program.Decl]bool, component []program.Decl, endless bool) {
 	for _, r := range p.Refs(component[0]) {
 		endless = endless || set[r.To]

@@ -104,7 +104,8 @@ func (p Provider) Upgrade(ctx context.Context, r provider.UpgradeRequest) Answer
 	return Answer{of: upgraded, state: resp.State, diags: ds}
 }
 
-// UpgradeIdentity makes the call UpgradeResourceIdentity.
+// UpgradeIdentity makes the call UpgradeResourceIdentity. version is the version of the identity schema with which json
+// was stored.
 func (p Provider) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) Answer {
 	identity, ds := p.to.UpgradeIdentity(ctx, typ, version, json)
 	return Answer{of: upgradedIdentity, identity: identity, diags: ds}

@@ -100,7 +100,7 @@ func (a *answers) RecvMsg(answer any) error {
 	}
 }
 
-// took tells the keeper how many bytes the caller has taken, after each room/2 bytes.
+// took adds n to the number of bytes that the caller has taken. It tells the keeper the number after each room/2 bytes.
 func (a *answers) took(n int) {
 	if a.acknowledged += uint32(n); a.acknowledged >= room/2 {
 		a.conn.keeper.link.send(tookFrame, a.number, binary.LittleEndian.AppendUint32(nil, a.acknowledged))

@@ -81,7 +81,8 @@ func fill[T any]() T {
 // handler is the type of most functions of a Fake.
 type handler[Q, A any] = func(context.Context, Q) (A, provider.Diags)
 
-// carried tests one call: the request and the answer must arrive unchanged.
+// carried tests one call: the request and the answer must arrive unchanged. far is the handler on the side of the
+// provider, and near makes the call on p.
 func carried[Q, A any](t *testing.T, p provider.Provider, far *handler[Q, A], near func(provider.Provider, context.Context, Q) (A, provider.Diags)) {
 	t.Helper()
 	var got Q

@@ -288,7 +288,7 @@ func (f *Fake) Call(ctx context.Context, function string, args []provider.Dynami
 	return provider.Dynamic{}, &provider.CallError{Text: "there is no argument to give back", Arg: -1}
 }
 
-// UpgradeIdentity calls OnUpgradeIdentity. If OnUpgradeIdentity is nil, it returns the stored identity unchanged.
+// UpgradeIdentity calls OnUpgradeIdentity. If OnUpgradeIdentity is nil, it returns the stored identity json unchanged.
 func (f *Fake) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
 	f.note("UpgradeIdentity", typ)
 	if f.OnUpgradeIdentity == nil {

@@ -63,7 +63,8 @@ func (c *Conn) Listen(ctx context.Context, method string, hear func(message []by
 }
 
 // encode encodes the request with its prefix. It does not copy long byte fields, so the caller must not change them
-// before the end of the call.
+// before the end of the call. max is the maximum size of a message in bytes; for larger messages encode returns an
+// error with the code ResourceExhausted.
 func (s *stream) encode(request any, max int) error {
 	s.request = append(s.request[:0], 0, 0, 0, 0, 0)
 	var err error

@@ -182,7 +182,8 @@ func (c *Conn) allow(id uint32, s *stream) bool {
 	return true
 }
 
-// append adds bytes to the answer. The prefix at the beginning contains the length of the message.
+// append adds bytes to the answer. The prefix at the beginning contains the length of the message. If the length is
+// more than max, append returns an error with the code ResourceExhausted.
 func (s *stream) append(b []byte, max int) error {
 	for len(b) > 0 {
 		if s.answered {

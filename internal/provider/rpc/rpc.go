@@ -43,7 +43,8 @@ func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error
 	return New(secure, true, max)
 }
 
-// New returns a Conn over an open connection. secure is true if the connection uses TLS.
+// New returns a Conn over an open connection. secure is true if the connection uses TLS. max is the maximum size of a
+// message in bytes.
 func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	c := &Conn{
 		net: nc, secure: secure, max: max,

@@ -102,7 +102,8 @@ func (c *client) Call(ctx context.Context, function string, args []provider.Dyna
 	return fromDynamic(resp.Result), nil
 }
 
-// blamed returns the index of the wrong argument, or -1 if the error is not about an argument of the call.
+// blamed returns the index of the wrong argument, or -1 if the error is not about one of the args arguments of the
+// call.
 func blamed(e *wirepb.FunctionError, args int) int {
 	if e.FunctionArgument == nil || *e.FunctionArgument < 0 || *e.FunctionArgument >= int64(args) {
 		return -1

@@ -332,7 +332,8 @@ func (w *Writer) durable(k kind, payload []byte) error {
 	return <-result
 }
 
-// addAwaited adds a record for which a caller waits.
+// addAwaited adds a record for which a caller waits. done is called with nil when the record is durable, or with the
+// error.
 func (w *Writer) addAwaited(k kind, payload []byte, done func(error)) {
 	w.add(k, 0, payload, done)
 	w.Urge()

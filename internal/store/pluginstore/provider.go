@@ -41,7 +41,7 @@ type Options struct {
 	Config   []byte                // the settings of the store, in MessagePack
 	Place    string                // names the place of the states, without a credential
 	Warn     func(diag.Diagnostic) // receives warnings; nil: they are dropped
-	Stop     context.Context       // ends writes, and calls about locks; nil: never
+	Stop     context.Context       // its end ends writes, and calls about locks; nil: nothing does
 }
 
 // pluginStore implements store.Store.

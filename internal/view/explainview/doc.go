@@ -22,7 +22,7 @@ func (p *printer) line(depth int, text string) {
 	}
 }
 
-// paragraph writes a text of several lines, without the white space around it.
+// paragraph writes a text of several lines, without the white space around it, at an indentation of depth steps.
 func (p *printer) paragraph(depth int, text string) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		p.line(depth, strings.TrimRight(line, "\r\n"))

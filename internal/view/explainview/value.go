@@ -86,7 +86,8 @@ func withPlace(text string, r diag.Range) string {
 	return fmt.Sprintf("%s, %s:%d", text, r.Filename, r.Start.Line)
 }
 
-// sources writes a source, and below it, indented, the sources that it depends on.
+// sources writes a source, and below it, indented, the sources that it depends on. depth is the number of steps by
+// which it is indented.
 func (p *printer) sources(s *explain.Source, depth int) {
 	text := s.Name
 	if depth > 1 {

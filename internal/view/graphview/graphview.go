@@ -93,6 +93,7 @@ func (d *Drawing) Select(s Selection) *Drawing {
 }
 
 // reach keeps only the nodes that can be reached from the nodes from: along edges (side 0) or against them (side 1).
+// depth is the maximum number of edges; 0 means no limit.
 func (d *Drawing) reach(keep []bool, from []int, side, depth int) {
 	next := make([][]int, len(d.Nodes))
 	for _, e := range d.Edges {

@@ -24,7 +24,8 @@ var verbs = map[plan.Action]verb{
 
 func action(c *review.Change) verb { return verbs[c.Action] }
 
-// changes writes the changes of a list that lead. prefix makes their ids differ from the ids of other lists.
+// changes writes those changes of a list that are drawn: the first of each group, and changes without a group. prefix
+// makes their ids differ from the ids of other lists. open is true if their content is unfolded at first.
 func (p *page) changes(list []*review.Change, prefix string, open bool) {
 	for _, c := range list {
 		if c.Leads() {

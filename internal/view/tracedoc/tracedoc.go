@@ -37,13 +37,13 @@ const (
 	firstLane
 )
 
-// writer collects events. It applies scrub to texts from outside.
+// writer collects the trace events of a run.
 type writer struct {
 	events []event
-	scrub  func(string) string
+	scrub  func(string) string // masks secrets in names of objects and other texts from outside; never nil
 }
 
-// Write writes the trace events of a run. scrub may be nil.
+// Write writes the trace events of a run. scrub masks secrets in texts from outside; nil means that they are unchanged.
 func Write(w io.Writer, r *timing.Run, product string, scrub func(string) string) error {
 	if scrub == nil {
 		scrub = func(s string) string { return s }

@@ -91,7 +91,8 @@ func paths(ps []cty.Path) []*wirepb.AttributePath {
 	return out
 }
 
-// SchemaAnswer returns the answer to GetProviderSchema for these schemas.
+// SchemaAnswer returns the answer to GetProviderSchema for these schemas. major is the major version of the protocol.
+// An answer without schemas is empty.
 func SchemaAnswer(major int, schemas *provider.Schemas) (*wirepb.GetProviderSchema_Response, error) {
 	a := &wirepb.GetProviderSchema_Response{}
 	if schemas == nil {
