@@ -219,7 +219,7 @@ func TestIdleHasNoSettings(t *testing.T) {
 	}
 }
 
-// TestIdleCalls checks that Idle forwards the other calls and their answers.
+// TestIdleCalls checks that the provider of Idle forwards calls that need no settings, and returns their answers.
 func TestIdleCalls(t *testing.T) {
 	s := &stage{}
 	pool := provider.NewPool(s)

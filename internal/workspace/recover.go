@@ -137,9 +137,10 @@ func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, chan
 	return next, changed
 }
 
-// replay writes the recovered state, and reads the state again, because a new journal identifies the state by the digest
-// of its text. It deletes the journal, with two exceptions: if a part of it was refused, the file is set aside, and if it
-// has notes that are not settled, it stays. replay reports an error and returns false if a step fails.
+// replay writes the recovered state, and reads the state again, because a new journal identifies the state by the
+// digest of its text. It deletes the journal, with two exceptions: if a part of it was refused, the file is set
+// aside, and if it has notes that are not settled, it stays. replay reports an error and returns false if a step
+// fails.
 func (rc *recovery) replay(ctx context.Context, r *journal.Recovery) bool {
 	fsys, path := rc.env.FS, rc.record.path
 	next, changed := rc.withJournal(r)

@@ -41,8 +41,8 @@ func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Ge
 }
 
 // planWith computes a plan. If blocks is not nil, planWith adds generated resource blocks to it. If blocks is nil, an
-// import target without a resource block is an error. It returns false if the plan has errors, and a nil Result if planning
-// could not start.
+// import target without a resource block is an error. It returns false if the plan has errors, and a nil Result if
+// planning could not start.
 func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Resource]string, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.Defers = true, req.Rounds && req.Mode == plan.Normal && !req.Operation.Policy().ImportsOnly
 	if req.Earlier != nil && !req.Earlier.planTime.IsZero() {

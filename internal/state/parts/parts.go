@@ -66,8 +66,9 @@ func Check(p store.Parts, kind, address string) {
 	p[kind+" conditions of "+address] |= store.Changes
 }
 
-// resource returns the name for all instances of a resource, in the module instance at and in all module instances below
-// it. Example: for aws_instance.a of module a.b at module.a["x"], the name is module.a["x"].module.b[*].aws_instance.a[*].
+// resource returns the name for all instances of a resource, in the module instance at and in all module instances
+// below it. Example: for aws_instance.a of module a.b at module.a["x"], the name is
+// module.a["x"].module.b[*].aws_instance.a[*].
 func resource(at addr.ModuleInstance, r addr.Resource) string {
 	name := at.String()
 	for _, step := range r.Module.Path()[at.Depth():] {

@@ -259,7 +259,8 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// TestLocks checks locks of providers that name no owner, that do not lock, and that fail.
+// TestLocks checks LockState calls with unusual answers: an error without the owner of the lock, no answer, a lock with
+// an error, and no lock without an error. The last means that the provider has no locks.
 func TestLocks(t *testing.T) {
 	who := store.NewLockInfo("OperationTypeApply", "1")
 	f := &fake{service: fresh(), lock: func() (string, []diag.Diagnostic) { return "", refusal("Busy", "Try later.") }}

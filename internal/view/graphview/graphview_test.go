@@ -52,7 +52,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// Folding keeps the number of declarations, the worst action, and no edge inside a folded module.
+// Folding replaces a module by one node. The node has the number of its declarations and their worst action. Edges inside
+// the module are omitted.
 func TestFold(t *testing.T) {
 	d := large(40, 10)
 	d.Nodes[3].Action, d.Nodes[4].Action = "delete", "create"
