@@ -83,8 +83,8 @@ func (s *Scanner) Expected(what string) {
 	s.Fail("%s should be here, not %q", what, s.In[s.Pos])
 }
 
-// More advances to the next member of an object or array, and returns false at its end. end is the closing bracket. first is
-// true if no member was read yet.
+// More advances to the next member of an object or array. It returns false at the end of the object or array, and after
+// an error, which Err then has. end is the closing bracket. first is true if no member was read yet.
 func (s *Scanner) More(end byte, first bool) bool {
 	if s.Err != nil {
 		return false

@@ -51,7 +51,8 @@ func (r *Reader) Which(first, second string) string {
 	return second
 }
 
-// Text returns a setting, or else the value of the first environment variable that is set, or else "".
+// Text returns a setting, or else the value of the first environment variable in env that is set and not empty, or
+// else "".
 func (r *Reader) Text(name string, env ...string) string {
 	t, _ := r.S.Text(name, env...)
 	return t
@@ -66,14 +67,14 @@ func (r *Reader) Must(name string) string {
 	return t
 }
 
-// Flag returns a boolean setting, or false if it is not set.
+// Flag works like Settings.Bool, and records the error. After an error it returns false.
 func (r *Reader) Flag(name string, env ...string) bool {
 	b, err := r.S.Bool(name, env...)
 	r.Fail(err)
 	return b
 }
 
-// Int returns a setting that is a whole number. If it is not set, Int returns otherwise.
+// Int works like Settings.Int, and records the error. After an error it returns 0.
 func (r *Reader) Int(name string, otherwise int, env ...string) int {
 	n, err := r.S.Int(name, otherwise, env...)
 	r.Fail(err)

@@ -28,5 +28,6 @@ func Redirects(secret ...string) func(req *http.Request, via []*http.Request) er
 	}
 }
 
-// Client returns a client for requests with credentials, with the policy of Redirects.
+// Client returns a client for requests with credentials, with the policy of Redirects. secret are the names of headers
+// with credentials; a redirect to another server removes them.
 func Client(secret ...string) *http.Client { return &http.Client{CheckRedirect: Redirects(secret...)} }

@@ -150,7 +150,8 @@ func (s Settings) text(name string, env []string) (string, bool) {
 	return "", false
 }
 
-// Bool returns a boolean setting, or false if it is not set. It returns an error if the text is not a boolean.
+// Bool returns a boolean setting, or else the value of the first environment variable in env that is set and not empty,
+// or else false. It returns an error if the text is not a boolean.
 func (s Settings) Bool(name string, env ...string) (bool, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {
@@ -163,7 +164,8 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 	return b, nil
 }
 
-// Int returns a setting that is a whole number. If the setting is not set, Int returns otherwise.
+// Int returns a setting that is a whole number, or else the value of the first environment variable in env that is set
+// and not empty, or else the parameter otherwise. It returns an error if the text is not a whole number of 0 or more.
 func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {

@@ -171,7 +171,8 @@ func (x *moving) targetOf(f *audit.Finding) (target, string) {
 }
 
 // generated completes the target for an attribute without a write-only argument. Such an attribute can be moved only if
-// it is the value of a generator. Otherwise generated returns the reason why it cannot be moved.
+// it is the value of a generator. If it is not, generated returns the reason why the attribute cannot be moved;
+// otherwise the reason is "".
 func (x *moving) generated(t target) (target, string) {
 	p, declared := rewrite.ProviderOf(x.session.Loader.Tree, t.resource)
 	switch {
@@ -234,8 +235,8 @@ func (x *moving) findOne(ctx context.Context, operand string) bool {
 	return true
 }
 
-// unstored returns the target for an attribute for which the state stores no secret, or the reason why it cannot be
-// moved. An example is an argument that was not applied yet.
+// unstored returns the target for an attribute for which the state stores no secret. An example is an argument that was
+// not applied yet. If the attribute cannot be moved, unstored also returns the reason; otherwise the reason is "".
 func (x *moving) unstored(ctx context.Context, at addr.Resource, names []string) (target, string) {
 	t := target{name: at.String() + "." + strings.Join(names, "."), resource: at, stored: names}
 	p, declared := rewrite.ProviderOf(x.session.Loader.Tree, at)

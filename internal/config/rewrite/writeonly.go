@@ -194,7 +194,7 @@ func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names 
 			}
 			out = append(out, occurrence{f: f, block: resource, in: in, name: names[0], at: item.KeyExpr.Range(), expr: item.ValueExpr, object: e, inside: true})
 		}
-		if !any { // an expression for a map of objects
+		if !any { // no item has the name: e is a map of objects
 			for _, item := range e.Items {
 				out = append(out, inObject(f, resource, item.ValueExpr, names, in)...)
 			}

@@ -46,12 +46,14 @@ func Type(depth int) *rapid.Generator[cty.Type] {
 }
 
 // Known draws values as they occur in configurations: null, primitive values, tuples, objects, and collections that
-// were converted from tuples and objects. The values contain neither unknown parts nor marks.
+// were converted from tuples and objects. The values contain neither unknown parts nor marks. depth is the maximum depth
+// of nested collections, tuples and objects.
 func Known(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, false) })
 }
 
-// Value draws values that contain nulls, unknown values and marks.
+// Value draws values that contain nulls, unknown values and marks. depth is the maximum depth of nested collections,
+// tuples and objects.
 func Value(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, true) })
 }

@@ -52,7 +52,9 @@ func NewKey(t testing.TB, comment string) *Key {
 
 func line(k ssh.PublicKey) string { return strings.TrimSpace(string(ssh.MarshalAuthorizedKey(k))) }
 
-// Certificate returns a certificate for the key, signed by an authority, as a line of authorized_keys.
+// Certificate returns a certificate for the key, signed by an authority, as a line of authorized_keys. It is valid from
+// an hour ago until an hour from now. kind is ssh.UserCert or ssh.HostCert. principals are the users or hosts for which
+// it is valid.
 func (k *Key) Certificate(t testing.TB, authority *Key, kind uint32, principals ...string) string {
 	t.Helper()
 	cert := &ssh.Certificate{
@@ -162,7 +164,8 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Listen starts the server, and reports whether it listens. It may be called again after the server has ended.
+// Listen starts the server, and reports whether it listens. It may be called again after the server has ended. config
+// is the same as in Start.
 func (s *Server) Listen(t testing.TB, config ...string) bool {
 	t.Helper()
 	if s.Port == 0 {

@@ -396,8 +396,9 @@ func CheckEndpoint(s *store.Reader, service, address string) {
 	}
 }
 
-// Endpoint returns the address of a service from the settings, or nil for the default address. older is the name of an
-// older setting for it, or "".
+// Endpoint returns the address of a service from the settings, or nil for the default address. name is the name in the
+// block endpoints, env are environment variables that may have the address, and older is the name of an older setting
+// for it, or "". If the address is not valid, Endpoint records an error.
 func Endpoint(s *store.Reader, name, older string, env ...string) *string {
 	r := &awsReader{s}
 	text := r.in("endpoints").Text(name, env...)

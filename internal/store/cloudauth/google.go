@@ -119,6 +119,7 @@ func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token,
 }
 
 // GoogleClient returns a client like store.Client, with the transport of the client that ctx has for package oauth2.
+// secret are the names of headers with credentials.
 func GoogleClient(ctx context.Context, secret ...string) *http.Client {
 	c := store.Client(secret...)
 	if base, ok := ctx.Value(oauth2.HTTPClient).(*http.Client); ok {

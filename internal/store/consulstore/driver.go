@@ -39,8 +39,8 @@ type reader struct {
 	store.Reader
 }
 
-// flag reads a boolean setting. If the setting is not set, flag returns the parameter otherwise. It records an error if
-// the value is not a boolean.
+// flag reads a boolean setting. If neither the setting nor an environment variable in env is set, flag returns the
+// parameter otherwise. It records an error if the value is not a boolean.
 func (r *reader) flag(name string, otherwise bool, env ...string) bool {
 	if _, set := r.S.Text(name, env...); !set {
 		return otherwise
@@ -50,7 +50,8 @@ func (r *reader) flag(name string, otherwise bool, env ...string) bool {
 	return b
 }
 
-// file reads the file that a setting names. It returns nil if the setting is not set.
+// file reads the file that a setting names, or else the first environment variable in env that is set. It returns nil
+// if none is set. If the file cannot be read, file records an error.
 func (r *reader) file(name string, env ...string) []byte {
 	path := r.Text(name, env...)
 	if path == "" {

@@ -139,7 +139,7 @@ func (r *remote) Prepare(ctx context.Context) error {
 	})
 }
 
-// at returns an address of the API.
+// at returns an address of the API. parts are the steps of the path; at escapes them.
 func (r *remote) at(parts ...string) *url.URL {
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)

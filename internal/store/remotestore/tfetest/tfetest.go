@@ -65,7 +65,7 @@ type relations struct {
 	} `json:"tag-bindings"`
 }
 
-// Add creates a workspace.
+// Add creates a workspace with tags. mode is its execution mode, such as "local".
 func (s *Service) Add(name, mode string, tags ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
