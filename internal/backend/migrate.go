@@ -226,7 +226,8 @@ func sameStored(ctx context.Context, w transfer) bool {
 }
 
 // copyState copies the state of one workspace, with both sides locked, and reads the copy back. The original stays.
-// moves is true if its file will be renamed at the end.
+// moves is true if the file of the original will be renamed at the end. copyState reports an error and returns false if
+// the state cannot be copied.
 func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok bool) {
 	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom

@@ -109,7 +109,8 @@ func unrequired(b *schema.Block) *schema.Block {
 	return out
 }
 
-// open configures a provider and its store. Equal settings have one process.
+// open configures a provider and opens its store. Equal settings have one process. It returns an error if a required
+// setting is missing or the provider refuses a setting.
 func (s *stateStores) open(ctx context.Context, k *stateStore, set store.Settings) (store.Store, error) {
 	for _, o := range s.opened {
 		if o.of == k && o.config.RawEquals(set.Config) {

@@ -65,7 +65,7 @@ func (c *applyCheck) attr(n *node, planned, actual cty.Value) {
 	}
 }
 
-// blocks compares all blocks of a type.
+// blocks compares all blocks of a type, and records the differences that are not allowed.
 func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 	switch {
 	case n.nesting == Single && actual.IsNull() && n.inner.mayBeUnsure(planned): // a dynamic block may produce no block
@@ -110,7 +110,7 @@ func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 	}
 }
 
-// value compares values of any type.
+// value compares values of any type, and records a difference that is not allowed.
 func (c *applyCheck) value(planned, actual cty.Value) {
 	ty := planned.Type()
 	switch {

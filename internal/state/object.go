@@ -36,6 +36,7 @@ func ParseObject(data []byte) (addr.Object, *Entry, error) {
 type ObjectParser struct{ r *reader }
 
 // Parse reads one object in the form that AppendObject writes. The entry is nil for an object that no longer exists.
+// Parse returns an error if data does not have this form.
 func (p *ObjectParser) Parse(data []byte) (addr.Object, *Entry, error) {
 	if p.r == nil {
 		p.r = newReader(nil, nil)

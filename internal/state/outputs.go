@@ -16,7 +16,7 @@ type storedOutput struct {
 	Deprecated string          `json:"deprecated,omitempty"`
 }
 
-// output reads one member of "outputs".
+// output reads one member of "outputs" into the snapshot. It reports an error if the output is malformed.
 func (r *reader) output(name []byte) {
 	r.Peek()
 	pos := r.Pos

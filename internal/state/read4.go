@@ -54,7 +54,8 @@ func (r *reader) providerText(problems *[]string) (addr.ProviderInstance, bool) 
 	return p, true
 }
 
-// place stores the objects of a block in the snapshot.
+// place stores the objects of a block in the snapshot. It reports the problems of the block, and then stores none of
+// its objects.
 func (r *reader) place(b *block) {
 	a, ok := r.address(b)
 	if !ok {

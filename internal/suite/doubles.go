@@ -214,7 +214,8 @@ func (e *evaluation) doubles(v *variant) *doubles {
 	return d
 }
 
-// mocked evaluates a mock of a provider. p is the provider that it replaces.
+// mocked evaluates a mock of a provider. p is the provider that it replaces. If p cannot be started, mocked reports an
+// error, sets e.ok to false and returns a mock without a provider.
 func (e *evaluation) mocked(m *testfile.Mock, p addr.Provider) *mocked {
 	out := &mocked{defaults: map[ofType]mock.Answer{}, overrides: e.overrides(m.Overrides, m.During)}
 	behind, err := e.x.suite.Engine.Pool.Idle(context.Background(), p)

@@ -32,8 +32,8 @@ func (x *execution) module(r *Run, bag *diag.Bag) (*config.Tree, string, bool) {
 	})
 }
 
-// compile returns the program of a variant of a module. module is the directory of the module. It returns false if the
-// variant could not be compiled.
+// compile returns the program of a variant of a module. module is the directory of the module. compile adds the
+// diagnostics to bag. It returns false if the variant could not be compiled.
 func (x *execution) compile(ctx context.Context, v *variant, tree *config.Tree, module string, bag *diag.Bag) (*compiled, bool) {
 	key := programKey{module: module}
 	if v.changes() {

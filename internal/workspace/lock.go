@@ -166,7 +166,7 @@ func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
 }
 
 // turn waits until no other command that shares the state writes it. Until the caller calls done, no other command
-// writes.
+// writes. done is never nil, also after an error. If done fails, it reports a warning.
 func (l *lock) turn() (done func(), err error) {
 	end, err := l.share.participant.Turn(context.Background())
 	if err != nil {

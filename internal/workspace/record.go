@@ -118,7 +118,7 @@ func (r *recorder) run() string {
 }
 
 // close ends the journal of the command, if it has one. If no journal stays, close writes the unsettled notes about
-// interrupted runs to a new journal. now is the state as last read or written.
+// interrupted runs to a new journal. now is the state as last read or written. Failures are reported as warnings.
 func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	kept := r.earlier != nil || r.silent
 	if r.journal != nil {

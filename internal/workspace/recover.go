@@ -242,7 +242,7 @@ func (rc *recovery) claim(ctx context.Context, r *journal.Recovery) (done func()
 	return rc.claimParts(ctx, recovered(r))
 }
 
-// claimParts is like claim, for the parts p.
+// claimParts is like claim, for the parts p. After an error it reports the error and returns false; done is never nil.
 func (rc *recovery) claimParts(ctx context.Context, p store.Parts) (done func(), ok bool) {
 	if err := rc.lock.claim(ctx, p, rc.req.Timeout); err != nil {
 		rc.env.Bag.Add(rc.lock.problem(err))

@@ -44,7 +44,8 @@ func NewScreen(c *Call) *Screen {
 	return s.alsoInto(o)
 }
 
-// alsoInto makes the screen write the JSON stream to the file of -json-into as well, if the command has that flag.
+// alsoInto makes the screen write the JSON stream to the file of -json-into as well, if the command has that flag. It
+// reports an error if the file cannot be opened.
 func (s *Screen) alsoInto(o view.Options) *Screen {
 	c := s.call
 	if c.View.JSONInto == "" || !c.Command.Stream {

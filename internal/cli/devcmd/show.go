@@ -163,7 +163,7 @@ func showConfig(ctx context.Context, s *session.Session) int {
 	return c.UI.DoneDocument()
 }
 
-// showModule prints the module in one directory.
+// showModule prints the module in the directory of -module, and returns the exit code.
 func showModule(c *base.Call, f *showFlags) int {
 	d, ok := workdir.Open(c, &f.Options)
 	if !ok {
@@ -207,7 +207,8 @@ func showSnapshot(opened *session.Session, s *state.Snapshot) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// showSaved prints a saved plan, using the configuration inside the plan.
+// showSaved prints a saved plan, using the configuration inside the plan, and returns the exit code. name and data are
+// the name and the content of the file.
 func showSaved(ctx context.Context, s *session.Session, name string, data []byte, f *reviewFlags) int {
 	c, plans := s.Dir.Call, savedplan.New(s)
 	saved, ok := plans.Decode(ctx, name, data)

@@ -15,7 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// typed shows a type of one of some providers. It returns false if no provider has a type with this name.
+// typed shows a type of one of the providers in the list of, or a part of the type. It returns false if no provider has a
+// type with this name. It reports an error and returns true if the type has no such part.
 func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	bag := &x.session.Dir.Call.Bag
 	for _, p := range of {
@@ -105,8 +106,9 @@ func (x *asking) version(p addr.Provider) string {
 	return lock.Version
 }
 
-// function shows a function of a provider. It returns false if the text does not name a function of a provider, or if
-// the schemas are not available.
+// function shows a function of a provider. It returns false if the text does not have the form of such a function, or
+// if the schemas are not available. It reports an error and returns true if the provider has no function with this
+// name.
 func (x *asking) function(ctx context.Context) bool {
 	names := strings.Split(x.text, "::")
 	if len(names) < 3 || names[0] != "provider" {

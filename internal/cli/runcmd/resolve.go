@@ -91,8 +91,9 @@ func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	return len(calls) > 0
 }
 
-// resolved returns the state after the user has given the result of calls. It removes their objects if absent is true.
-// It returns false if an ID is needed.
+// resolved returns the state after the user has given the result of calls. If absent is true, the objects of the calls
+// do not exist, and resolved removes them. Otherwise they exist. Then resolved reports an error and returns false for a
+// call that creates an object, because the state does not have the ID of the object.
 func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag.Bag) (*state.Snapshot, bool) {
 	e := s.Edit()
 	for _, u := range calls {
@@ -107,7 +108,8 @@ func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag
 	return e.Done(), true
 }
 
-// resolveImport imports the object that an unanswered call has created.
+// resolveImport imports the object that an unanswered call has created, and returns the exit code. It reports an error
+// if no unanswered call creates an object at the address to.
 func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.Instance) int {
 	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true})
 	if !ok {

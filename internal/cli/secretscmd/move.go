@@ -125,7 +125,8 @@ func (x *moving) run(ctx context.Context) int {
 	}
 }
 
-// nothing ends the command if no edit was made. It returns the exit code.
+// nothing ends the command if no edit was made. It returns the exit code: success if it could print edits for the user
+// to make by hand, and otherwise failure.
 func (x *moving) nothing(edited *edition) int {
 	c := x.session.Dir.Call
 	if x.printByHand(edited) {

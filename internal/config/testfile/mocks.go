@@ -30,7 +30,8 @@ var (
 // mockSuffixes are the suffixes of mock files.
 var mockSuffixes = []string{".tfmock.hcl", ".tofumock.hcl", ".tfmock.json", ".tofumock.json"}
 
-// mockProvider reads a mock_provider block, and the mock files that it names.
+// mockProvider reads a mock_provider block, and the mock files that it names. It reports mistakes to the bag, and drops
+// a second mock of the same provider.
 func (r *reader) mockProvider(b *hcl.Block) {
 	content, _ := r.Content(b.Body, mockSchema)
 	m := &Mock{ProviderName: config.ProviderName{Local: b.Labels[0]}, Range: config.Place(b)}
@@ -58,7 +59,7 @@ func (r *reader) mockProvider(b *hcl.Block) {
 }
 
 // mockFiles reads the mock files in a directory, which is relative to the working directory. The content of the block
-// itself has precedence over the content of the files.
+// itself has precedence over the content of the files. It reports an error at the place at if there are no mock files.
 func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	shown := dir
 	dir = paths.Text(r.root, dir)
@@ -146,7 +147,8 @@ func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	return append(into, o)
 }
 
-// during reads an override_during argument.
+// during reads an override_during argument. It returns Inherited if a is nil, and also after reporting an error if the
+// value is neither plan nor apply.
 func (r *reader) during(a *hcl.Attribute) During {
 	switch word := r.Word(a); {
 	case a == nil:
@@ -160,7 +162,8 @@ func (r *reader) during(a *hcl.Attribute) During {
 	return Inherited
 }
 
-// values reads the object of values in an answer.
+// values reads the object of values in an answer. It returns nil if a is nil, and also after reporting an error if the
+// value is not an object.
 func (r *reader) values(a *hcl.Attribute) hcl.Expression {
 	if a == nil {
 		return nil

@@ -25,7 +25,7 @@ var (
 	moduleSchema      = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source", Required: true}, {Name: "version"}}}
 )
 
-// run reads a run block.
+// run reads a run block, and reports mistakes to the bag. The result lacks the arguments with mistakes.
 func (r *reader) run(b *hcl.Block) *Run {
 	run := &Run{Name: b.Labels[0], Range: config.Place(b), Variables: map[string]*Value{}, Parallel: r.parallel, SkipCleanup: r.skipCleanup}
 	r.Name(b, "Invalid run block name")
@@ -84,7 +84,7 @@ func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
 	}
 }
 
-// planOptions reads the plan_options block of a run.
+// planOptions reads the plan_options block of a run, and reports mistakes to the bag.
 func (r *reader) planOptions(run *Run, b *hcl.Block) {
 	content, _ := r.Content(b.Body, planOptionsSchema)
 	if a := content.Attributes["mode"]; a != nil {
@@ -152,7 +152,8 @@ func (r *reader) checkable(ref *config.Reference) {
 	r.Bag.Add(diag.Errorf("Invalid `expect_failures` reference", "You cannot expect failures from %s. Name an input variable, an output, a check block or a resource of the module under test.", ref.Text).At(ref.Range))
 }
 
-// canaries reads an expect_no_leak argument.
+// canaries reads an expect_no_leak argument. It returns nil if a is nil, and also after reporting an error if the
+// argument is not a list.
 func (r *reader) canaries(a *hcl.Attribute) (out []*Canary) {
 	if a == nil {
 		return nil

@@ -151,7 +151,8 @@ func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, 
 }
 
 // config returns the configuration for the invocation. If the object of the trigger is destroyed, this is the planned
-// configuration. Otherwise config evaluates the configuration, and returns false if it is not wholly known.
+// configuration. Otherwise config evaluates the configuration. It reports an error and returns false if the evaluation
+// fails or the configuration is not wholly known.
 func (i *invocation) config(ctx context.Context) (mark.Value, bool) {
 	if i.of.Trigger.Event.Ends() {
 		return i.of.Config, true

@@ -230,7 +230,8 @@ func (t *turns) weigh(v cty.Value) cty.Value {
 	return v
 }
 
-// included evaluates the if clause of an iteration. It returns false if the result is not true, or not known.
+// included evaluates the if clause of an iteration, and reports its errors. It returns false if the result is not true,
+// or not known. If the result is not known, the result of the for expression is not known either.
 func (t *turns) included(ctx *hcl.EvalContext) bool {
 	v, diags := t.e.CondExpr.Value(ctx)
 	t.report(diags...)

@@ -115,7 +115,7 @@ func (r *lifecycles) flag(n *config.Node, e hcl.Expression, what string) bool {
 }
 
 // ignored evaluates ignore_changes, whose value is a list of attribute names or paths. all is true if the list contains
-// "all".
+// "all". After an error, r.ok is false. what names the argument in errors.
 func (r *lifecycles) ignored(n *config.Node, e hcl.Expression, what string) (all bool, out []hcl.Traversal) {
 	const want = "a list of attribute names, such as [\"tags\"], or [\"all\"]"
 	v := r.value(n, e, what, cty.List(cty.String), want)

@@ -91,7 +91,8 @@ func (c *compiler) undeclaredAction(name string, at diag.Range) {
 	c.error("Reference to undeclared action", fmt.Sprintf("%s has not been declared %s. Triggers can only name actions of the same module.%s", name, moduleOf(c.n), diag.DidYouMean(name, names)), at)
 }
 
-// partOf adds the references of an action to a resource that invokes it.
+// partOf adds the references of an action to the resource d that invokes the action. References to d itself are omitted
+// if they mean the object that invokes the action. For other references to d, partOf reports an error.
 func (c *compiler) partOf(d, action *Def, at diag.Range) {
 	if _, done := d.refs.parts[action.Src.Res]; done {
 		return

@@ -226,7 +226,8 @@ func (p *Program) PartRefs(d Decl, part any) []Ref {
 	return l.list
 }
 
-// functions adds references for calls of provider functions that name a configuration by its alias.
+// functions adds references for calls of provider functions that name a configuration by its alias. It reports an error
+// for a call whose configuration does not exist or has for_each.
 func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
 	for _, e := range calls {
 		if e.Alias == "" {

@@ -66,7 +66,7 @@ func (c *Conn) fail(err error) {
 const brim = 256 << 10
 
 // flush writes the content of out, unless another goroutine is writing. The caller must hold c.mu. flush releases it
-// while it writes.
+// while it writes. If a write fails, the connection and its calls fail.
 func (c *Conn) flush() {
 	if c.writing {
 		return

@@ -316,7 +316,8 @@ func AsGiven(fips *aws.FIPSEndpointState, dual *aws.DualStackEndpointState) {
 	*fips, *dual = aws.FIPSEndpointStateDisabled, aws.DualStackEndpointStateDisabled
 }
 
-// assume takes the roles in the settings, first the role with a web identity.
+// assume makes c use the credentials of the roles in the settings, first of the role with a web identity. Missing and
+// malformed settings are recorded as errors.
 func (r *awsReader) assume(c *aws.Config) {
 	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
 		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(r.S.File(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE"))))

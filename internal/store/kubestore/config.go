@@ -159,7 +159,8 @@ func (r *reader) files() []string {
 	return existing
 }
 
-// access combines the kubeconfig files or the pod's account with the other settings.
+// access combines the kubeconfig files or the account of the pod with the other settings. It records an error if no
+// cluster is configured. The result then has no server.
 func (r *reader) access() *access {
 	a, before := &access{}, len(store.Mistakes(r.Err))
 	if r.Flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG") {

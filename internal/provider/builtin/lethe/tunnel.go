@@ -177,7 +177,8 @@ func (t *tunnel) accept() {
 	}
 }
 
-// carry forwards one connection to the remote address.
+// carry forwards one connection to the remote address, and returns when both directions have ended. If the remote
+// address cannot be reached, carry records the error and closes the connection.
 func (t *tunnel) carry(near net.Conn) {
 	defer t.drop(near)
 	far, err := t.dial()
