@@ -44,8 +44,8 @@ func uninitialized(reason, places string) diag.Diagnostic {
 		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the new backend without moving the state, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places)
 }
 
-// otherVersion returns the error about a state store whose provider has another version than init recorded;
-// false if it has the same, or if the user has chosen the program.
+// otherVersion returns the error about a state store whose provider has another version than was, the version that init
+// recorded. It returns false if the versions are equal, if was is nil, or if the user has chosen the program.
 func (s settings) otherVersion(was *pinned) (diag.Diagnostic, bool) {
 	if was == nil || s.version == "" || was.Version == s.version {
 		return diag.Diagnostic{}, false

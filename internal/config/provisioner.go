@@ -35,8 +35,8 @@ func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	return p
 }
 
-// oneOf reads an argument whose value must be one of two keywords. It returns true if the value is the second keyword.
-// It reports an error for any other value.
+// oneOf reads an argument whose value must be one of two keywords. It returns true if the value is the second keyword,
+// and false if a is nil. It reports an error for any other value.
 func (rd *reader) oneOf(a *hcl.Attribute, first, second string) bool {
 	if a == nil {
 		return false

@@ -55,7 +55,8 @@ func (l *loader) terraform(b *hcl.Block, done bool) {
 	}
 }
 
-// checkEdition checks the language edition. Only one edition exists so far.
+// checkEdition reports an error if the language edition a is not supported. Only one edition exists so far. If a is
+// nil, the module names no edition, and checkEdition reports nothing.
 func checkEdition(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return

@@ -57,7 +57,8 @@ func (rd *reader) deprecation(a *hcl.Attribute, message *string) {
 	}
 }
 
-// variableType reads the type constraint. It returns false if the constraint is invalid.
+// variableType reads the type constraint a. It reports an error and returns false if the constraint is invalid. If a is
+// nil, the variable has no constraint, and the result is true.
 func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	if a == nil {
 		return true

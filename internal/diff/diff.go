@@ -163,7 +163,8 @@ func family(v *Value) ValueKind {
 	return v.Kind
 }
 
-// opOf returns the operation on a whole value.
+// opOf returns the operation on a whole value. b is the value before and a the value after; nil means that the value
+// does not exist.
 func opOf(b, a *Value) Op {
 	switch {
 	case b == nil && a == nil:
@@ -178,7 +179,8 @@ func opOf(b, a *Value) Op {
 	return Update
 }
 
-// secret compares two values of which at least one is sensitive.
+// secret compares two values of which at least one is sensitive. b or a is nil if the value does not exist before or
+// after.
 func (d *Differ) secret(b, a *Value) *Node {
 	n := &Node{Kind: SensitiveNode, Op: opOf(b, a)}
 	opaque := d.Opaque && b != nil && a != nil && b != a // equal pointers: the part is outside relevant
@@ -200,7 +202,7 @@ func (d *Differ) secret(b, a *Value) *Node {
 }
 
 // unknown compares b with an unknown new value. If the schema names the attributes of a single object, each of them
-// becomes unknown. Otherwise the whole value becomes unknown.
+// becomes unknown. Otherwise the whole value becomes unknown. If b is nil, the unknown value is added.
 func (d *Differ) unknown(f *Form, b *Value) *Node {
 	switch {
 	case b == nil:
@@ -226,7 +228,8 @@ func (d *Differ) retyped(f *Form, b, a *Value) *Node {
 	return &Node{Kind: RetypedNode, Op: Update, Old: d.Value(f, b, nil, nil, AllPaths), New: d.Value(f, nil, a, nil, AllPaths)}
 }
 
-// text compares strings: as JSON if all present strings are JSON, otherwise as text.
+// text compares strings: as JSON if all present strings are JSON, otherwise as text. b or a is nil if the string does
+// not exist before or after.
 func (d *Differ) text(b, a *Value) *Node {
 	n := &Node{Kind: ScalarNode, Op: opOf(b, a), Before: b, After: a}
 	bj, bok := jsonOf(b)
@@ -456,7 +459,7 @@ func (d *Differ) writeOnly(in *Form, b, a *Value, paths *Paths) *Node {
 	return n
 }
 
-// unionNames returns the names of both dicts, sorted.
+// unionNames returns the names of both dicts, sorted. A nil dict has no names.
 func unionNames(b, a *Value) []string {
 	var bn, an []string
 	if b != nil {

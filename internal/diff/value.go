@@ -60,7 +60,7 @@ func (v *Value) get(name string) *Value {
 // IsAbsent reports whether the value is missing or null.
 func (v *Value) IsAbsent() bool { return v == nil || v.Kind == NullValue }
 
-// equal reports whether two values look the same. An unknown value is not equal to any value.
+// equal reports whether two values look the same. nil is equal only to nil. An unknown value is not equal to any value.
 func (v *Value) equal(w *Value) bool {
 	switch {
 	case v == w:

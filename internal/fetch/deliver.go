@@ -217,7 +217,8 @@ func checkLocked(a addr.Provider, lock lockfile.Provider, own ...string) error {
 }
 
 // promised returns the hashes for the lock file from a server's description of a package, and a text about the
-// authentication. The hashes include other platforms only if they are signed or the user trusts the server.
+// authentication. The hashes include other platforms only if they are signed or the user trusts the server. If pkg is
+// nil, there are no hashes.
 func promised(pkg *registry.Package) delivered {
 	switch {
 	case pkg == nil || pkg.Sum == "" && pkg.Key == "" && !pkg.Trusted:

@@ -116,7 +116,7 @@ func (s *Scanner) Object(field func(key []byte)) {
 	}
 }
 
-// Name reads the name of a member and the colon after it.
+// Name reads the name of a member and the colon after it. It returns nil if the next text is not a quoted name.
 func (s *Scanner) Name() []byte {
 	if s.Peek() != '"' {
 		s.Expected("a quoted name")

@@ -69,8 +69,9 @@ func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, boo
 	return v, &next, news
 }
 
-// recordMade turns the answer to an apply call into a value and an entry. It returns false if the call or a check of
-// the answer failed.
+// recordMade turns the answer to an apply call into a value and an entry. prior is the entry before the call; nil means
+// that the call creates the object. recordMade returns false if the call or a check of the answer failed. The entry is
+// then what the state keeps, and nil if the state keeps nothing.
 func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {

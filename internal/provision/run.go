@@ -62,7 +62,7 @@ func newRun(req Request) *run {
 	return r
 }
 
-// failure returns the diagnostics for an error.
+// failure returns the diagnostic for an error, with secrets masked, or nil if err is nil.
 func (r *run) failure(err error) []diag.Diagnostic {
 	if err == nil {
 		return nil

@@ -54,7 +54,8 @@ func (x *Objects) Form(p addr.Provider, o addr.Instance) *diff.BlockForm {
 	return diff.NoSchema
 }
 
-// Stored returns the value of an object in a state.
+// Stored returns the value of an object in a state, or the zero value if e is nil. Without a schema that fits, the
+// value has the types of the stored JSON.
 func (x *Objects) Stored(e *state.Entry, o addr.Instance) mark.Value {
 	if e == nil {
 		return mark.Value{}

@@ -89,7 +89,8 @@ func (s *Snapshot) Source() []byte {
 	return s.source
 }
 
-// SameText reports whether two snapshots were read from the same text.
+// SameText reports whether two snapshots were read from the same text. It returns false if one of them is nil or was
+// not read from a text.
 func (s *Snapshot) SameText(o *Snapshot) bool {
 	return s != nil && o != nil && s.source != nil && bytes.Equal(s.source, o.source)
 }

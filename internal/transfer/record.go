@@ -131,8 +131,9 @@ func (r *Record) This() (this, other Side) {
 	return r.Target, r.Source
 }
 
-// Concerns reports whether the record belongs to a state of the directory that has this copy. If another state has
-// replaced the state, the lineage differs.
+// Concerns reports whether the record belongs to the state s of the directory that has this copy of the record. If
+// another state has replaced the state, the lineage differs, and Concerns returns false. It returns true if s is nil or
+// has no lineage.
 func (r *Record) Concerns(s *state.Snapshot) bool {
 	this, _ := r.This()
 	return s == nil || s.Lineage == "" || s.Lineage == this.After.Lineage || s.Lineage == this.Before.Lineage

@@ -200,7 +200,7 @@ func examineJournal(ctx context.Context, env *Env, st store.Store, name string, 
 	return f
 }
 
-// fill records the result of reading a journal in f.
+// fill records the result of reading a journal in f. r is nil if err is not nil.
 func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	var mismatch *journal.MismatchError
 	switch {

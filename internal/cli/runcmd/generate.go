@@ -53,7 +53,7 @@ func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
 	return result, ok
 }
 
-// recordInterruption records in the call that an interrupt ended the planning early.
+// recordInterruption records in the call that an interrupt ended the planning early. If r is nil, it does nothing.
 func (o *execution) recordInterruption(r *engine.Result) {
 	if r != nil && r.Interrupted {
 		o.c.Interrupted()

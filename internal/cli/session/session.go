@@ -249,7 +249,7 @@ func (s *Session) opens() bool {
 	return found
 }
 
-// keeperFailed warns that the keeper could not be started, or has ended.
+// keeperFailed warns that the keeper could not be started because of err, or, if err is nil, that it has ended.
 func (s *Session) keeperFailed(err error) {
 	if err != nil {
 		s.Dir.Call.Bag.Add(diag.Warningf("Providers run without a keeper", "Lethe could not start the keeper, a second process that closes ephemeral resources if Lethe is killed: %s. To turn off the keeper and this warning, set %s=off.", err, keeper.Variable))

@@ -43,7 +43,8 @@ func Of(name string, src []byte) string {
 	return string(out)
 }
 
-// blankMarked calls blank with the ranges of a module that are not plain values.
+// blankMarked calls blank with the ranges that contain no plain values: descriptions and error messages, the values of
+// sensitive and ephemeral variables and outputs, and calls of the function sensitive.
 func blankMarked(body *hclsyntax.Body, blank func(hcl.Range)) {
 	for _, b := range body.Blocks {
 		if b.Type != "variable" && b.Type != "output" {

@@ -12,7 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// beside returns the attributes of the block or nested object that contains the last name of a path.
+// beside returns the attributes of the block or nested object that contains the last name of a path below b. It returns
+// nil if the path leads through something else.
 func beside(b *schema.Block, names []string) []*schema.Attr {
 	attrs := b.Attrs
 	for _, name := range names[:len(names)-1] {

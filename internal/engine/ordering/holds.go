@@ -42,8 +42,8 @@ func (o *Ordering) invocations(of *plan.Change, e config.Event) (out [][]int32) 
 	return out
 }
 
-// hold returns the hold of the provider instance that an object uses. It returns false if neither the change nor the
-// state entry names a provider.
+// hold returns the hold of the provider instance that an object uses. The change c names the provider instance, or,
+// if c is nil, the state entry e. hold returns false if both are nil, or if neither names a provider.
 func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
 	inst := addr.ProviderInstance{}
 	if c != nil {

@@ -181,7 +181,8 @@ func (b *beforeFace) readAlready(ctx context.Context, inst addr.Instance, config
 }
 
 // prepareDestroy sets, on the before face, the values that the apply walk needs to destroy an object: the settings of
-// its provider, and the ephemeral values that its destroy-time provisioners use.
+// its provider, and the ephemeral values that its destroy-time provisioners use. It does nothing if the change c does
+// not destroy an object, or if e is nil.
 func (b *beforeFace) prepareDestroy(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return

@@ -26,7 +26,8 @@ type triggering struct {
 }
 
 // invoke plans the invocations of actions that a change causes. after returns the after value of the object. invoke
-// returns false if an invocation cannot be planned.
+// returns false if an invocation cannot be planned. after is nil if the change only destroys the object. f is the frame
+// of the module instance; if f is nil, the change causes no invocation.
 func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Change, f *frame.Frame, after func() mark.Value) bool {
 	if f == nil || len(d.Res.Lifecycle.ActionTriggers) == 0 {
 		return true

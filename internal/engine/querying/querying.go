@@ -85,7 +85,8 @@ func Query(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (Counts
 	return q.counts, !bag.HasErrors() && ctx.Err() == nil && !result.Interrupted && !q.run.Budget.Interrupted()
 }
 
-// fill sets the values of the objects in the state. All other objects have unknown values.
+// fill sets the values of the objects in the state s. All other objects have unknown values. If s is nil, these are all
+// objects.
 func fill(r *run.Run, s *state.Snapshot) {
 	if s == nil {
 		return

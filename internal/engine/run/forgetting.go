@@ -23,7 +23,7 @@ func (s *Settings) sensitive(prog *program.Program, d *program.Declaration) bool
 }
 
 // Split removes from a state the results of data sources that the state must not store, and returns the rest and the
-// removed results.
+// removed results. If all is nil, the rest is nil, too.
 func (s *Settings) Split(prog *program.Program, all *state.Snapshot) (kept *state.Snapshot, results []plan.Result) {
 	if s.ForgetData == state.ForgetNone || all == nil {
 		return all, nil

@@ -30,7 +30,8 @@ func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
 	return out
 }
 
-// Trail formats the origin of a value with its places: "local.cfg (main.tf:12) ← var.password (main.tf:1)".
+// Trail formats the origin of a value with its places: "local.cfg (main.tf:12) ← var.password (main.tf:1)". It returns
+// "" for nil.
 func Trail(o *mark.Origin) string {
 	var parts []string
 	for ; o != nil; o = o.From {

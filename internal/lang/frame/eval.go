@@ -205,7 +205,9 @@ func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Val
 	return m.outputs(m.s.f.child(call, k), e)
 }
 
-// outputs returns the output that a reference to a module instance names, or the object of all outputs.
+// outputs returns the output of f that a reference to a module instance names, or the object of all outputs if the
+// reference names none. It returns an unknown value if f is nil. If the module has no such output, it returns an
+// unknown value, and an error unless the module could not be read.
 func (m moduleCalls) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	if f == nil || e.Output == "" {
 		return m.allOutputs(f), nil
@@ -224,7 +226,8 @@ func (m moduleCalls) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics)
 	return cty.DynamicVal, expr.ErrorAt("Unsupported attribute", fmt.Sprintf("This object does not have an attribute named %q.%s", e.Output, hint), e.SrcRange)
 }
 
-// allOutputs returns the object of all outputs of a module instance. It is unknown if the module could not be read.
+// allOutputs returns the object of all outputs of a module instance. It is unknown if f is nil or the module could not
+// be read.
 func (m moduleCalls) allOutputs(f *Frame) cty.Value {
 	if f == nil {
 		return cty.DynamicVal

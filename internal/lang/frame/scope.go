@@ -74,7 +74,8 @@ func (s *scope) release() {
 	scopes.Put(s)
 }
 
-// of sets the declaration and the instance to which the scope belongs.
+// of sets the declaration and the instance to which the scope belongs, and returns the scope. d is nil for an
+// expression outside of declarations.
 func (s *scope) of(d *program.Def, key addr.Key) *scope {
 	if s.d, s.key = d, key; d != nil {
 		s.Block = d.At

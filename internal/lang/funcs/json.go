@@ -69,7 +69,8 @@ func (c *call) jsonFits(text string) error {
 	return nil
 }
 
-// jsonReader reads plain JSON.
+// jsonReader reads JSON in one pass. For input whose result could differ from that of cty, it fails, and jsonDecode
+// calls cty (see the top of this file).
 type jsonReader struct {
 	jsontext.Scanner
 	text    string      // the input; strings in the result share its memory

@@ -33,7 +33,7 @@ func (c *bodyCompiler) error(d diag.Diagnostic) {
 }
 
 // beside records the meta-arguments and meta-blocks that the body of a declaration may have besides the names of its
-// schema.
+// schema. d is nil for a body outside of declarations, which has only the names of its schema.
 func (c *bodyCompiler) beside(raw *RawBody, d *Def) {
 	switch {
 	case d == nil:

@@ -252,7 +252,7 @@ func isLeased(err error) bool {
 }
 
 // answered returns a *store.UnansweredError if the connection or the service failed, so that the request is repeated.
-// Other errors are answers of the service. Messages omit the query of the address.
+// Other errors are answers of the service. Messages omit the query of the address. answered returns nil for nil.
 func answered(err error) error {
 	var none *cloudauth.NoTokenError
 	var known *store.UnansweredError

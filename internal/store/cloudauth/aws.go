@@ -228,7 +228,8 @@ func awsStatus(err error) int {
 }
 
 // AWSAnswered returns a *store.UnansweredError for three kinds of errors: the connection failed, the service failed, or
-// the service asks to repeat the request. It returns other errors unchanged: they are answers of the service.
+// the service asks to repeat the request. It returns other errors unchanged: they are answers of the service. It
+// returns nil for nil.
 func AWSAnswered(err error) error {
 	var known *store.UnansweredError
 	if err == nil || errors.As(err, &known) {

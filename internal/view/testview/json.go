@@ -127,7 +127,7 @@ type summary struct {
 	Skipped int    `json:"skipped"`
 }
 
-// print prints a line about a run or a file, or about all files.
+// print prints a line about a run r or a file f. Both are nil for a line about all files.
 func (j *JSON) print(typ, level, message string, f *suite.File, r *suite.Run, l line) {
 	l.Type, l.Level, l.Message, l.Module = typ, level, message, j.O.StreamModule()
 	l.Timestamp = j.O.Now().UTC().Format(view.StreamTime)
