@@ -136,7 +136,8 @@ const (
 	maxList      = 16 << 20 // bytes
 )
 
-// read unpacks entries until the list of entries.
+// read unpacks the entries, then reads the list of entries that ends the archive into s.known. It returns
+// ErrNotStreamable if the archive has another layout.
 func (s *Stream) read(in *bufio.Reader) error {
 	for first := true; ; first = false {
 		head, err := in.Peek(4)

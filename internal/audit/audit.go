@@ -55,7 +55,7 @@ const (
 type Place struct {
 	Kind      Kind
 	Name      string    // a path, or another name for the user
-	Serial    uint64    // of a state
+	Serial    uint64    // the serial of a state; 0 for other places
 	Time      time.Time // when it was written; zero if unknown
 	Encrypted bool      // the stored form is encrypted
 	Problem   string    // why it could not be read, as sentences; "" if it was read

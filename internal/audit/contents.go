@@ -24,7 +24,7 @@ type unit struct {
 	// An object of a state has an entry. Other units have a value.
 	entry *state.Entry
 	value mark.Value
-	from  addr.Provider // of the object of a value
+	from  addr.Provider // only for a value of an object: the provider of the object
 	what  Reason        // Output or Variable: the whole value is a secret; "": it is not
 }
 

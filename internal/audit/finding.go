@@ -22,7 +22,7 @@ type Finding struct {
 	Remedy   Remedy
 
 	object addr.Object // zero unless an object has it
-	at     [2]string   // the address and the path, with keys that are secrets
+	at     [2]string   // Address and Path before Hide masks instance keys in them that are secrets
 	unit   *unit       // the first unit with the finding
 	values []string    // different values, in the order in which they were found
 	known  map[string]bool
@@ -69,7 +69,7 @@ type Report struct {
 
 	labels map[string]int    // by value
 	names  func() []string   // the names that a copy needs; nil: none
-	hider  *strings.Replacer // of Hide; nil before the first call
+	hider  *strings.Replacer // the replacer of Hide; nil before the first call of Hide
 }
 
 // Clear returns the number of findings in clear.

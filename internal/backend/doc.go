@@ -113,9 +113,9 @@ type Planned struct {
 	Config json.RawMessage `json:"config"`
 	// Withheld names the settings that the plan omits because they are secret, or may contain a secret.
 	Withheld []string `json:"withheld,omitempty"`
-	Provider *pinned  `json:"provider,omitempty"` // of a state store, without its settings, which Config has
+	Provider *pinned  `json:"provider,omitempty"` // the provider of a state store, without its settings, which Config has
 
-	Lineage string `json:"-"` // of the state from which the plan was made
+	Lineage string `json:"-"` // the lineage of the state from which the plan was made
 	Place   string `json:"-"` // see Opened.Place
 }
 
@@ -132,7 +132,7 @@ func (f Files) named() bool { return f.In != "" || f.Out != "" || f.Backup != ""
 
 // InitRequest has the options of init about the backend.
 type InitRequest struct {
-	Overrides   []string // of -backend-config: "name=value", or a file of settings
+	Overrides   []string // the values of -backend-config: "name=value", or a file of settings
 	Reconfigure bool     // ignore the backend in use
 	Migrate     bool     // states may be moved: -migrate-state
 	ForceCopy   bool     // copy states without a question, even over existing states

@@ -23,7 +23,7 @@ import (
 // Encryption is the configured encryption. A nil target means no encryption.
 type Encryption struct {
 	State, Plan *crypt.Target
-	remote      map[string]*crypt.Target // by the name of the data source; "" is the default
+	remote      map[string]*crypt.Target // targets by the name of the data source; "" is the default
 }
 
 // Remote returns the encryption of the state that a data source reads. at is the address of the data source. It returns
@@ -73,7 +73,7 @@ type encryptionConfig struct {
 	root      func() *config.Module
 	static    func(*config.Module) *frame.StaticFrame
 	limits    limits.Limits
-	clients   *clients // of key services
+	clients   *clients // makes the clients of key services
 	evaluated *evaluatedEncryption
 }
 

@@ -104,8 +104,8 @@ func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	return planned, true
 }
 
-// samePlace reports whether now, the settings that init recorded, name the place of the plan. Then the record also has
-// the settings that the plan omits.
+// samePlace reports whether the settings now, which init recorded, name the store in which the plan expects its state.
+// If so, they can be used instead of the plan's settings, which lack secrets.
 func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool {
 	if now.kind() != planned.kind() || b.plan.Place == "" {
 		return false

@@ -40,7 +40,7 @@ type initialized struct {
 	Type     string          `json:"type"`
 	Provider *pinned         `json:"provider,omitempty"` // the provider of a state store; nil for a backend
 	Config   json.RawMessage `json:"config"`
-	Hash     uint32          `json:"hash"` // of the block, as Terraform makes it
+	Hash     uint32          `json:"hash"` // the hash of the block, as Terraform computes it
 
 	own `json:"-"` // additional data of Lethe, in a separate file
 }

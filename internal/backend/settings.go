@@ -19,7 +19,7 @@ import (
 // settings are a kind of store, and the values of its settings.
 type settings struct {
 	driver store.Driver
-	config cty.Value // of the driver's schema
+	config cty.Value // an object of the driver's schema
 	// provider and version are those of a state store; zero for a backend.
 	provider addr.Provider
 	version  string

@@ -28,7 +28,7 @@ type stateStore struct {
 	provider addr.Provider
 	version  string // the selected one
 	own      *schema.Block
-	settings *schema.Block // of the provider
+	settings *schema.Block // the schema of the provider's settings
 }
 
 // stateStores makes drivers of the state stores of providers.

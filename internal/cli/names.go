@@ -17,8 +17,8 @@ import (
 type dirNames struct {
 	Addresses []string // resources and module calls of the root module, and instances in the state
 	Instances []string // the instances in the state
-	Variables []string // of the root module
-	Outputs   []string // of the root module and in the state
+	Variables []string // the variables of the root module
+	Outputs   []string // the outputs of the root module, and the outputs in the state
 }
 
 // patience is the time limit for reading a state during a completion.

@@ -73,7 +73,7 @@ type Module struct {
 	Outputs   map[string]*Output
 	Calls     map[string]*Call
 	Providers map[ProviderName]*Provider
-	Resources map[Name]*Resource // of all modes except actions
+	Resources map[Name]*Resource // the resources of all modes except actions
 	Actions   map[Name]*Resource // action blocks
 	Checks    map[string]*Check
 

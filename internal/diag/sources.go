@@ -51,7 +51,7 @@ func (s *Sources) Adopt(from *Sources) {
 
 // Snippet is a part of a source with a mark in it.
 type Snippet struct {
-	Context    string // the block around it, or ""
+	Context    string // the header of the block around the mark, or "" outside of blocks
 	Code       string // whole lines, without the last line break
 	Line       int    // number of the first line, from 1
 	Start, End int    // the mark, as offsets in Code

@@ -40,7 +40,7 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
-// Has reports whether x is in the set.
+// Has reports whether the set contains the experiment x, or if x has several experiments, one of them.
 func (s Set) Has(x Set) bool { return s&x != 0 }
 
 // Advice returns the ways to switch on an experiment, as the end of a sentence.

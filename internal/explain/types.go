@@ -15,15 +15,15 @@ type Type struct {
 	Mode     addr.Mode
 	Name     string
 	Provider addr.Provider
-	Version  string   // of the installed provider; "" if unknown
+	Version  string   // the version of the installed provider; "" if unknown
 	Path     []string // the names on the path of the part; nil for the whole type
 	Others   []string // the other modes with a type of this name, as they are written: "data.aws_ami"
 
-	Block *schema.Block  // of the type, or of the block at Path; nil for an attribute
+	Block *schema.Block  // the schema of the type, or of the block at Path; nil for an attribute
 	Attr  *schema.Attr   // at Path; nil for a type or a block
 	Of    *schema.Nested // the block at Path; nil for a type or an attribute
 
-	whole *schema.Block // of the type
+	whole *schema.Block // the schema of the type
 }
 
 // Function is a function of a provider.

@@ -12,7 +12,7 @@ import (
 // User is a declaration that uses a value.
 type User struct {
 	Of   *program.Declaration
-	Path []string    // of the argument that uses it; nil if Use says how
+	Path []string    // the path of the argument that uses the value; nil if Use says how
 	Use  program.Use // one reason
 	At   diag.Range
 }

@@ -16,16 +16,16 @@ type Inputs struct {
 	Program *program.Program
 	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if only its default is set.
 	Given  func(variable string) string
-	Review *review.Review // of a plan; nil without a plan
-	Leases []plan.Lease   // of the plan
+	Review *review.Review // the review of a plan; nil without a plan
+	Leases []plan.Lease   // the leases of the plan
 }
 
 // Value explains a declaration, or a part of it.
 type Value struct {
 	Address   string
-	Kind      string // for people, such as "local value"
+	Kind      string // shown to people, such as "local value"
 	At        diag.Range
-	Facts     []string // of the attribute, as Facts returns them; without the kind of its setting
+	Facts     []string // the facts about the attribute, as the function Facts returns them; without the kind of its setting
 	From      *Source
 	Sensitive []Reason
 	Ephemeral []Reason
@@ -33,7 +33,7 @@ type Value struct {
 	Users     []User
 	Effects   []Effect
 	Planned   []Planned
-	Lease     *Lease // of an ephemeral resource
+	Lease     *Lease // only for an ephemeral resource: its lease
 }
 
 // Source is a name from which a value comes.

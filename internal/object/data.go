@@ -158,7 +158,7 @@ func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 
 // Alternative is a write-only argument that a provider recommends in place of another argument.
 type Alternative struct {
-	Path     cty.Path // of the other argument
+	Path     cty.Path // the path of the other argument
 	Argument string   // the name of the write-only argument beside it
 }
 

@@ -51,7 +51,7 @@ type ListConfig struct{ wire []byte }
 // Listed is one object that a search found.
 type Listed struct {
 	Identity cty.Value // in the identity schema of the type; known and not null
-	Name     string    // for people; contains no secret
+	Name     string    // shown to people; contains no secret
 	Object   cty.Value // null if the provider did not send it
 }
 

@@ -178,7 +178,7 @@ type Stored struct {
 	SkipDestroy bool
 	Protected   bool
 
-	Was *state.Entry // of a data source: the entry of the previous run, or nil
+	Was *state.Entry // only for a data source: the entry of the previous run, or nil
 
 	// Several permits an import in which the provider finds several objects. The first object of the type is recorded,
 	// and a warning reports the others.

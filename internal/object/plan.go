@@ -225,7 +225,7 @@ func (t *Tools) Nothing(p *Proposal) bool {
 
 // decide chooses the action for an object that exists and is declared.
 func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
-	const replace = plan.DeleteCreate // the order of steps may reverse it to create first
+	const replace = plan.DeleteCreate // a later step of planning may change it to CreateDelete
 	switch {
 	case f.Triggered:
 		return replace, plan.ReplaceByTriggers, p.Replace

@@ -2,7 +2,7 @@
 // uses a state, and how its plans differ from the plans of `lethe plan`.
 package operation
 
-// Operation is the use that a command makes of a state and of the engine.
+// Operation is a purpose for which a command locks a state or calls the engine.
 type Operation uint8
 
 // The operations. The zero value is for commands that lock a state without one of the other operations. Their plans are

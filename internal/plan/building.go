@@ -36,7 +36,7 @@ const (
 	downOut                // after its downs
 	emptied                // after its destroy-first downs; of a gate: after the destroy-first downs of the vertices that it refers to
 	drained                // after the destroy-first downs of all dependents in the state
-	passed                 // of a value: after the destroy-first downs of the vertices that refer to it
+	passed                 // only for a value: after the destroy-first downs of the vertices that refer to it
 	cleared                // before its ups that have work
 	used                   // after the ups of its dependents
 	lastIn                 // before its create-first downs

@@ -4,7 +4,7 @@ package plan
 // other type represents that an instance has no value yet. The zero value is Failed.
 type Outcome struct {
 	Kind OutcomeKind
-	Why  Reason // of Pending and Deferred
+	Why  Reason // the reason; set only for the kinds Pending and Deferred
 }
 
 // OutcomeKind is a kind of Outcome.

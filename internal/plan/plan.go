@@ -78,7 +78,7 @@ const (
 	ReplaceCannotUpdate   Reason = "replace_because_cannot_update"
 	ReplaceByRequest      Reason = "replace_by_request"
 	ReplaceByTriggers     Reason = "replace_by_triggers"
-	UpdateEarlierValue    Reason = "update_because_earlier_value" // of an ephemeral resource, see ADR 52; Terraform has no such reason
+	UpdateEarlierValue    Reason = "update_because_earlier_value" // the object was written with an earlier value of an ephemeral resource, see ADR 52; Terraform has no such reason
 	DeleteNoResource      Reason = "delete_because_no_resource_config"
 	DeleteNoModule        Reason = "delete_because_no_module"
 	DeleteWrongRepetition Reason = "delete_because_wrong_repetition"

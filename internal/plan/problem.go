@@ -42,9 +42,9 @@ type Object struct {
 	Key   int32 // the instance key, a number of 0 or more; equal keys of different groups have equal numbers
 
 	Deposed bool
-	Current int32 // of a deposed object: the current object of the instance, or -1
+	Current int32 // only for a deposed object: the current object of the instance, or -1
 
-	Existed     bool // is in the state (data: has a before value); deposed objects always are
+	Existed     bool // the object is in the state, or for a data source: it has a before value; always true for deposed objects
 	CreateFirst bool // as stored in the state; used if the object goes down without an up
 
 	Up    bool // bringing it up needs work: a create, update or read, or only a change of the state

@@ -34,7 +34,7 @@ const (
 // Step is one unit of work.
 type Step struct {
 	Kind  Kind
-	Face  Face   // of a session; of a down: the face of the session that it works through
+	Face  Face   // for a session: its face; for a down: the face of the session that it works through
 	Part  uint16 // index among the object's provisioners, or among the actions around the up or the down
 	Lazy  bool   // runs only if a step that needs it waits for nothing else
 	Index int32  // the object or hold; 0 for gates

@@ -283,7 +283,7 @@ type ListRequest struct {
 // Listed is one object that a search found. Its fields are empty in an answer that has only diagnostics.
 type Listed struct {
 	Identity Dynamic
-	Name     string // for people
+	Name     string // shown to people
 	Object   Dynamic
 }
 
@@ -297,7 +297,7 @@ type ActionRequest struct {
 
 // Invoked is one answer to an invocation.
 type Invoked struct {
-	Progress string // for people
+	Progress string // shown to people
 	Ended    bool   // the action has ended; the diagnostics of the answer have its errors
 
 	Unanswered bool // the call was made, and its end was not received

@@ -41,7 +41,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 	l.remember(b)
 	for rest := b; len(rest) > 0; {
-		if l.back && rest[0] == '\n' { // of \r\n
+		if l.back && rest[0] == '\n' { // the second byte of \r\n
 			l.back, rest = false, rest[1:]
 			continue
 		}

@@ -27,7 +27,7 @@ type proxy struct {
 	host           string
 	port           int
 	user, password string
-	roots          *x509.CertPool // of an https proxy; nil for the roots of the system
+	roots          *x509.CertPool // the trusted certificates of an https proxy; nil: the system's certificates
 }
 
 // proxyError is the refusal of a proxy.

@@ -21,7 +21,7 @@ import (
 
 // reader describes a kind of interpreter, and the way in which it reads its command from file descriptor 3.
 type reader struct {
-	name   *regexp.Regexp // of the interpreter
+	name   *regexp.Regexp // matches the name of the interpreter
 	option *regexp.Regexp // matches the option before the command, such as -c
 	script string         // replaces the command; it reads the command from file descriptor 3 and runs it
 }

@@ -13,7 +13,7 @@ import (
 type Review struct {
 	Plan    *plan.Plan
 	Counts  Counts
-	Changes []*Change // of managed objects, and of data sources that apply reads; sorted by Risk, then as Ordered sorts them
+	Changes []*Change // the changes of managed objects, and the data sources that apply reads; sorted by Risk, then as Ordered sorts them
 	Drift   []*Change // changes made outside that affect the plan
 	Rest    []*Change // other changes made outside
 	Outputs []*Output // outputs that change, and sensitive outputs

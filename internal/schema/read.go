@@ -160,7 +160,8 @@ func unsupported(name string) *failure {
 	return fail(fmt.Sprintf("unsupported attribute %q", name))
 }
 
-// required returns the failure for a value of another type.
+// required returns the failure "a string is required", or its like for another type, for a value that does not have the
+// type of the codec.
 func (c *codec) required() *failure {
 	return fail([...]string{"a value", "a string", "a number", "a bool", "a list", "a set", "a map", "a tuple", "an object", "a value"}[c.kind] + " is required")
 }

@@ -23,7 +23,7 @@ const (
 
 // Origin is the source of a secret. Messages describe it.
 type Origin struct {
-	Addr string // of the object or variable, such as "ephemeral.vault_kv.db" or "var.password"
+	Addr string // the address of the object or variable, such as "ephemeral.vault_kv.db" or "var.password"
 	Path string // path inside the object: `.data["b"]`
 	Kind Kind
 	// Sensitive is true if the value is sensitive but not ephemeral. Write-only arguments accept such values.

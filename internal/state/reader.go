@@ -163,7 +163,7 @@ func (n *names) string(b []byte) string {
 	return s
 }
 
-// unquote returns the text of a JSON string, and "" for null and for an empty text.
+// unquote returns the text of a JSON string. It returns "" if raw is empty, null or another JSON value.
 func unquote(raw string) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""

@@ -17,7 +17,7 @@ type API struct {
 	Client interface {
 		Do(*http.Request) (*http.Response, error)
 	}
-	Header http.Header // of each request
+	Header http.Header // the header fields of each request
 	// Sign adds the caller's credentials to a request. It may be nil.
 	Sign func(req *http.Request, body []byte) error
 	// ErrorMessage extracts the message of the service from the text of a refusal. If it is nil, the whole text is the

@@ -10,7 +10,7 @@ import (
 // Driver is a kind of store.
 type Driver struct {
 	Name   string
-	Schema *schema.Block // of its settings
+	Schema *schema.Block // the schema of the driver's settings
 	Open   func(ctx context.Context, s Settings) (Store, error)
 }
 

@@ -19,7 +19,7 @@ type LockInfo struct {
 	Who       string    `json:"Who"`       // user@host
 	Version   string    `json:"Version"`
 	Created   time.Time `json:"Created"` // in UTC
-	Path      string    `json:"Path"`    // of the state; set by the store
+	Path      string    `json:"Path"`    // the path of the state; set by the store
 
 	// Shared requests a lock that several reading commands may hold at once. A store without such locks takes an
 	// exclusive lock.

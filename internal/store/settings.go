@@ -76,7 +76,7 @@ func Schema(attrs ...*schema.Attr) *schema.Block {
 
 // SettingError describes a mistake in one setting of a driver.
 type SettingError struct {
-	Path    cty.Path // of the setting
+	Path    cty.Path // the path of the setting
 	Missing bool     // the setting is required, but not set
 	Err     error
 }

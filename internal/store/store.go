@@ -224,8 +224,8 @@ type ServiceVersions interface {
 
 // ServiceVersion is an earlier version of an object in a service.
 type ServiceVersion struct {
-	Name     string // of the object
-	ID       string // of the version
+	Name     string // the name of the object
+	ID       string // the ID of the version
 	Snapshot bool   // a snapshot, if the service distinguishes snapshots from versions
 	Journal  bool   // the object is a part of a journal, not a state
 	Time     time.Time

@@ -19,7 +19,8 @@ type visit struct {
 	spans []Span
 }
 
-// busy returns the time of calls in a visit. Waiting does not count, because without a limit a call would not wait.
+// busy returns the time in which provider calls of a visit ran. The time that a call waited for its turn does not count,
+// because it depends on the limit of concurrent calls, and not on the visit.
 func (v *visit) busy() time.Duration {
 	var spans []Span
 	for _, s := range v.spans {

@@ -13,7 +13,7 @@ type Run struct {
 	Phases  []Span // parts of the command in sequence, and walks
 	Rows    []Row
 	Leases  []Window
-	Starts  []Span // of provider processes
+	Starts  []Span // the starts of provider processes
 	Chain   []Link // the longest chain of calls of all walks
 	Bound   time.Duration
 	Types   []TypeTime

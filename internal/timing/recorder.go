@@ -60,7 +60,7 @@ func (r *Recorder) phase(name string, counts bool) func() {
 	}
 }
 
-// Started records the start of a provider process, which has just been completed.
+// Started records the start of a provider process. Call it when the process answers; took is the time of the start.
 func (r *Recorder) Started(provider string, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

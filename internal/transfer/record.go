@@ -21,7 +21,7 @@ type Record struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Program string    `json:"program"`
-	Role    Role      `json:"role"` // of the directory that has this copy
+	Role    Role      `json:"role"` // the role of the directory that has this copy
 	Source  Side      `json:"source"`
 	Target  Side      `json:"target"`
 

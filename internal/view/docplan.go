@@ -84,7 +84,7 @@ type changeDocument struct {
 	objectName
 	Provider   string       `json:"provider_name"`
 	Deposed    string       `json:"deposed,omitempty"`
-	KeyUnknown bool         `json:"resource_key_unknown,omitempty"` // of a deferred change
+	KeyUnknown bool         `json:"resource_key_unknown,omitempty"` // set only for a deferred change
 	Change     changeValues `json:"change"`
 	Reason     plan.Reason  `json:"action_reason,omitempty"`
 }

@@ -77,7 +77,7 @@ type streamResource struct {
 	Type       string      `json:"resource_type"`
 	Name       string      `json:"resource_name"`
 	Key        instanceKey `json:"resource_key"`
-	KeyUnknown bool        `json:"resource_key_unknown,omitempty"` // of a deferred change
+	KeyUnknown bool        `json:"resource_key_unknown,omitempty"` // set only for a deferred change
 }
 
 // hook is the member "hook" of a line: an event about an object.

@@ -65,7 +65,7 @@ type Env struct {
 	Getenv  func(string) string
 	Dir     string // the working directory, absolute
 	Data    string // the data directory, .terraform
-	Version string // of the program; in locks, journals and states
+	Version string // the version of the program, for locks, journals and states
 	Bag     *diag.Bag
 
 	// Log receives a sentence about each operation on states, locks and journals, without values of a state; may be
@@ -102,7 +102,7 @@ type arrived struct {
 // Request names the state and the operation of a command.
 type Request struct {
 	Store     store.Store
-	Name      string // of the workspace
+	Name      string // the name of the workspace
 	Operation operation.Operation
 	Lock      bool              // false: take no lock, as with -lock=false
 	Shared    bool              // the operation only reads, so other readers may hold the lock, too

@@ -31,7 +31,7 @@ const (
 // Text is a text that contains objects of a state: the state, a copy of it, or a journal.
 type Text struct {
 	Kind   TextKind
-	Where  string    // for people: a path, or the former state
+	Where  string    // shown to people: a path, or the former state
 	Path   string    // the path of the file; "" if the text is in the store
 	Serial uint64    // the serial of a former state
 	Time   time.Time // when it was written; zero if unknown

@@ -17,9 +17,9 @@ import (
 type recorder struct {
 	env     *Env
 	seal    journal.Sealing // encrypts the journal; nil without encryption
-	path    string          // of the journal
-	name    string          // of the workspace
-	lineage string          // of the state; a new lineage if the state has none
+	path    string          // the path of the journal
+	name    string          // the name of the workspace
+	lineage string          // the lineage of the state; a new one if the state has none
 	keeper  Keeper          // nil: no keeper
 	copied  *copied         // sends a copy of the journal to the store; nil without a copy
 	shared  bool            // other commands work on the state, too

@@ -77,7 +77,7 @@ func (c *Call) takes(name, given, why string) string {
 // helpPage builds the text of a command's -help.
 type helpPage struct {
 	strings.Builder
-	width  int // of the page
+	width  int // the width of the page
 	column int // where the text of an option begins
 }
 

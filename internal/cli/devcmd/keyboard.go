@@ -15,7 +15,7 @@ const longestLine = 4095
 type keyboard struct {
 	io.ReadWriter
 	typed []byte // not yet delivered
-	err   error  // of the last read
+	err   error  // the error of the last read
 
 	canceled bool // the line ended with ^C
 	garbled  bool // the line has invalid UTF-8; each such byte was replaced by a question mark
@@ -42,7 +42,7 @@ func (k *keyboard) next(p []byte) (n int) {
 		r, size := rune(k.typed[0]), 1
 		switch {
 		case r == '\x03':
-			if n > 0 { // ^C cancels the line before it, so deliver that first
+			if n > 0 { // ^C cancels the line that was typed before it, so p gets that line first
 				return n
 			}
 			k.typed, k.canceled = k.typed[1:], true

@@ -110,7 +110,7 @@ type requirement struct {
 	Test       string `json:"test,omitempty"` // the test file, if a run tests the module
 	Run        string `json:"run,omitempty"`
 	Module     string `json:"module_address,omitempty"`
-	Name       string `json:"name"` // of the provider: host/namespace/type
+	Name       string `json:"name"` // the address of the provider: host/namespace/type
 	Constraint string `json:"version_constraint,omitempty"`
 }
 

@@ -35,7 +35,8 @@ func (f *reviewFlags) define(c *base.Call) {
 // wanted reports whether the user requests a review: a page, Markdown or the JSON document of a review.
 func (f *reviewFlags) wanted() bool { return f.File != "" || f.markdown || f.document }
 
-// fit reports an error if the flags contradict each other. planned is true if the user names a plan file.
+// fit reports an error if the flags contradict each other, if -max is too small, or if the page cannot be written.
+// planned is true if the user names a plan file.
 func (f *reviewFlags) fit(c *base.Call, planned bool) {
 	wrong := func(text string) { c.Bag.Add(diag.Errorf("Wrong combination of options", "%s", text)) }
 	switch {

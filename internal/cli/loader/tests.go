@@ -18,8 +18,8 @@ func (l *Loader) TestDirs() []string {
 	return []string{l.Dir.Root, l.Dir.Call.Path(l.Dir.Options.Tests)}
 }
 
-// ReadTests reads the test files, and reports their errors to bag. It warns if the user named a directory that does not
-// exist.
+// ReadTests reads the test files, and reports their errors to bag. For a directory that the user named, it also adds a
+// warning to bag if the directory does not exist, and an error if it cannot be read.
 func (l *Loader) ReadTests(bag *diag.Bag) []*testfile.File {
 	files, found := testfile.Read(l.TestDirs(), l.Dir.LoadOptions(), l.Dir.Call.Sources, bag)
 	if name := l.Dir.Options.Tests; !found[1] && name != "tests" {

@@ -148,7 +148,7 @@ func (a *attempt) pasted() (string, error) {
 	return token, nil
 }
 
-// show opens an address in the user's browser.
+// show prints an address and opens it in the user's browser. If no browser starts, the user opens the printed address.
 func (a *attempt) show(address string) {
 	program, args := "xdg-open", []string{address}
 	own := strings.Fields(a.c.Getenv("BROWSER"))

@@ -143,7 +143,8 @@ func (r *referring) of(x *querying.Result) func(string) string {
 	from := x.Type.Name + "." + x.Block.Name
 	return func(text string) string {
 		to, ok := r.to[text]
-		// Most references are to objects earlier in the list, before another object refers to this one.
+		// Only a reference from an object to which others refer can close a cycle. Most objects refer to earlier ones,
+		// before others refer to them, so the search of reaches is rare.
 		if !ok || to.object == from || r.named[from] && r.reaches(to.object, from, map[string]bool{}) {
 			return ""
 		}

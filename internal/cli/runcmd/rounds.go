@@ -20,7 +20,7 @@ type applyRounds struct {
 	*execution
 	f        *applyFlags
 	number   int
-	approval *rounds.Approval // of the first round
+	approval *rounds.Approval // the approval from the first round
 	unknown  []string         // names of the outputs that are unknown after the last round
 }
 

@@ -110,9 +110,9 @@ func (p *Plans) Trust(saved *file.Contents, foreign bool) bool {
 	return true
 }
 
-// SameProviders adds an error and returns false if the lock file selects another version of a provider than when the
-// plan was made. Another version may plan differently, and may not understand the plan. Differences in checksums are no
-// error.
+// SameProviders adds an error and returns false if, since the plan was made, a provider was removed from the lock file,
+// or its version there has changed, or all of its checksums there have changed. Another package may plan differently, and
+// may not understand the plan. Lists of checksums that share one checksum are no error.
 func (p *Plans) SameProviders(saved *file.Contents) bool {
 	var planned []lockfile.Provider
 	if len(saved.Lock) > 0 {

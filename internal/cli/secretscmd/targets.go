@@ -32,11 +32,11 @@ const (
 
 // target is a secret that the command moves. It names a declaration, and the move changes all instances.
 type target struct {
-	name     string // for people
+	name     string // the name in messages
 	way      way
-	resource addr.Resource // for toVariable, only Name is set: the name of the variable
-	stored   []string      // the names on the path of the attribute
-	to       []string      // for toArgument: the names on the path of the write-only argument
+	resource addr.Resource // if way is toVariable, only Name is set: the name of the variable
+	stored   []string      // the path of the attribute that stores the secret: its names, without keys
+	to       []string      // if way is toArgument: the path of the write-only argument that replaces it, as names
 }
 
 type moveFlags struct {
@@ -62,7 +62,7 @@ func notMoved(format string, a ...any) diag.Diagnostic {
 type moving struct {
 	session   *session.Session
 	flags     *moveFlags
-	permitted []addr.Target // of -replace-ok
+	permitted []addr.Target // the addresses in -replace-ok
 	snapshot  *state.Snapshot
 	report    *audit.Report
 	targets   []target

@@ -31,7 +31,7 @@ func (s *Session) Prepare(ctx context.Context, empty string, check vet.CheckOpti
 	s.Engine.Supply = nil // answers would not be used
 	s.Judge(ctx, check)
 	if !given {
-		vars.LeaveUnset() // a file with read errors may set them
+		vars.LeaveUnset() // report no missing values, because a file that could not be read may have them
 	}
 	if s.Program != nil {
 		frame.New(s.Program, s.FrameOptions(), &s.Dir.Call.Bag) // reports wrong values of variables

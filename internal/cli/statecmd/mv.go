@@ -91,7 +91,7 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 		return c.UI.Fail()
 	}
 	req := st.Request(operation.MoveTo)
-	req.Name = store.Default // an empty file, as mktemp creates, counts as a state without objects
+	req.Name = store.Default // a state file has only the default workspace
 	backup := cmp.Or(f.backupOut, stamped(c, out))
 	if backup != store.NoBackup {
 		backup = c.Path(backup)

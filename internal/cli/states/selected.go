@@ -21,7 +21,7 @@ type Selected struct {
 	store store.Store
 	name  string
 
-	Type string // of the backend
+	Type string // the type of the backend
 }
 
 // Selected opens the store for the selected workspace. It reports an error and returns false if the name of the

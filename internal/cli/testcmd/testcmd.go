@@ -150,7 +150,8 @@ func reporter(s *session.Session, f *flags) suite.Reporter {
 	return &testview.Text{O: options(s, f), Out: s.Dir.Call.UI.View.(*view.Human)}
 }
 
-// prepare reads the configuration and the test files, and reports all their errors. It returns false after an error.
+// prepare reads the configuration and the test files, compiles the program, and returns the suite of the chosen files. If
+// the files have errors, it reports them and returns false. Compilation starts only without such errors.
 func prepare(ctx context.Context, t *tests, f *flags) (*suite.Suite, bool) {
 	s, c := t.s, t.s.Dir.Call
 	s.Loader.Vars.ExpectTests()

@@ -58,7 +58,9 @@ func Begin(c *base.Call, file string, parallelism int) bool {
 	return true
 }
 
-// join makes the command a part of its caller's trace, if the environment names one.
+// join prepares the command's trace for sending. If TRACEPARENT names the trace of the caller, the command's spans belong
+// to that trace, otherwise to a new one. join also sets TRACEPARENT for child processes. Nothing is sent if the caller's
+// trace is not sampled, or if the settings cannot be read: then join warns.
 func (r *recording) join() {
 	c := r.c
 	settings, err := otlp.Read(c.Getenv, c.Path)

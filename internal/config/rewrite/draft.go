@@ -72,7 +72,7 @@ type Draft struct {
 	fixedFiles map[string]string
 	// constants has the constant strings in the moved expressions, each with the text that differences show for it.
 	constants map[string]string
-	concealer *strings.Replacer // of the constants; nil if they have changed
+	concealer *strings.Replacer // replaces the strings in constants by their texts; nil after constants has changed
 }
 
 // module is a directory of files. Several module calls may share it.

@@ -42,10 +42,10 @@ type symbol struct {
 type kind uint8
 
 const (
-	argument  kind = iota // of a resource, data or ephemeral block
+	argument  kind = iota // an argument of a resource, data or ephemeral block
 	session               // an argument of a provider
-	provision             // of a provisioner or a connection
-	condition             // of a variable, an output, a resource or a check
+	provision             // an argument of a provisioner or a connection
+	condition             // a condition of a variable, an output, a resource or a check
 	local                 // a local value
 	input                 // an argument of a module call
 	output                // the value of an output
@@ -59,8 +59,8 @@ type place struct {
 	kind  kind
 	f     *part
 	block *hclsyntax.Block // the block at the top level, or in a check block
-	path  []string         // of the argument, or of the nested block with for_each; empty outside of arguments
-	name  string           // of a local value, an output, or an input; otherwise for messages
+	path  []string         // the path of the argument, or of the nested block with for_each; empty outside of arguments
+	name  string           // the name of a local value, an output, or an input; otherwise a name for messages
 	// whole is the whole expression at the place.
 	whole hclsyntax.Expression
 }

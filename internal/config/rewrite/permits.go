@@ -134,7 +134,7 @@ func (d *Draft) declare(flips []declaration) bool {
 		}
 		found := false
 		of.m.blocks(typ, []string{of.a}, func(f *part, b *hclsyntax.Block) {
-			if found || seen[b] { // of several blocks, override files have the others
+			if found || seen[b] { // the first block is the declaration, and the others are in override files
 				return
 			}
 			found, seen[b] = true, true

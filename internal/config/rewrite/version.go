@@ -93,7 +93,7 @@ func (m *module) freeIn(mode, typ, wanted string) string {
 // occurrence is one assignment of an argument.
 type occurrence struct {
 	f     *part
-	block *hclsyntax.Block // of the resource
+	block *hclsyntax.Block // the block of the resource
 	in    scope
 	name  string
 	at    hcl.Range // the range of the name

@@ -169,7 +169,8 @@ func iterating(b *hclsyntax.Block, in scope) scope {
 	return in.with(name, over.Expr)
 }
 
-// inObject returns the assignments at a path of names in an expression that creates objects.
+// inObject returns the assignments at a path of names in e. It searches objects, the elements of tuples, the results of
+// for expressions, and the values of an object without the first name, which is a map of objects.
 func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names []string, in scope) []occurrence {
 	var out []occurrence
 	switch e := e.(type) {

@@ -21,8 +21,8 @@ import (
 type Generation struct {
 	Type, Name string
 	ID         string        // the ID of its import, for the comment; "": the comment names no ID
-	Provider   string        // of the argument provider (ProviderOf); "" if the type implies it
-	Schema     *schema.Block // of the resource type
+	Provider   string        // the value of the argument provider (ProviderOf); "" if the type implies the provider
+	Schema     *schema.Block // the schema of the resource type
 	Value      cty.Value     // from the provider: an object of the schema, without marks
 	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
 	// others (Settle). It may be nil.

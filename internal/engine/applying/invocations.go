@@ -29,7 +29,7 @@ type invocation struct {
 	run  *run.Run // its bag receives the diagnostics
 	of   *plan.Invocation
 	c    *plan.Change         // the change that invokes the action; nil if the user does
-	d    *program.Declaration // of the action
+	d    *program.Declaration // the declaration of the action
 	face frame.Face
 }
 
@@ -84,8 +84,9 @@ func (i *invocation) about() addr.Instance {
 	return i.c.Object.Instance
 }
 
-// halted handles a failed action that is not to be ignored: it fails the value of the object, unless the object ends,
-// and taints a created object if the trigger demands it. It always returns false.
+// halted handles the failure of an action whose trigger does not continue after errors. Unless the object is being
+// destroyed, halted marks the object's value as failed. If the trigger demands it, halted taints a created object. It
+// returns false, as the result of invoke.
 func (x *step) halted(i *invocation) bool {
 	o, t := i.c.Object, i.of.Trigger
 	if d, ok := x.run.Program.Resource(o.Resource()); ok && !t.Event.Ends() {

@@ -25,8 +25,9 @@ type Request struct {
 // All resources except ephemeral ones, all root outputs, and other declarations with conditions have stamps. Conditions
 // that depend on ephemeral resources have no stamp.
 type Stamps struct {
-	// Known has the stamps, by the address without keys of a resource, or by store.OutputStamp or
-	// store.ConditionsStamp. A declaration whose value may differ in each run has no digest and is not in Known.
+	// Known has the stamps. Its keys are addresses of resources without instance keys, and the names that
+	// store.OutputStamp and store.ConditionsStamp return. If the value of a declaration may differ in each run, for
+	// example because it calls the function timestamp, Known does not have its stamp.
 	Known     map[string]store.Stamp
 	request   Request
 	values    map[string]*program.Declaration // outputs, and other declarations with conditions

@@ -12,7 +12,7 @@ import (
 // Provisioners are the provisioners of one object that run at its creation or at its destruction.
 type Provisioners struct {
 	List       []*config.Provisioner
-	Connection *config.Connection   // of the resource
+	Connection *config.Connection   // the connection block of the resource
 	Decl       *program.Declaration // nil: the provisioners are in a removed block
 	In         addr.ModuleInstance  // module instance in which the provisioners are evaluated
 }

@@ -46,8 +46,8 @@ func New(p *program.Program) *Finder { return &Finder{p, map[place][]need{}} }
 // most is the maximum number of parts. If a plan has more parts, its footprint is the whole state.
 const most = 100_000
 
-// Plan returns the parts of the state that a plan reads or changes. For a refresh-only plan, and for a plan with
-// deferred changes, it returns the whole state, because the exact parts are not known.
+// Plan returns the parts of the state that a plan reads or changes. It returns the whole state in three cases: the plan
+// is refresh-only, it has deferred changes, whose parts are not known, or it has more parts than the constant most.
 func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	p := store.Parts{}
 	if pl.Mode == plan.RefreshOnly || len(pl.Deferred) > 0 {
@@ -116,7 +116,7 @@ func (f *Finder) need(p store.Parts, needs []need) {
 
 // needs returns the resources on which a declaration depends: managed resources, and data sources with their
 // dependencies. needs does not follow the references of managed resources: a changed managed resource is in the
-// footprint itself, with its dependencies, and an unchanged one has the same value without them.
+// footprint itself, with its dependencies, and the value of an unchanged one comes from the state.
 func (f *Finder) needs(from place) []need {
 	if known, ok := f.known[from]; ok {
 		return known

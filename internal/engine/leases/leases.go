@@ -48,7 +48,8 @@ func New(o Options) *Leases {
 // Fill sets the frame that receives the values. It is called once, before any call of Receive.
 func (l *Leases) Fill(f *frame.Frame) { l.frame = f }
 
-// leaseKey identifies a lease: the opening of an instance on a face.
+// leaseKey identifies a lease: the opening of an instance on a face, which is before (for the prior values of the
+// configuration's references) or after (for the planned values).
 type leaseKey struct {
 	instance addr.Instance // with a hidden key (Key.Hide), because not every receiver knows whether the key is sensitive
 	face     frame.Face
@@ -64,7 +65,7 @@ func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 
 // opening is the opening of a lease that a receiver has requested.
 type opening struct {
-	*sync.Mutex // shared by both faces of an instance
+	*sync.Mutex // the openings of an instance before and after share one mutex
 	done        bool
 	lease       atomic.Pointer[lease.Lease] // nil if the lease is not open: pending, failed or closed
 	kept        bool                        // an earlier round has opened the lease
@@ -292,8 +293,8 @@ func (o *opening) serves(config mark.Value, p guard.Provider) bool {
 	return o.lease.Load() != nil && o.provider == p && o.config.Raw.RawEquals(config.Raw)
 }
 
-// hold opens the lease and adds it to the ledger. If the answer of the provider violates the protocol, hold closes the
-// lease at once and returns nil.
+// hold opens the lease and adds it to the ledger. If the provider opened the lease, but its answer violates the protocol,
+// hold closes the lease at once. The returned lease is nil after this and every other failure.
 func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
 	closed, ok := l.opening(bag, inst, t)
 	if !ok {

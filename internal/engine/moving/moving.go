@@ -129,7 +129,7 @@ type moveIndex struct {
 	state   *state.Snapshot
 	objects map[addr.Resource][]addr.Object // current addresses, by declaration
 	below   map[addr.Module][]addr.Resource // declarations that have or had objects, in and below a module
-	origin  map[addr.Object]addr.Object     // of moved objects: current address → first address
+	origin  map[addr.Object]addr.Object     // from the current address of a moved object to its first address
 	removed map[addr.Object]bool            // first addresses that their objects have left
 }
 

@@ -233,8 +233,8 @@ func fits(prog *program.Program, obj addr.Object, e *state.Entry) bool {
 }
 
 // provisioners returns the provisioners and the invocations of actions around the creation, update or destruction of an
-// object, each as the list of its holds. It returns nil for an object without provisioners if the plan invokes no
-// action.
+// object. Each is a list of indexes of holds: the providers and ephemeral resources that it uses. provisioners returns
+// nil if the object has no provisioners and the plan invokes no action.
 func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, false), declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, true)
 	if o.source.Plan.SkipDeposed && declared.Deposes(c) || c.Deferral != nil {

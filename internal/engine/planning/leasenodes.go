@@ -28,7 +28,7 @@ func (p *planner) addLeaseNodes() {
 // provider configurations.
 type leaseNodes struct {
 	p       *planner
-	closers map[program.Decl]walk.Node // of ephemeral resources
+	closers map[program.Decl]walk.Node // the nodes that close ephemeral resources
 	own     map[program.Decl]walk.Node // the nodes that open ephemeral resources without a receiver
 	stops   map[program.Decl]walk.Node // of provider configurations
 }

@@ -29,7 +29,7 @@ func (x *rootOutputs) changes() []*plan.OutputChange {
 	}
 	for name, old := range x.previous() {
 		switch {
-		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan of the changed resources also removes outputs
+		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan with targets removes no output, unless Lethe chose the targets from the changes
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,

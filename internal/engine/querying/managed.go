@@ -47,7 +47,7 @@ type typeName struct {
 type stored struct {
 	once       sync.Once
 	identities map[string]*alike // identities with the same null attributes, by the names of these attributes
-	ids        map[string]bool   // of objects without an identity
+	ids        map[string]bool   // the id attributes of objects without an identity
 	blind      bool              // an object has neither an identity nor an id
 }
 

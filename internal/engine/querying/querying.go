@@ -61,7 +61,7 @@ type querier struct {
 	was  *managed              // nil without Request.Managed
 	names
 
-	mu     sync.Mutex // of the calls of Take, and of the following field
+	mu     sync.Mutex // held during calls of Take; guards the following field
 	counts Counts
 }
 
@@ -171,7 +171,7 @@ type search struct {
 	failures int    // objects that could not be read
 	kept     *values
 	done     event.ListDone
-	err      error // of Request.Take
+	err      error // the error of Request.Take
 }
 
 // run evaluates the block, searches, and reports the results. It returns false if any of this fails.

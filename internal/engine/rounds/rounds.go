@@ -15,7 +15,7 @@ import (
 type Approval struct {
 	listed   map[addr.Resource]bool
 	invoked  map[invoked]bool
-	replaced map[addr.Instance]bool // create-first, with an old object that a later round destroys
+	replaced map[addr.Instance]bool // instances whose replacement creates the new object in this plan, and leaves the destruction of the old one to a later round
 	left     int                    // number of creations
 }
 

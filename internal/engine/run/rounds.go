@@ -19,7 +19,7 @@ type Rounds struct {
 	leases leases.Kept
 
 	mu       sync.Mutex
-	ledger   *lease.Ledger // of the walks that apply rounds; nil before the first one
+	ledger   *lease.Ledger // shared by the walks that apply rounds; nil before the first walk
 	sessions []keptSession
 }
 

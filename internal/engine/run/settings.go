@@ -51,8 +51,8 @@ type Settings struct {
 
 // Timeouts are the limits of calls for which the run waits at its end.
 type Timeouts struct {
-	Close time.Duration // of one lease; 0: a minute
-	Renew time.Duration // of one lease; 0: a minute
+	Close time.Duration // the limit for closing one lease; 0: a minute
+	Renew time.Duration // the limit for renewing one lease; 0: a minute
 	Stop  time.Duration // until a provider confirms that it will stop; 0: a second
 }
 

@@ -60,9 +60,9 @@ type Request struct {
 	Stored    map[addr.Resource][]*state.Resource // the resources of Prior, by declaration
 	Targets   []addr.Target
 	Excludes  []addr.Target
-	Replace   []addr.Instance // instances to replace; they cause only warnings
+	Replace   []addr.Instance // the instances in -replace options: a missing one causes a warning, and they select nothing
 	Mode      plan.Mode
-	Origin    Origin // of the targets
+	Origin    Origin // the reason for Targets
 }
 
 // Origin is the reason for the targets of a plan.

@@ -10,7 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// MostNames is the greatest number of names that are compared with a misspelt name.
+// MostNames is the largest number of attributes or keys for which messages suggest a similar name. If a value has more,
+// no message suggests one.
 const MostNames = 1000
 
 // suggest returns " Did you mean …?" for a missing attribute or key if its object or map has a similar name, or "". It

@@ -177,7 +177,7 @@ func exponentAt(text string) int {
 func jsonEncode(c *call) (cty.Value, error) {
 	v := c.args[0]
 	if c.unknown || !v.IsKnown() {
-		r, err := stdlib.JSONEncodeFunc.Call(c.args) // of an unknown value, cty may know the beginning of the text
+		r, err := stdlib.JSONEncodeFunc.Call(c.args) // the text of an unknown value may have a beginning that cty knows
 		return r, c.because(err)
 	}
 	w := jsonWriter{most: c.limits.Bytes}

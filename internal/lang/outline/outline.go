@@ -22,7 +22,7 @@ import (
 // has neither.
 type Expr struct {
 	Constant   cty.Value // NilVal if the expression is not constant
-	References []string  // each reference, followed by its shorter forms; a reference that is written twice is listed twice
+	References []string  // each reference, then its shorter forms, such as aws_vpc.a.id, aws_vpc.a; repeated for each occurrence
 }
 
 // Body is the outline of a block, sorted by name.

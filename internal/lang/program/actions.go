@@ -107,7 +107,7 @@ func (c *compiler) partOf(d, action *Def, at diag.Range) {
 			c.failed = true
 			continue
 		case u.hint == Same:
-			u.hint = AllKeys // of the action, not of the resource
+			u.hint = AllKeys // Same means the key of the action, not the key of the resource
 		}
 		u.why = ByAction
 		list = append(list, u)

@@ -20,7 +20,7 @@ const (
 	Output
 	Call           // a module call: only its count, for_each or enabled
 	ModuleContents // everything inside a module call: the target of depends_on = [module.x]
-	Resource       // of any mode
+	Resource       // a resource of any mode
 	Provider       // a provider configuration
 	Check
 	Action // an action block

@@ -22,7 +22,7 @@ type Answer struct {
 	identity   provider.Dynamic
 	replace    []cty.Path
 	found      []provider.Imported
-	name       string // of a list result; the progress of an action
+	name       string // the name of a list result, or the text about the progress of an action
 	ended      bool   // the action has ended
 	renewAt    time.Time
 	legacy     bool

@@ -69,7 +69,7 @@ type Address struct {
 	Network, Address  string
 	Key, Certificate  []byte // Lethe's identity; nil: the connection has no TLS
 	ServerCertificate []byte
-	Ticket, Session   []byte // of the first connection, so that another one needs no certificates; nil: not available
+	Ticket, Session   []byte // taken from the first connection, so that another connection needs no certificates; nil: not available
 }
 
 // sessions is a TLS session cache for one program. It keeps only the last session.

@@ -27,14 +27,14 @@ type process struct {
 	version string
 	env     []string
 	log     func(level, line string) // nil: lines are dropped
-	trace   trace                    // of its standard error
+	trace   trace                    // the part of standard error that explains a crash
 	first   *firstLine
 	dir     string // directory of its socket; removed with the process
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	killed bool
-	failed error // of the start
+	failed error // the error of the start; nil if the process has started
 
 	done  chan struct{} // closed when the process has ended; then how and alone are set
 	how   string        // the way in which the process ended
@@ -253,7 +253,7 @@ type Running struct {
 type Reattach struct {
 	Named addr.Provider // the provider as the variable names it, with the registry host that the user wrote
 	Test  bool          // a test program runs the process to observe it
-	Major int           // of the protocol: 5 or 6
+	Major int           // the major version of the protocol: 5 or 6
 	Addr  net.Addr      // its address, without TLS
 }
 

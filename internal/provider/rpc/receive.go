@@ -119,7 +119,7 @@ func (c *Conn) receiveGoAway(x *http2.GoAwayFrame) error {
 	return nil
 }
 
-// end ends a call. The caller must hold c.mu.
+// end ends the call on the stream id with err, unless the call has ended. end's caller must hold c.mu.
 func (c *Conn) end(id uint32, err error) {
 	s := c.streams[id]
 	if s == nil {

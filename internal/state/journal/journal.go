@@ -106,7 +106,7 @@ type Unknown struct {
 	Run  string    // the interrupted run
 	Time time.Time // the time before the call
 
-	was state.Digest // of the object's entry in the state after the journal was replayed
+	was state.Digest // the digest of the object's entry in the state after the journal was replayed
 }
 
 // EarlierValue lists the objects that were written with a value of an ephemeral resource, while other objects that need the

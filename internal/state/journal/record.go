@@ -117,7 +117,7 @@ type intentJSON struct {
 	Action   string                `json:"action"`
 	Provider addr.ProviderInstance `json:"provider"`
 	Known    map[string]string     `json:"known,omitempty"`
-	Run      string                `json:"run,omitempty"` // of an earlier run; only then, was is set
+	Run      string                `json:"run,omitempty"` // the ID of an earlier run that made the call; Was is set only if Run is set
 	Was      state.Digest          `json:"was,omitzero"`  // see Unknown.was
 	Time     time.Time             `json:"time"`
 }

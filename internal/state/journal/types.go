@@ -26,7 +26,7 @@ type Writer struct {
 	done func(Op)                                       // see Options.Recorded
 	copy func([]byte, bool)                             // see Options.Copy
 	base atomic.Pointer[func(addr.Object) *state.Entry] // see Options.Base
-	lazy time.Duration                                  // how long results wait for an urgent record
+	lazy time.Duration                                  // how long the writer waits, before it writes outcomes of calls, for a record whose caller waits, to write both together
 
 	invoked atomic.Bool // see Invoked
 
@@ -42,7 +42,7 @@ type Writer struct {
 
 // pending is the data that the callers and the goroutine of a writer share. Writer.mu guards it.
 type pending struct {
-	number   uint32               // of the next record
+	number   uint32               // the number of the next record
 	batch    batch                // the records that are not written yet
 	open     int                  // calls in progress: with an intent and without an outcome
 	leases   map[Op]Lease         // leases that are announced and not closed

@@ -89,8 +89,9 @@ func newWriter(run string, o Options) *Writer {
 	return w
 }
 
-// Continue continues a recovered journal that must stay, for a run that opens leases but changes no objects of the
-// journal. run is the ID of the new run.
+// Continue appends to a recovered journal. A run that writes no state uses it, such as a plan: the journal must stay,
+// because its changes are not in the state yet. run is the ID of the new run, which may record leases, but no changes of
+// objects in the journal.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
 	w.number, w.key = r.next, aead(r.key)

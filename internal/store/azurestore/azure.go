@@ -289,8 +289,8 @@ func without(metadata map[string]*string) map[string]*string {
 // lockMetadata is the name of the metadata with the holder of the lock, in base64.
 const lockMetadata = "terraformlockid"
 
-// holder returns the holder of a blob's lock, or nil if the metadata does not describe it. That is also the case
-// between the lease and the write of its metadata.
+// holder returns the holder of a blob's lock, or nil if the metadata does not describe the holder. The metadata lacks it
+// for a moment after a process has acquired the blob's lease, because the process writes the metadata afterwards.
 func (f *properties) holder() *store.LockInfo {
 	for name, v := range f.metadata {
 		if v == nil || !strings.EqualFold(name, lockMetadata) {

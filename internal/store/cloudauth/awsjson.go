@@ -28,7 +28,7 @@ type AWSService struct {
 	Config   aws.Config
 	Name     string // in signatures and addresses: "dynamodb"
 	Target   string // the prefix of operation names: "DynamoDB_20120810"
-	Version  string // of the protocol: "1.0", "1.1"
+	Version  string // the version of the protocol: "1.0", "1.1"
 	Endpoint string // "": the default address
 
 	ahead atomic.Int64 // how far the service's clock is ahead of this machine's

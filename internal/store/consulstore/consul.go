@@ -42,7 +42,7 @@ type remote struct {
 	api *store.API
 
 	mu    sync.Mutex
-	locks map[string]*lock // of this process, by lock ID
+	locks map[string]*lock // the locks of this process, by lock ID
 }
 
 const (

@@ -39,8 +39,8 @@ type reader struct {
 	store.Reader
 }
 
-// flag reads a boolean setting. If neither the setting nor an environment variable in env is set, flag returns the
-// parameter otherwise. It records an error if the value is not a boolean.
+// flag reads a boolean setting. The default value, if neither the setting nor an environment variable in env is set, is
+// the parameter otherwise. If the value is not a boolean, flag records an error.
 func (r *reader) flag(name string, otherwise bool, env ...string) bool {
 	if _, set := r.S.Text(name, env...); !set {
 		return otherwise

@@ -53,7 +53,7 @@ type Schema = schema.Block
 // Kind is a kind of key provider or of method: M is Provider or Method.
 type Kind[M any] struct {
 	Name   string
-	Schema *Schema // of the settings, without Argument
+	Schema *Schema // the schema of the settings, without Argument
 	Argument
 	Make func(s store.Settings) (M, error)
 }
@@ -92,7 +92,7 @@ func (l Kinds[M]) Names() []string {
 
 // Error is the reason why data cannot be encrypted or decrypted. It is never a *store.LockError.
 type Error struct {
-	Title string     // of the diagnostic
+	Title string     // the title of the diagnostic
 	Text  string     // whole sentences
 	At    diag.Range // the configuration to be corrected, if that helps
 

@@ -28,7 +28,7 @@ import (
 // awsKMS uses a key of AWS KMS.
 type awsKMS struct {
 	key, spec string
-	length    int               // of keys with spec, in bytes
+	length    int               // the length of keys with spec, in bytes
 	with      map[string]string // the encryption context, or nil
 	settings  *store.Reader
 	service   *cloudauth.AWSService
@@ -108,9 +108,9 @@ func (k *awsKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, 
 
 // gcpKMS uses a key of Google Cloud KMS.
 type gcpKMS struct {
-	at     *url.URL // of the key
+	at     *url.URL // the address of the key
 	name   string
-	length int // of the keys that the service encrypts, in bytes
+	length int // the length of the keys that the service encrypts, in bytes
 	api    *store.API
 }
 
@@ -187,9 +187,9 @@ func (k *gcpKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, 
 
 // azureVault uses a key of Azure Key Vault or of a managed HSM.
 type azureVault struct {
-	at     *url.URL // of the key
+	at     *url.URL // the address of the key
 	alg    string
-	length int // of the keys that the service encrypts, in bytes
+	length int // the length of the keys that the service encrypts, in bytes
 	scope  string
 	who    azcore.TokenCredential
 	header http.Header
@@ -230,7 +230,7 @@ func newAzureVault(s store.Settings) (Provider, error) {
 
 type azureMeta struct {
 	Ciphertext []byte `json:"ciphertext"`
-	Version    string `json:"key_version,omitempty"` // of the key; "": the current version
+	Version    string `json:"key_version,omitempty"` // the version of the key; "": the current version
 }
 
 // call sends a request about a version of the key, or about the current version if version is "". It returns the

@@ -25,9 +25,9 @@ import (
 type Options struct {
 	Client   *http.Client
 	Tokens   oauth2.TokenSource // nil for an emulator, which needs no tokens
-	Endpoint *url.URL           // of the API: https://storage.googleapis.com
+	Endpoint *url.URL           // the address of the API: https://storage.googleapis.com
 	Bucket   string
-	Prefix   string // of the names of objects; may be ""
+	Prefix   string // the prefix of the names of objects; may be ""
 	KMSKey   string // encrypts states; may be ""
 	// Encryption is added to requests about states. It contains a key that the service does not store. Locks are
 	// written without it, as in Terraform: the service refuses to read an unencrypted object with a key, or an

@@ -17,8 +17,8 @@ type object struct {
 	Kind       string            `json:"kind,omitempty"`
 	Metadata   metadata          `json:"metadata"`
 	Type       string            `json:"type,omitempty"`
-	Data       map[string][]byte `json:"data,omitempty"` // of a Secret
-	Spec       *leaseSpec        `json:"spec,omitempty"` // of a Lease
+	Data       map[string][]byte `json:"data,omitempty"` // only for a Secret
+	Spec       *leaseSpec        `json:"spec,omitempty"` // only for a Lease
 }
 
 type metadata struct {

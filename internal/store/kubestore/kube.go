@@ -36,10 +36,10 @@ import (
 // Options configures the store.
 type Options struct {
 	Client    *http.Client // adds the credentials
-	Server    *url.URL     // of the API
+	Server    *url.URL     // the address of the API
 	Namespace string
-	Suffix    string            // of the Secrets' names
-	Labels    map[string]string // of all objects, in addition to the store's own labels
+	Suffix    string            // the suffix of the Secrets' names
+	Labels    map[string]string // the labels of all objects, in addition to the store's own labels
 	Agent     string            // the User-Agent; "": the default of net/http
 }
 

@@ -290,7 +290,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if f.main != nil {
 		names = append(names, f.main.Metadata.Name)
 	}
-	for _, o := range staged { // of this writer and of killed writers
+	for _, o := range staged { // objects of this writer and of killed writers
 		names = append(names, o.Metadata.Name)
 	}
 	for _, o := range f.parts {

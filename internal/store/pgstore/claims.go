@@ -94,7 +94,7 @@ AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()
 		if err = cmp.Or(err, json.Unmarshal(row[1], &other)); err != nil {
 			return err
 		}
-		if who.ID == h.who.ID { // of a broken connection of this run
+		if who.ID == h.who.ID { // the lock belongs to a broken connection of this run
 			continue
 		}
 		if name, meet := parts.Intersects(other); meet {

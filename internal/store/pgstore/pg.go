@@ -27,7 +27,7 @@ import (
 type Options struct {
 	Config        *pgconn.Config
 	Schema, Table string
-	Index         string // of the unique index on the names
+	Index         string // the name of the unique index on the names of workspaces
 	// Do not create the schema, table or index if it is missing.
 	SkipSchema, SkipTable, SkipIndex bool
 

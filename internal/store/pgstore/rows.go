@@ -159,7 +159,7 @@ func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version
 // selected selects the state to read: the latest state, the state with a serial, or a part of the latest state.
 type selected struct {
 	workspace, serial string
-	number            string   // of the writing; "" for the latest writing with the serial
+	number            string   // the number of the writing; "" for the latest writing with the serial
 	part              []string // resources; nil: all
 }
 

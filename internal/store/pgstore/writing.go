@@ -36,7 +36,7 @@ type writing struct {
 	anew  bool // write all rows again, even equal ones, because the state to replace is damaged
 	whole bool // store the document whole, without rows
 	found [len(rows.Tables)]map[rows.Digest]bool
-	sums  map[string]rows.Sum // of the written rows, by resource, or by stamp name of an output
+	sums  map[string]rows.Sum // the sums of the written rows, by resource or by store.OutputStamp of an output
 	who   store.LockInfo
 }
 
@@ -305,7 +305,8 @@ func stampOf(name string, m store.Stamp, all map[string]known) string {
 	return string(store.Digest(b))
 }
 
-// changing returns the requests that change the present state to the next.
+// changing returns the requests that replace the present state by the next state, or if w.data is nil, only by its
+// stamps. The last request commits the transaction.
 func (s *rowStore) changing(w *writing, now *present, next *following) iter.Seq[request] {
 	name, number := []byte(w.workspace), strconv.AppendInt(nil, next.number, 10)
 	return func(yield func(request) bool) {

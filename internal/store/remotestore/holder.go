@@ -16,7 +16,7 @@ type holding struct {
 	Made bool `json:",omitempty"` // the workspace was made for the lock
 }
 
-// mostReason is the maximum length of a reason, in bytes.
+// mostReason is the maximum length of a lock reason, in bytes. The service accepts no longer one.
 const mostReason = 255
 
 // text returns the reason. It shortens the name of the user if the reason is too long.

@@ -25,7 +25,7 @@ import (
 // Options configures the store.
 type Options struct {
 	Client       *http.Client
-	Base         *url.URL // of the API, ends with a slash
+	Base         *url.URL // the address of the API, which ends with a slash
 	Token        string
 	Host         string // for messages
 	Agent        string // the User-Agent; "": the default of net/http

@@ -35,8 +35,8 @@ import (
 type Options struct {
 	Client   *s3.Client
 	Bucket   string
-	Key      string // of the default workspace's state
-	Prefix   string // of the other workspaces' keys
+	Key      string // the key of the default workspace's state
+	Prefix   string // the prefix of the other workspaces' keys
 	LockFile bool
 	Table    *Table // in DynamoDB, for locks and checksums; nil: not used
 	Journal  bool   // keep the journals of runs in the bucket

@@ -24,7 +24,7 @@ type Settings struct {
 	Headers    map[string]string
 	Timeout    time.Duration // for all requests
 	Gzip       bool
-	Attributes [][2]string // of the resource
+	Attributes [][2]string // names and values of the attributes of the OpenTelemetry resource
 
 	roots *x509.CertPool // nil: the roots of the system
 }

@@ -8,7 +8,7 @@ import (
 
 // Trace identifies the span of a command.
 type Trace struct {
-	ID     string // of the trace, in hexadecimal digits
+	ID     string // the ID of the trace, in hexadecimal digits
 	Parent string // the span that started the command; "" for none
 	Span   string // the span of the command
 }

@@ -92,8 +92,8 @@ type lifecycle struct {
 	OnFailure string `json:"on_failure"`
 }
 
-// request is an invocation by -invoke. Resource is the calling object, if the action refers to it. Terraform does not
-// have this member.
+// request is an invocation by -invoke. Resource is the object from whose trigger the action is invoked. It is nil if the
+// action does not refer to a calling object. Terraform does not have this member.
 type request struct {
 	Resource any `json:"triggering_resource,omitempty"`
 }

@@ -119,7 +119,8 @@ func (d *draft) changes(list []*review.Change) {
 	}
 }
 
-// title returns the address of the object, or of the resource if the change represents a group.
+// title returns the address of the object. If the change represents a group, it returns the address of the resource and
+// the number of equal changes.
 func (d *draft) title(c *review.Change) string {
 	if c.Group == nil {
 		return d.span(c.Address)

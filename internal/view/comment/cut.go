@@ -88,7 +88,7 @@ func (b *block) shorten(n int) {
 		return
 	}
 	n -= 200                         // for the notices and the fence
-	room := max(n/2, n-len(b.lines)) // of the text
+	room := max(n/2, n-len(b.lines)) // the part of n that b.text may use
 	b.lines = cutLines(b.lines, n-min(room, len(b.text)), "  … %s bytes are left out …\n")
 	b.text = cutLines(b.text, room, "- … %s bytes are left out …\n")
 }

@@ -29,7 +29,7 @@ type Finding struct {
 	Action string // the advice to the user, as a sentence; "": there is nothing to do
 }
 
-// Findings are all findings, in the order of the areas.
+// Findings are the findings of all checks, in the order in which they are printed.
 type Findings []Finding
 
 // Problems returns the number of problems.

@@ -117,7 +117,7 @@ func blockText(n *schema.Nested) string {
 	return "block"
 }
 
-// Friendly returns a type as type constraints write it.
+// Friendly returns a type as type constraints write it, but without the attributes of objects and the elements of tuples.
 func Friendly(ty cty.Type) string {
 	switch {
 	case ty == cty.DynamicPseudoType:

@@ -31,7 +31,7 @@ type posDocument struct {
 
 // snippetDocument is the source code around a place. Offsets are bytes in the code.
 type snippetDocument struct {
-	Context *string         `json:"context"` // the block around it, or null outside of blocks
+	Context *string         `json:"context"` // the header of the block around the place, or null outside of blocks
 	Code    string          `json:"code"`
 	Line    int             `json:"start_line"`
 	Start   int             `json:"highlight_start_offset"`

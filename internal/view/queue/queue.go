@@ -45,7 +45,8 @@ func (q Queue) count(c *plan.Change, up, down bool, n int) {
 	}
 }
 
-// Behind returns how many changes wait for the up of an object, or for its down if down is true.
+// Behind returns how many changes wait until an object is created or updated, or if down is true, until it is
+// destroyed.
 func (q Queue) Behind(o addr.Object, down bool) int {
 	if !down {
 		return q.needed[o.Resource()]

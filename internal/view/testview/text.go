@@ -83,7 +83,7 @@ func (t *Text) Run(r *suite.Run, p suite.Progress) {
 	t.diagnostics(r.Diags)
 }
 
-// Still prints nothing. A run has its line when it has finished.
+// Still prints nothing, because the text has one line for each run, printed when the run has finished.
 func (t *Text) Still(*suite.Run, suite.Progress, time.Duration) {}
 
 func (t *Text) diagnostics(ds []diag.Diagnostic) {

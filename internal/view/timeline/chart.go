@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	width     = 1000 // of a chart
+	width     = 1000 // the width of a chart
 	rowHeight = 18
 	topMargin = 22
 	mostDrawn = 600 // maximum number of rows in the chart

@@ -35,7 +35,7 @@ type World struct {
 	Settings run.Settings
 	State    *state.Snapshot
 	Bag      *diag.Bag        // the diagnostics of the last run
-	Result   *planning.Result // of the last plan
+	Result   *planning.Result // the result of the last plan
 
 	log providertest.Log
 }
@@ -96,7 +96,7 @@ func (w *World) Made(r provider.ApplyRequest) provider.ApplyResponse {
 	return provider.ApplyResponse{State: w.Wire(next)}
 }
 
-// Done returns the changes and the reads of data sources since the last call of Done.
+// Done returns the log lines of the changes and the reads of data sources since the last call of Done.
 func (w *World) Done() string { return w.log.Drain() }
 
 // Value decodes an object from its wire form.

@@ -31,7 +31,8 @@ type Server struct {
 	Provider provider.Provider
 	// Handlers replaces calls with one answer, by their names in protocol 6.
 	Handlers map[string]Handler
-	// Streams replaces calls with several answers, by their names. Messages are *[]byte.
+	// Streams has functions that answer calls instead of Provider, by the name of the call, such as "ListResource". A
+	// function receives and sends messages of type *[]byte.
 	Streams map[string]func(grpc.ServerStream) error
 
 	grpc *grpc.Server

@@ -14,7 +14,7 @@ type Joiner struct {
 	head     Head
 	started  bool
 	at       Kind
-	resource [oOwnProvider][]byte // of the open resource
+	resource [oOwnProvider][]byte // the cells of the open resource
 	open     bool                 // a resource is open
 }
 

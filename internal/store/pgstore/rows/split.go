@@ -105,7 +105,7 @@ type splitter struct {
 
 	cells   [objectCells][]byte
 	header  [oOwnProvider][]byte // cells of the resource that is being read
-	address []byte               // of that resource, without keys
+	address []byte               // the address of that resource, without keys
 	last    [kinds][][]byte      // identifying cells of the last row of each table
 	buf     []byte
 }
@@ -157,7 +157,8 @@ func closed(object []byte) []byte {
 	return append(object, '}')
 }
 
-// text reads a string for a text column. It marks the document as odd if the string contains a zero byte.
+// text reads a string for a text column. It sets odd if the string contains a zero byte, which PostgreSQL's type text
+// cannot store.
 func (s *splitter) text() []byte {
 	t := s.Str()
 	s.odd = s.odd || bytes.IndexByte(t, 0) >= 0
