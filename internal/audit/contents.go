@@ -33,7 +33,7 @@ type Auditor struct {
 	in     Inputs
 	places []*Place
 	units  []*unit
-	byHash map[uint64][]int32 // the units of objects, by the hash of their content; nil for the first state, whose objects differ
+	byHash map[uint64][]int32 // the units of objects, by the hash of their content; nil until the second state, because equal objects occur only in different states
 	byName map[string][]int32 // the other units
 	seed   maphash.Seed
 }

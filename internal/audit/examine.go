@@ -54,7 +54,8 @@ type gapKey struct {
 	problem  string
 }
 
-// facts returns the facts about the type of an object. It records a gap if the schema is not available.
+// facts returns the facts about the type of an object. If the schema is not available, facts records a gap in the
+// examination, and the result has no schema. The result is never nil.
 func (x *examination) facts(p addr.Provider, o addr.Object) *typeFacts {
 	key := typeKey{p, o.Mode, o.Type}
 	if f, ok := x.types[key]; ok {

@@ -22,7 +22,7 @@ func splitShell(line string) ([]string, error) {
 type lastWord struct {
 	text    string
 	started bool // the word has begun; it may be empty, in quotes
-	quote   byte // the open quote at its end; 0 without one
+	quote   byte // the quotation mark that is still open at the end of the word; 0 without one
 	from    int  // the position in text from which bash replaces the word
 }
 

@@ -13,7 +13,7 @@ import (
 // result. So Unify gives each distinct type to cty once. If the distinct types have too many parts even so, Unify
 // unifies collections and structures itself: see unifyMany.
 
-// smallUnion is the largest number of types and parts together for which cty unifies all types at once.
+// smallUnion is the largest result of width for which Unify passes all types to cty, whose work is quadratic.
 const smallUnion = 64
 
 // Unify returns the type to which all types can be converted. It returns cty.NilType if no such type exists or types is

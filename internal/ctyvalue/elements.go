@@ -214,8 +214,9 @@ func SetHas(v, e cty.Value) bool {
 	return false
 }
 
-// Sized reports whether the number of elements of an unmarked value is known. The number of elements of a set with an unknown
-// element is unknown, because that element may be equal to another one.
+// Sized reports whether the number of elements of an unmarked value is known. For an unknown value, the type of a tuple or an
+// object determines the number. A set of several elements with an unknown element has no known number, because that element
+// may be equal to another one.
 func Sized(v cty.Value) bool {
 	if !v.IsKnown() {
 		return v.Type().IsTupleType() || v.Type().IsObjectType()

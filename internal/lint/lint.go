@@ -3,9 +3,9 @@
 //
 // Check returns warnings. Each rule has a title, and its own code:
 //
-//	unused.go    variables, locals, data sources and ephemeral resources that nothing uses
+//	unused.go    variables, locals and data sources that nothing uses
 //	secrets.go   literals that look like secrets, secrets that a state will keep
-//	leases.go    leases that are held for objects that do not use them
+//	leases.go    ephemeral resources that nothing uses; leases that are held for objects that do not use them
 //	syntax.go    forms of expressions; count over a list; providers without a version
 //	ignore.go    comments that suppress findings
 //	module.go    the text of one module

@@ -50,7 +50,8 @@ func (l *lander) landing(path cty.Path, a, b cty.Value) cty.Path {
 	return path
 }
 
-// sameShape reports whether a path step leads to corresponding elements in both values.
+// sameShape reports whether the same path step leads to corresponding elements in a and b. It does for two objects, for
+// two lists or tuples of equal length, and for two maps with the same keys. Sets have no such steps.
 func (l *lander) sameShape(a, b cty.Value) bool {
 	if a.IsNull() || b.IsNull() || !a.IsKnown() || !b.IsKnown() {
 		return false

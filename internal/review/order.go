@@ -34,7 +34,8 @@ func CompareModes(a, b addr.Mode) int {
 	return 1
 }
 
-// Shown reports whether a change is shown to users.
+// Shown reports whether a change is shown to users. Data sources are shown if apply reads them, and managed objects if they
+// change, move or are imported.
 func Shown(c *plan.Change) bool {
 	if c.Object.Mode == addr.Data {
 		return c.Action == plan.Read

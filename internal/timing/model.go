@@ -13,9 +13,9 @@ type Run struct {
 	Phases  []Span // parts of the command in sequence, and walks
 	Rows    []Row
 	Leases  []Window
-	Starts  []Span // the starts of provider processes
-	Chain   []Link // the longest chain of calls of all walks
-	Bound   time.Duration
+	Starts  []Span        // the starts of provider processes
+	Chain   []Link        // the longest chain of calls of all walks
+	Bound   time.Duration // the time without any wait for other calls or for the user: the longest chains of calls, and the phases outside of walks
 	Types   []TypeTime
 	Running []Level // the number of calls in progress
 }

@@ -22,7 +22,7 @@ type Recorder struct {
 
 	mu     sync.Mutex
 	phases []Span
-	fixed  []Span // the phases that count for the bound
+	fixed  []Span // the times of questions, which Run.Bound does not contain
 	starts []Span
 	walks  []*event.Walk
 	walked map[*event.Walk]visits
@@ -41,7 +41,8 @@ func New(began time.Time) *Recorder {
 // Phase records a part of the command until the returned function is called.
 func (r *Recorder) Phase(name string) (end func()) { return r.phase(name, true) }
 
-// Question records the time until the user has answered. The bound does not contain it.
+// Question records the time until the user has answered, which is when the returned function is called. Run.Bound does not
+// contain this time, because it depends on the user.
 func (r *Recorder) Question(name string) (end func()) { return r.phase(name, false) }
 
 func (r *Recorder) phase(name string, counts bool) func() {

@@ -49,7 +49,7 @@ func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch provider.Looku
 	return b.Flush()
 }
 
-// text writes an object in its stored form.
+// text writes an object like a block of the configuration, with the values in the state.
 func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Options) {
 	f := x.Form(e.Provider.Provider, obj.Instance)
 	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}

@@ -72,7 +72,8 @@ func (r *run) count(n Node, a arc) {
 
 func (r *run) is(n Node, t traits) bool { return r.traits[n]&t != 0 }
 
-// onLazy reports whether the arc a means that a node needs a lazy node. The arc must come from before, not from after.
+// onLazy reports whether the arc a means that a node needs a lazy node. The arc must be a result of frozen.before, which
+// leads to the predecessor, and not of frozen.after.
 func (r *run) onLazy(a arc) bool { return a.needs() && r.is(a.node(), lazy) }
 
 // settle processes all consequences of ended nodes. After it the ready list contains all nodes that can run.

@@ -84,7 +84,9 @@ func sealing(st store.Store) journal.Sealing {
 	return nil
 }
 
-// read reads a state, or a part of it. After an error, it reports the error and returns false.
+// read reads a state, or if part is not nil, the resources in part. A missing state is read as an empty state with the
+// version "". If the state cannot be read, read reports an error and returns false, unless the operation may overwrite an
+// unreadable state (Policy.Forces): then giveUp puts the state aside, and read returns an empty state.
 func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
 	started := env.Now()
 	var data []byte

@@ -50,7 +50,8 @@ func (x *checking) settings(ok bool) {
 	}
 }
 
-// environment adds the names of the variables that are set. It omits their values, because they may be secret.
+// environment adds the names of the set environment variables that have an effect on Lethe, and of set variables that look
+// like variables of Lethe and have no effect. It omits their values, because they may be secret.
 func (x *checking) environment() {
 	const area = "environment"
 	used, unknown := settings.Honoured(x.call)

@@ -76,7 +76,7 @@ func (i *Installation) Developed(a addr.Provider) bool {
 	return i.Attached(a) || overrides[a] != "" || has && overrides[counterpart] != ""
 }
 
-// WarnOverrides warns that development overrides are in effect.
+// WarnOverrides warns if the CLI configuration replaces providers by development overrides. The warning lists them.
 func (i *Installation) WarnOverrides() {
 	overrides := i.Providers.Sources.Overridden()
 	if len(overrides) == 0 {

@@ -57,8 +57,9 @@ func (s *Session) localName(a addr.Provider) string {
 	return a.Type
 }
 
-// askArguments asks for the required arguments that a provider block does not set, and returns the answers. If an
-// argument remains without a value, Check reports the error.
+// askArguments asks for the required arguments that a provider block does not set, and returns the answers. It asks only
+// for strings, numbers and booleans, and stops when the user does not answer or may not be asked. Check later reports
+// arguments without a value, and values of a wrong type.
 func (s *Session) askArguments(name config.ProviderName, block *schema.Schema) map[string]cty.Value {
 	var required []string
 	about := map[string]*schema.Attr{}

@@ -296,9 +296,9 @@ func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Objec
 	return out
 }
 
-// changing returns the change that the next plan of the target makes to a moved object, or "" if it makes no change.
-// The end of a deposed object and the replacement of a tainted object do not count, because the source would do the
-// same.
+// changing returns a text if the next plan of the target would change a moved object, move it again, or omit it. It returns
+// "" if the plan leaves the object unchanged. The destruction of a deposed object and the replacement of a tainted object
+// do not count, because a plan of the source would do the same.
 func (t *transferring) changing(m transfer.Move) string {
 	for _, c := range t.target.next.Changes {
 		switch {

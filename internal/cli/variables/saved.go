@@ -71,7 +71,8 @@ func shown(v cty.Value) string {
 	return string(text)
 }
 
-// same reports whether a given value is equal to the value in the plan.
+// same reports whether a value that the user gave is equal to kept, the value in the plan, after both are converted to the
+// type of the variable. It returns false if a value cannot be converted.
 func (v *Values) same(of *config.Variable, given frame.Given, kept cty.Value) bool {
 	value := cty.StringVal(given.Text)
 	if !given.IsText {

@@ -93,7 +93,7 @@ func (d *Directory) read() (ok bool) {
 	return ok
 }
 
-// inRange adds an error and returns false if a number is out of range.
+// inRange adds an error and returns false if -close-timeout or -parallelism is negative.
 func (o *Options) inRange(c *base.Call) bool {
 	switch {
 	case o.CloseTimeout < 0:

@@ -71,7 +71,7 @@ func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 			return nil
 		}
 		if why == errNoLocks {
-			why = err // the error of the former store is more useful than a missing lock in the next
+			why = err // the first store is the likely one, so its error is more useful than the errors of the next stores
 		}
 	}
 	return why

@@ -14,8 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// open opens the states of the working directory and lists the workspaces. The default workspace always exists. open
-// reports an error and returns false if that fails.
+// open opens the states of the working directory and lists the workspaces, which always include the default workspace. If
+// opening or listing fails, open reports an error and returns false.
 func open(ctx context.Context, c *base.Call, o *workdir.Options) (*states.States, []string, bool) {
 	st, ok := states.Open(c, o)
 	if !ok {

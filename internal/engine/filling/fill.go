@@ -21,7 +21,8 @@ type filler struct {
 	changes map[addr.Object]*plan.Change
 }
 
-// Applied fills a frame for the start of the apply walk of a plan.
+// Applied fills a frame for the apply walk of a plan, before the walk starts: with the stored values, and with unknown
+// values for the instances that a partial plan omits (see fill).
 func Applied(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	newFiller(prog, frame, p).fill()
 }

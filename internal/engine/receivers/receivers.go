@@ -366,8 +366,8 @@ func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	return out
 }
 
-// otherThanByArguments reports whether a reference is outside of the arguments of a resource, for example in a
-// condition or in depends_on.
+// otherThanByArguments reports whether a reference has a use other than the value of an argument (also inside
+// ephemeralasnull), a provisioner or an action: for example, in a condition or in depends_on.
 func otherThanByArguments(ref program.Ref) bool {
 	return ref.Use&^(program.ByProvision|program.ByAction|program.ByNull|program.ByValue) != 0
 }

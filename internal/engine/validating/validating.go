@@ -200,7 +200,7 @@ func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block d
 	}
 }
 
-// Provisioners checks the provisioners and connections of resources.
+// Provisioners checks the provisioners and connections of the resources in the list of, and adds the errors to bag.
 func Provisioners(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, of []*program.Declaration, bag *diag.Bag) {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)

@@ -113,7 +113,8 @@ type encoder struct {
 	err    error
 }
 
-// encode appends the body of a plan to out, and returns the contents of the member values, in parts.
+// encode appends the body of a plan to out. It returns the values of the plan, which the plan file has in a separate member
+// (memberValues): the member is the concatenation of the returned parts.
 func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 	e := &encoder{plan: p, number: map[string]int{}}
 	h := head{

@@ -70,7 +70,8 @@ func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, er
 	return s.created.key, nil
 }
 
-// errMeta reports that a file has no metadata of a key provider, so it was not encrypted with its keys.
+// errMeta reports that a file has no metadata of the key provider that is to decrypt it. So the file was not encrypted with
+// a key of that provider.
 var errMeta = errors.New("no metadata")
 
 // RecoverKey returns the key with which a file was encrypted. See Provider.RecoverKey for the second result. A nil

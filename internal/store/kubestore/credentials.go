@@ -87,7 +87,8 @@ func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certif
 	return reply.pair, nil
 }
 
-// ask returns the plugin's latest answer. It runs the plugin if that answer has expired.
+// ask returns the plugin's latest answer. It runs the plugin if there is no answer yet or the latest answer has expired.
+// An answer without a time of expiry never expires.
 func (c *credentials) ask(ctx context.Context) (*answered, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

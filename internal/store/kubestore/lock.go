@@ -109,7 +109,8 @@ func (r *remote) free(ctx context.Context, workspace string, lease *object) erro
 	return r.save(ctx, r.leases(), lease)
 }
 
-// dropLease deletes the Lease of a deleted workspace. If it is locked, unlocking will delete it.
+// dropLease deletes the Lease of a deleted workspace. If the Lease has a holder, dropLease leaves the deletion to the
+// unlocking. If another process acquires the Lease in the meantime, the Lease stays.
 func (r *remote) dropLease(ctx context.Context, workspace string) error {
 	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
 	if err != nil || lease == nil {

@@ -29,8 +29,8 @@ type Settings struct {
 	roots *x509.CertPool // nil: the roots of the system
 }
 
-// Enabled reports whether the environment switches the export on. Only OTEL_TRACES_EXPORTER=otlp does. getenv returns
-// the value of an environment variable.
+// Enabled reports whether the environment switches the export on: OTEL_TRACES_EXPORTER, a list separated by commas,
+// contains otlp, and OTEL_SDK_DISABLED is not true. getenv returns the value of an environment variable.
 func Enabled(getenv func(string) string) bool {
 	names := strings.Split(getenv("OTEL_TRACES_EXPORTER"), ",")
 	return slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == "otlp" }) && !strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true")

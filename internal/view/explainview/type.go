@@ -65,7 +65,8 @@ func property(name, typ string, facts []string) string {
 	return name + " <" + typ + "> " + strings.Join(facts, ", ")
 }
 
-// attributes writes the attributes for which want returns true, required attributes first.
+// attributes writes the attributes for which want returns true, required attributes first, below the heading head. It
+// writes no heading if head is "" or no attribute is wanted.
 func (p *printer) attributes(head string, attrs []*schema.Attr, want func(*schema.Attr) bool) {
 	for _, required := range []bool{true, false} {
 		for _, a := range attrs {

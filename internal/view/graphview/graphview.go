@@ -237,7 +237,7 @@ func worse(a, b string) string {
 // Worse returns the more dangerous of two actions.
 func Worse(a, b string) string { return worse(a, b) }
 
-// text returns the label of a node with the symbol of its action.
+// text returns the label of a node, after the symbol of its action, and with "…" if other nodes are folded into the node.
 func (n Node) text() string {
 	out := n.Label
 	if n.Folded > 0 {

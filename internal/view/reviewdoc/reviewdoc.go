@@ -60,7 +60,7 @@ type change struct {
 	Import   string   `json:"import,omitempty"`
 	Group    *int     `json:"group,omitempty"` // index in groups
 	Relevant []string `json:"relevant_attributes,omitempty"`
-	Content  *part    `json:"content,omitempty"` // only the first change of a group has it
+	Content  *part    `json:"content,omitempty"` // the differences; in a group, only the first change has them
 }
 
 type reason struct {

@@ -16,7 +16,7 @@ const (
 	NothingFound ScrubOutcome = "nothing-found" // no copy contains a former secret
 	DryRun       ScrubOutcome = "dry-run"
 	Refused      ScrubOutcome = "refused"     // the user refused, or a value would be lost
-	Changed      ScrubOutcome = "changed"     // the diagnostics name the copies that could not be changed
+	Changed      ScrubOutcome = "changed"     // copies were changed; diagnostics name the copies that could not be changed
 	Interrupted  ScrubOutcome = "interrupted" // some copies were changed
 )
 

@@ -8,7 +8,8 @@ import (
 // versionKeys are the keys for digests.
 type versionKeys struct{ current, previous versionKey }
 
-// versionKey is a key. The zero value means that the key is not set.
+// versionKey is the text of a key from the provider's settings, or an unknown key. The zero value means that the key is
+// not set.
 type versionKey struct {
 	text    string
 	unknown bool
