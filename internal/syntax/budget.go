@@ -64,7 +64,7 @@ func Value(e hcl.Expression, ctx *hcl.EvalContext, l limits.Limits) (v cty.Value
 	return v, diags, nil
 }
 
-// Step takes n turns from the budget. It panics with Spent if fewer are left.
+// Step takes n iterations of loops from the budget. It panics with Spent if fewer are left.
 func (b *Budget) Step(n int) {
 	if b.steps -= n; b.steps < 0 {
 		panic(Spent{fmt.Errorf("%w: its loops have more than %d iterations", ErrSpent, b.limits.Elements/stepShare)})

@@ -91,7 +91,7 @@ type Object struct {
 	To   addr.Object `json:"to"`
 }
 
-// NewRecord returns the record of a planned move. The caller must set its sides.
+// NewRecord returns the record of a planned transfer. The caller must set Role, Source and Target.
 func NewRecord(p *Plan, now time.Time, program string) *Record {
 	r := &Record{Format: format, ID: uuid.NewString(), Time: now.UTC(), Program: program, Dropped: p.Dropped}
 	for _, m := range p.Moves {

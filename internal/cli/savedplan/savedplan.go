@@ -156,7 +156,7 @@ func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 	o.Files = files
 	o.Follow = func(n *config.Node) string {
 		i := slices.IndexFunc(saved.Config, func(m file.ConfigModule) bool { return m.Key == loader.ModuleKey(n.Path) })
-		return saved.Config[i].Led // the same as when the plan was made
+		return saved.Config[i].Led // as recorded when the plan was made, because the links may have changed since
 	}
 	var planned backend.Planned
 	if err := json.Unmarshal(saved.Plan.Settings, &planned); err != nil {

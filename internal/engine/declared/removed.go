@@ -67,8 +67,8 @@ const (
 	RemovedDestroy      // the object will be destroyed
 )
 
-// Fate returns the decision of the blocks that cover an instance. If one of them sets destroy = false, Fate returns
-// RemovedForget.
+// Fate returns the decision of the removed blocks that cover an instance, or NotRemoved if no block covers it. If one of
+// the blocks sets destroy = false, Fate returns RemovedForget.
 func (r *Removals) Fate(i addr.Instance) Fate {
 	out := NotRemoved
 	for _, b := range r.covering(i) {

@@ -32,7 +32,7 @@ type Key struct {
 	Public  string // a line of authorized_keys
 }
 
-// NewKey creates a key. The comment is stored in its private form.
+// NewKey creates an Ed25519 key. The encoded private key contains the comment.
 func NewKey(t testing.TB, comment string) *Key {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)

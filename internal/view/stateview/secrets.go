@@ -65,7 +65,8 @@ func yes(is bool) string {
 // mostLabels is the maximum number of labels that a line shows.
 const mostLabels = 4
 
-// Labels returns the labels of values for people.
+// Labels returns the labels of values as text, such as "#1 #4". After mostLabels labels, it only states the number of the
+// others.
 func Labels(all []int) string {
 	var out []string
 	for _, n := range all[:min(len(all), mostLabels)] {

@@ -23,8 +23,8 @@ func NewJoiner(w io.Writer) *Joiner {
 	return &Joiner{w: jsontext.Writer{W: w, Buf: make([]byte, 0, 64<<10)}}
 }
 
-// Head sets the fields of the document that are not in rows, and writes the fields at its beginning. It may be called
-// again until Close to set the fields at the end.
+// Head sets the fields of the document that are not in rows. The first call writes the fields at the beginning of the
+// document. Close writes the field h.More at the end, so a later call of Head may set it.
 func (j *Joiner) Head(h Head) {
 	j.head = h
 	if j.started {
