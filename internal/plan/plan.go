@@ -317,7 +317,7 @@ type Origin struct {
 	Place     string          `json:"place"`    // digest of the settings that identify the state in the store; empty if unknown
 }
 
-// Partial reports whether the plan covers only a part of the objects.
+// Partial reports whether the plan covers only a part of the objects: with -target, -exclude or -changed.
 func (p *Plan) Partial() bool { return len(p.Targets)+len(p.Excludes) > 0 || p.Changed }
 
 // Requested reports whether the user invokes an action with -invoke. The plan then has invocations of this action only, and

@@ -61,7 +61,7 @@ type secret struct {
 	owners map[string]bool
 }
 
-// also adds an origin if it makes a rule stricter, and reports whether it does.
+// also adds an origin if the origin makes a rule for the secret stricter, and reports whether it added the origin.
 func (s *secret) also(o Origin) bool {
 	had := s.strict && o.strict() || !o.strict()
 	had = had && (s.owners == nil || o.Sensitive && s.owners[o.Addr])

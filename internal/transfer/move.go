@@ -66,7 +66,8 @@ func (p *Plan) Target(provider func(Move, addr.ProviderInstance) addr.ProviderIn
 	return e.Done()
 }
 
-// Entry returns a moved object with its new dependencies. Its provider configuration is unchanged.
+// Entry returns the state entry of a moved object for the target, with the dependencies that the object has there. Its
+// provider configuration is still the source's.
 func (p *Plan) Entry(m Move) *state.Entry { return p.entries[m] }
 
 const title = "Invalid transfer"

@@ -106,7 +106,7 @@ func (r *Record) For(role Role) []byte {
 	c.Role = role
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
-		panic(err) // a state has no hidden keys
+		panic(err) // impossible: only an address with a secret instance key cannot be encoded, and no state has such keys
 	}
 	return append(data, '\n')
 }

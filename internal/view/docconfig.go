@@ -301,7 +301,7 @@ func expressionOf(e outline.Expr) expression {
 	return expression{Constant: jsonValue(e.Constant)}
 }
 
-// expressions returns the expressions of a body. In the document of a single module it returns nil.
+// expressions returns the expressions of a body, or nil in the document of a single module, which has no expressions.
 func (r configReader) expressions(b *outline.Body) expressions {
 	if r.alone {
 		return nil

@@ -257,7 +257,7 @@ func (m *Moves) carry(batch map[addr.Object]addr.Object) {
 		return // impossible: each target is free and occurs once
 	}
 	m.State = after
-	was := map[addr.Object]addr.Object{} // an address may be the old address of one object and the new address of another
+	was := map[addr.Object]addr.Object{} // collect all origins before changing Origins, because the new address of one object may be the old address of another
 	for from, to := range batch {
 		was[to] = m.Origin(from)
 	}

@@ -125,7 +125,7 @@ func (o *Ordering) plannedTests() map[string]bool {
 	}
 	out := map[string]bool{}
 	for _, c := range o.source.Plan.Checks {
-		out[c.Addr] = c.Kind == "resource" // the plan lists no objects for an ephemeral resource with hidden keys
+		out[c.Addr] = c.Kind == "resource" // the plan lists no objects for an ephemeral resource whose instance keys are secret
 		for _, x := range c.Objects {
 			out[x.Addr] = true
 		}

@@ -21,7 +21,7 @@ func Needed(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan
 	return receivers.Analyse(prog, echoes).Reach(waiting(prog, p)).Has
 }
 
-// waiting returns the declarations of the deferred changes, and the provider configurations of these.
+// waiting returns the declarations of the deferred changes, and the provider configurations of these changes.
 func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 	for _, c := range p.Deferred {
 		if d, ok := prog.Resource(c.Object.Resource()); ok {

@@ -140,7 +140,7 @@ func (c *Conditions) ofInstance(bag *diag.Bag, d *program.Declaration, f *frame.
 		results := f.Conditions(d.ID, key, when, self, bag)
 		object := inst.String()
 		if inst.Key.Hidden() {
-			object = "" // a hidden key must not be stored
+			object = "" // the instance key is secret, so the address must not be stored
 		}
 		c.Checks.report(d, object, results)
 		unsure = slices.ContainsFunc(results, func(r frame.Result) bool { return r.Status == state.Unknown })

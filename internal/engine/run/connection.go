@@ -29,7 +29,7 @@ func Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, fac
 	return out, true
 }
 
-// override returns a with the attributes that are not null in b, and with the marks of these.
+// override returns a with the attributes that are not null in b, and with the marks of these attributes in b.
 func override(a, b mark.Value) mark.Value {
 	attrs := a.Raw.AsValueMap()
 	set := map[string]bool{}

@@ -155,7 +155,7 @@ func (r *repeater) count() {
 func (r *repeater) unknown(format string, a ...any) {
 	r.out.Status = Unknown
 	if r.s.f.w.o.Validate || r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
-		return // a plan stores nothing of an ephemeral block, so apply can evaluate the whole block
+		return // for an ephemeral block, unknown keys are no error: the plan does not store its instances, and apply evaluates the block again
 	}
 	if r.s.face == Before && r.s.f.faceOf(r.d, After) != Before {
 		return // the keys of the Before face are in the state

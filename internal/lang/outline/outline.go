@@ -158,7 +158,8 @@ func BodySchema(s *schema.Block) *hcl.BodySchema {
 	return out
 }
 
-// Free returns the outline of a body without a schema: of a module call or a provisioner.
+// Free returns the outline of a body without a schema: of a module call or a provisioner. It has the attributes of the
+// body, sorted by name, and no blocks.
 func Free(b hcl.Body) *Body {
 	out := &Body{}
 	if b == nil {
