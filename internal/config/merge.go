@@ -152,7 +152,7 @@ func IsJSON(b hcl.Body) bool {
 // mergedBody is the merge of two bodies. It merges them only when it is read, with the schema of the reader.
 type mergedBody struct {
 	base, overriding hcl.Body
-	replace          bool // overriding replaces content of base; otherwise its content is added
+	replace          bool // arguments and blocks in overriding replace those with the same name in base; false: they are added to base
 	deep             bool // merge lifecycle blocks instead of replacing them
 }
 

@@ -54,7 +54,7 @@ func Align(b, a []*Value) []Pair {
 	return pairs
 }
 
-// missesAny reports whether a class of the first sequence is missing in the second.
+// missesAny reports whether a class of the sequence b is missing in the sequence a.
 func missesAny(b, a []int) bool {
 	have := make(map[int]bool, len(a))
 	for _, c := range a {

@@ -16,7 +16,7 @@ import (
 // Found is the declaration that an address names.
 type Found struct {
 	*program.Declaration
-	Path     []string // the names of the part
+	Path     []string // the names after the declaration in the address, without keys; nil if the address names the whole declaration
 	Instance string   // the address as far as it names an instance, such as module.m["a"].aws_instance.web[0]
 }
 

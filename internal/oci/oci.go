@@ -177,8 +177,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Versions returns the versions of the provider in a repository. The tags of the repository are the versions, with "_"
-// instead of "+".
+// Versions returns the versions of the provider in a repository, from its tags. A tag is a version with "_" instead of "+".
+// Other tags are ignored.
 func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Version, error) {
 	repo, err := c.repository(repository)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"strings"
 )
 
-// Real returns the path of a directory as the kernel resolves it: absolute and without symbolic links.
+// Real returns the absolute path of a directory, without symbolic links. On Windows, or if dir is relative to the working
+// directory of the process, it only makes the path absolute.
 func Real(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || !links {
 		return filepath.Abs(dir)

@@ -107,7 +107,8 @@ func (b *building) upOf(o int32) id {
 	return e.upLast
 }
 
-// upIs returns the first step of an object's up, or a gate if the up has no work.
+// upIs returns the first step of an object's up (its creation, update or read). If the up has no work, it returns a gate: a
+// node without work that only has edges.
 func (b *building) upIs(o int32) id {
 	if b.objs[o].up != 0 {
 		return b.objs[o].up

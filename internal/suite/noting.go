@@ -56,8 +56,8 @@ func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
 	return 0, nil
 }
 
-// Later implements journal.Journal. It records the changes in the journal and also in memory, so that abandon can write
-// the state at any time.
+// Later implements journal.Journal. It records all changes in memory, so that abandon can write the state at any time. The
+// journal gets only the changes of real objects, not of mocked ones.
 func (n *noting) Later(finish func(error), op journal.Op, changed ...journal.Change) {
 	n.mu.Lock()
 	n.changed = append(n.changed, changed...)

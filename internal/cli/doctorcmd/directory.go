@@ -49,7 +49,8 @@ func (x *checking) directory(ctx context.Context) {
 	}
 }
 
-// providers compares the installed providers with the lock file.
+// providers adds a finding for each provider that the configuration needs: whether the lock file has it, and whether the
+// installed files match. It also adds a note for each provider in the lock file that the configuration does not need.
 func (x *checking) providers(i *plugins.Installation, needs []fetch.Need) {
 	const area = "providers"
 	for _, n := range needs {

@@ -42,7 +42,7 @@ func (x *asking) declared(ctx context.Context) bool {
 	s := x.session
 	bag := &s.Dir.Call.Bag
 	for _, n := range s.Loader.Needs() {
-		_, _ = s.SchemasOf(ctx, n.Provider) // uses the schemas of an earlier command; Compile reports errors
+		_, _ = s.SchemasOf(ctx, n.Provider) // takes the schemas that an earlier command stored, if it can, so that no provider starts; Compile reports errors
 	}
 	before := bag.List()
 	ok := s.Loader.Vars.Collect() && s.Compile(ctx, vet.CheckOptions{})

@@ -80,7 +80,7 @@ const shortestReference = 4
 
 // referring has the texts that identify the imported objects, and the references that were written so far.
 type referring struct {
-	to    map[string]target // by text; without texts that two objects have
+	to    map[string]target // the targets of references, by the text that identifies the object; a text of two objects is missing
 	edges map[string][]string
 	named map[string]bool // objects to which others refer
 }

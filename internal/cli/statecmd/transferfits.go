@@ -83,8 +83,9 @@ func (t *transferring) config(d *program.Declaration) addr.ProviderConfig {
 	return p.ImpliedProvider(d.Resource)
 }
 
-// declared returns the provider configuration that the target declares for a moved object. was is its provider
-// configuration in the source.
+// declared returns the provider configuration that the target's program names for a moved object. was is the object's
+// provider configuration in the source, from which declared takes the registry host, and the key if the target's provider
+// block has for_each.
 func (t *transferring) declared(m transfer.Move, was addr.ProviderInstance) addr.ProviderInstance {
 	d, _ := t.target.Program.Resource(m.To.Resource()) // fitsTarget has found it
 	now := addr.ProviderInstance{ProviderConfig: t.config(d)}

@@ -136,9 +136,9 @@ func (o *Options) OperationFlags(c *base.Call) {
 	o.StateFlags(c)
 }
 
-// Addresses parses the addresses in the values of an option, and in files with one address per line. option is the name
-// of the option for messages. Addresses reports errors, and returns false if a file cannot be read or an address is
-// invalid.
+// Addresses parses the addresses in the values of an option, and in files with one address per line. It skips empty lines
+// and lines that begin with #. option is the name of the option for messages. Addresses reports errors, and returns false
+// if a file cannot be read or an address is invalid.
 func Addresses(c *base.Call, option string, given, files []string) ([]addr.Target, bool) {
 	ok := true
 	for _, f := range files {

@@ -110,7 +110,7 @@ func (k *Rounds) settingsOf(p provider.Provider) (mark.Value, bool) {
 	return mark.Value{}, false
 }
 
-// kept returns the kept leases; nil if no lease is kept.
+// kept returns the store of kept leases, which may be empty. It returns nil if k is nil: then walks keep no leases.
 func (k *Rounds) kept() *leases.Kept {
 	if k == nil {
 		return nil

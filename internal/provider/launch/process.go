@@ -46,7 +46,7 @@ type process struct {
 var (
 	startTime = 60 * time.Second
 	endTime   = 5 * time.Second
-	graceTime = 2 * time.Second // the part of endTime after the program has confirmed
+	graceTime = 2 * time.Second // the time limit for the end of the process after it has answered the request to end; also within endTime
 )
 
 // Start runs the program.

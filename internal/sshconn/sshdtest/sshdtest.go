@@ -76,7 +76,7 @@ type Server struct {
 	Dir    string // the directory of its files
 	Log    *Log
 	Cmd    *exec.Cmd
-	Starts int // the number of times that it has listened
+	Starts int // how often the server began to listen, as its log shows
 }
 
 // Log collects the output of a server.

@@ -22,7 +22,7 @@ type Options struct {
 	Scrub func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
-// page is a page in the course of writing.
+// page writes the page of one drawing.
 type page struct {
 	*bufio.Writer
 	d *Drawing

@@ -18,7 +18,7 @@ type Options struct {
 	Scrub   func(string) string // masks secrets in texts from outside; nil: they are unchanged
 }
 
-// page is a page while it is written.
+// page writes the page of one review.
 type page struct {
 	*bufio.Writer
 	r   *review.Review

@@ -11,7 +11,7 @@ import (
 type Queue struct {
 	changes map[addr.Object]*plan.Change
 	needed  map[addr.Resource]int // by resource: number of changes that depend on it and whose up has not started
-	leaving map[addr.Resource]int // by resource: number of its objects whose down has not started
+	leaving map[addr.Resource]int // by resource: number of its objects whose destruction is planned and has not started
 }
 
 // New returns the queue of a plan.
