@@ -174,7 +174,7 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 }
 
 // only reduces copies.Needs to the providers in the operands of the command. Without operands, it changes nothing. It
-// returns false if an operand is not a required provider.
+// adds an error and returns false if an operand is not a required provider.
 func only(c *base.Call, copies *fetch.Copies) bool {
 	if len(c.Operands) == 0 {
 		return true

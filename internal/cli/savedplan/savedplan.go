@@ -43,7 +43,7 @@ type Plans struct {
 // New returns the plans of a session.
 func New(s *session.Session) *Plans { return &Plans{session: s} }
 
-// Read reads and decodes a plan file. After an error it returns false.
+// Read reads and decodes the plan file name, as Decode does. It reports an error and returns false if that is impossible.
 func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.session.Dir.Call.Path(name))
 	if err != nil {

@@ -68,7 +68,7 @@ type moving struct {
 	targets   []target
 	skipped   map[string]string // why a target is not moved, by its name; used with -all
 	order     []string          // the names in skipped, in order
-	numbers   map[string]bool   // the targets whose versions are plain numbers, by their names
+	numbers   map[string]bool   // the names of the targets whose moves set a number as the version argument, not an expression
 	known     map[block]bool    // the targets
 	tree      *config.Tree      // before edits
 	texts     *rewrite.Texts    // the texts of the files of tree

@@ -131,8 +131,9 @@ func (s *Session) SchemasOf(ctx context.Context, a addr.Provider) (*provider.Sch
 	return schemas, nil
 }
 
-// Installed adds an error and returns false if a provider of the configuration is not installed. The engine does not
-// start missing providers.
+// Installed checks that the providers of the configuration are installed, in the versions of the lock file, and that the
+// configuration permits these versions. It adds errors and returns false if not: see plugins.Installation.Check. The
+// engine does not start the providers that the errors name.
 func (s *Session) Installed() (ok bool) {
 	s.Engine.Providers.Absent, ok = s.Plugins.Check(s.Loader.Tree, s.Loader.Needs(), s.Pool.Known(), &s.Dir.Call.Bag)
 	return ok

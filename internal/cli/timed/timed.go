@@ -40,7 +40,7 @@ type recording struct {
 }
 
 // Begin starts to record the times of a command if file is not "" or if the environment requests OpenTelemetry traces.
-// file is the value of -timings, and parallelism that of -parallelism; 0 means 10. Begin returns false if the file
+// file is the value of -timings. parallelism is the value of -parallelism; 0 means 10. Begin returns false if the file
 // cannot be written. Programs that the command starts inherit its span in their environment.
 func Begin(c *base.Call, file string, parallelism int) bool {
 	r := &recording{c: c, file: file, parallelism: cmp.Or(parallelism, 10)}

@@ -100,7 +100,7 @@ func (f *Finder) change(p store.Parts, i addr.Instance, recorded []addr.Resource
 			covered[n.res] = true
 		}
 	}
-	// The state does not record the module instances of dependencies.
+	// The state does not record the module instances of dependencies, so the plan needs all instances of them.
 	for _, r := range recorded {
 		if !covered[r] {
 			parts.Need(p, addr.ModuleInstance{}, r)

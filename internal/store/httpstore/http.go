@@ -90,7 +90,8 @@ func (r *remote) sign(req *http.Request, body []byte) error {
 	return nil
 }
 
-// failed returns the error of a request with a message for users.
+// failed returns the error of a request. If the server refused the request, the message names the method, the address
+// without credentials, and the status. Other errors remain unchanged.
 func failed(err error, method string, to *url.URL) error {
 	var r *store.RefusedError
 	if !errors.As(err, &r) {

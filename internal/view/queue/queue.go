@@ -10,8 +10,8 @@ import (
 // in the state. The zero value has no objects.
 type Queue struct {
 	changes map[addr.Object]*plan.Change
-	needed  map[addr.Resource]int // by resource: number of changes that depend on it and whose up has not started
-	leaving map[addr.Resource]int // by resource: number of its objects whose destruction is planned and has not started
+	needed  map[addr.Resource]int // by resource: number of changes that depend on it and have not started to create or update an object
+	leaving map[addr.Resource]int // by resource: number of its objects whose planned destruction or forgetting has not started
 }
 
 // New returns the queue of a plan.
