@@ -193,8 +193,9 @@ func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.P
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Providers.Echoes), o, p)
 }
 
-// EarlierValues returns the objects that a plan writes with values of ephemeral resources which later rounds need, too, or
-// which an earlier round of the command has written. earlier is the result for the previous round.
+// EarlierValues returns the objects that were written with values of ephemeral resources: the objects in earlier, which is
+// the result for the previous round, and the objects that p writes with values that an earlier round has used or that
+// later rounds need, too.
 func (e *Engine) EarlierValues(prog *program.Program, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	return rounds.Earlier(prog, e.Providers.Echoes, p, earlier)
 }

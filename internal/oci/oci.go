@@ -147,7 +147,8 @@ func (h heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// repository returns a repository with a name such as "registry.example.com/providers/random".
+// repository returns a client for the repository with a name such as "registry.example.com/providers/random". It returns an
+// error if the name is invalid or has a tag or digest.
 func (c *Client) repository(name string) (*repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil || repo.Reference.Reference != "" {

@@ -73,7 +73,7 @@ func (x *Objects) Stored(e *state.Entry, o addr.Instance) mark.Value {
 }
 
 // untyped returns the attributes of an object as a value without a schema, because the schema is not available or has
-// another version.
+// another version. If attrs is not a JSON object, untyped returns an empty object.
 func untyped(attrs []byte) cty.Value {
 	var v ctyjson.SimpleJSONValue
 	if err := v.UnmarshalJSON(attrs); err != nil || !v.Type().IsObjectType() {

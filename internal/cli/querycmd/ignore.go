@@ -26,7 +26,8 @@ type condition struct {
 	pattern string
 }
 
-// readRules parses an -ignore file. It reports an error for each invalid line, and returns false then.
+// readRules reads the -ignore file name. It reports an error and returns false if the file cannot be read, or for each
+// line that is invalid. Empty lines and lines that begin with # have no rule.
 func readRules(c *base.Call, name string) ([]rule, bool) {
 	text, err := os.ReadFile(c.Path(name))
 	if err != nil {

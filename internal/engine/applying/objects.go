@@ -235,7 +235,7 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	}
 	private, stored := e.Private, e.Provider
 	switch {
-	case c.Action == plan.Delete: // all instances of a resource have one provider in the state of a saved plan
+	case c.Action == plan.Delete: // a saved plan's state has one provider for all instances of a resource, but the change has the instance's own
 		private, stored = c.Private, c.Provider
 	case c.Action == plan.DeleteCreate && !e.Tainted:
 		private = c.Private // the planned value has the configured timeouts, which an SDK stores there

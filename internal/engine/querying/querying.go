@@ -47,7 +47,8 @@ type Result struct {
 	Import   string            // the text of the import block
 }
 
-// Counts are the numbers of results of all searches.
+// Counts are the numbers of results of all searches: the results that were reported, those omitted because a state has the
+// object, those that could not be compared with the states, and those that a rule ignores.
 type Counts struct {
 	Reported, Managed, Unsure, Ignored int
 	Limited                            int // searches that had as many results as their limit

@@ -182,8 +182,10 @@ func (c *Conn) allow(id uint32, s *stream) bool {
 	return true
 }
 
-// append adds bytes to the answer. The prefix at the beginning contains the length of the message. If the length is
-// more than max, append returns an error with the code ResourceExhausted.
+// append adds received bytes to the current answer, whose prefix contains the length of the message. A complete message
+// goes to hear or to the queue if the stream may have several answers. If a message is longer than max, append returns an
+// error with the code ResourceExhausted. A compressed message, or a second message in a call with one answer, is an error
+// with the code Internal.
 func (s *stream) append(b []byte, max int) error {
 	for len(b) > 0 {
 		if s.answered {

@@ -64,7 +64,8 @@ func (d *Drawing) under(name string) (out []int) {
 	return out
 }
 
-// Select returns the nodes that From depends on and that depend on To. If From or To is "", it restricts nothing.
+// Select returns the nodes on which From depends and that depend on To, with the edges between them. An empty From or To
+// does not restrict the nodes. Depth limits the distance from From and To.
 func (d *Drawing) Select(s Selection) *Drawing {
 	keep := make([]bool, len(d.Nodes))
 	for i := range keep {

@@ -34,7 +34,8 @@ func (p *page) x(d time.Duration) float64 {
 	return float64(d) / float64(max(p.r.Took, time.Microsecond)) * width
 }
 
-// bars returns the rows of the chart, and the number of omitted rows.
+// bars returns the rows of the chart, and the number of omitted rows: short rows if there are more than fewRows, and then
+// the shortest rows outside of the longest chain if there are more than mostDrawn.
 func (p *page) bars() (out []bar, omitted int) {
 	for _, s := range p.r.Phases {
 		out = append(out, bar{s.Name, s.Began, []part{{"phase", s.Name, s.Began, s.Ended}}})
