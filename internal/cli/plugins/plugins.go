@@ -49,8 +49,8 @@ func New(d *workdir.Directory) *Installation {
 	return i
 }
 
-// Named returns the address of provider a as it is in TF_REATTACH_PROVIDERS, whose registry host may differ. It returns
-// false if the variable does not have the provider, or has it without a namespace.
+// Named returns the address of provider a in TF_REATTACH_PROVIDERS, whose registry host may differ from the host in a. It
+// returns false if the variable does not have the provider, or has it without a namespace.
 func (i *Installation) Named(a addr.Provider) (addr.Provider, bool) {
 	r, ok := i.dir.Reattached[a.Canon()]
 	return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace

@@ -47,8 +47,8 @@ type Result struct {
 	Import   string            // the text of the import block
 }
 
-// Counts are the numbers of results of all searches: the results that were reported, those omitted because a state has the
-// object, those that could not be compared with the states, and those that a rule ignores.
+// Counts are the numbers of results of all searches. Unsure is the number of the Reported results that could not be
+// compared with the states. Managed results were omitted because a state has the object, and Ignored ones by a rule.
 type Counts struct {
 	Reported, Managed, Unsure, Ignored int
 	Limited                            int // searches that had as many results as their limit
