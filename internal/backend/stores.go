@@ -79,7 +79,7 @@ func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool
 func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	for _, err := range store.Mistakes(err) {
 		var bad *store.SettingError
-		var answer diag.Diagnostic // of a provider
+		var answer diag.Diagnostic // the answer of a provider
 		inSetting := errors.As(err, &bad)
 		switch {
 		case errors.As(err, &answer) && inSetting:

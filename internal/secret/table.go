@@ -44,7 +44,7 @@ const crowded = 16
 // crowd finds the pieces with one key by their text. The work for a place of a text depends on the number of different
 // lengths, but not on the number of pieces.
 type crowd struct {
-	lengths []int            // of the pieces, each once
+	lengths []int            // the lengths of the pieces, each once
 	first   map[string]int32 // by text: the first piece, as index plus 1
 	// The same for the whole forms of secrets: the first pieces of many secrets may be equal.
 	wholeLengths []int

@@ -51,7 +51,8 @@ func (x *checking) settings(ok bool) {
 }
 
 // environment adds the names of the set environment variables that have an effect on Lethe, and of set variables that look
-// like variables of Lethe and have no effect. It omits their values, because they may be secret.
+// like variables of Lethe and have no effect. It omits their values, because they may be secret. The methods variables and
+// traces add the variables that set root variables, and the variables of OpenTelemetry.
 func (x *checking) environment() {
 	const area = "environment"
 	used, unknown := settings.Honoured(x.call)

@@ -63,8 +63,9 @@ func (x *asking) declared(ctx context.Context) bool {
 	return false
 }
 
-// value shows a value of the compiled configuration, or reports that the configuration does not declare the value. If p is
-// not nil, it also shows the changes of the plan. It returns true, because the question is then answered.
+// value shows a value of the compiled configuration, or reports that the configuration does not declare it or that its type
+// has no such part. If p is not nil, it also shows the changes of the plan. It returns true, because each of these answers
+// the question.
 func (x *asking) value(p *plan.Plan) bool {
 	s := x.session
 	found, ok := explain.Find(s.Program, x.text)

@@ -98,7 +98,7 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	var out []string
 	for _, e := range entries {
 		name := e.Name()
-		info, err := os.Stat(c.Path(name)) // of the file to which a link leads
+		info, err := os.Stat(c.Path(name)) // follows links, so that a link to a plan counts
 		if err != nil || !info.Mode().IsRegular() || slices.Contains(named, name) || !isPlan(c.Path(name)) {
 			continue
 		}

@@ -99,7 +99,7 @@ type declaration struct {
 // origin is a place from which the value of an expression comes.
 type origin struct {
 	declaration
-	attribute string // of a resource
+	attribute string // the attribute of a resource; "" for other origins
 	literal   string // the place of a constant in the configuration; "" for other origins
 	file      string // the place of an expression that reads a file
 	fresh     string // the name of a function that returns a new value at each call

@@ -18,7 +18,7 @@ type file struct {
 	name, path string
 	before     []byte
 	tidy       bool // in the canonical style
-	generated  bool // by a program
+	generated  bool // a comment in the first lines says that a program wrote the file
 	parts      []*part
 }
 

@@ -179,7 +179,7 @@ func (d *Drawing) merged(into func(Node) (Node, bool)) *Drawing {
 // FoldTypes returns a drawing in which all resources of one type in one module are one node.
 func (d *Drawing) FoldTypes() *Drawing {
 	return d.merged(func(n Node) (Node, bool) {
-		typ, _, _ := strings.Cut(n.Label, "[") // of the name of a provider
+		typ, _, _ := strings.Cut(n.Label, "[") // the label of a provider has its address in brackets
 		if i := strings.LastIndexByte(typ, '.'); i > 0 {
 			typ = typ[:i]
 		}
