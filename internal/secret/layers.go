@@ -47,7 +47,7 @@ func (s *Set) decodeLayer(text string, places bool, found func(l *layer, i int, 
 
 // search has the settings of a search.
 type search struct {
-	depth  int // the depth of the text
+	depth  int // the number of encodings from which the text was decoded
 	places bool
 	wholes bool
 }
