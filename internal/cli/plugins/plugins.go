@@ -174,7 +174,7 @@ func (i *Installation) Selected(a addr.Provider) (version string, err error) {
 	return lock.Version, nil
 }
 
-// Processes returns the launcher of the installed plugins.
+// Processes returns the launcher of the installed providers, with the settings and the log of the command.
 func (i *Installation) Processes() *launch.Processes {
 	d := i.dir
 	out := &launch.Processes{

@@ -56,7 +56,7 @@ type relative struct {
 // Source holds the inputs of an ordering.
 type Source struct {
 	Program   *program.Program
-	Frame     *frame.Frame // with all instance keys; values are not used
+	Frame     *frame.Frame // must have the keys of all instances; its values are not used
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Plan      *plan.Plan

@@ -90,8 +90,9 @@ func (r *remote) sign(req *http.Request, body []byte) error {
 	return nil
 }
 
-// failed returns the error of a request. If the server refused the request, the message names the method, the address
-// without credentials, and the status. Other errors remain unchanged.
+// failed returns the error of a request. If the server refused the request, the message has the address without
+// credentials, and the reason: authentication is required, the credentials are refused, or the status and the method.
+// Other errors remain unchanged.
 func failed(err error, method string, to *url.URL) error {
 	var r *store.RefusedError
 	if !errors.As(err, &r) {
