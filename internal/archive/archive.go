@@ -99,7 +99,7 @@ func (u *unpacking) finish(dir string) error {
 	if err := disk.OS.RemoveAll(dir); err != nil {
 		return err
 	}
-	return os.Rename(u.tmp, dir)
+	return disk.OS.Rename(u.tmp, dir)
 }
 
 // drop removes the temporary directory. After finish, it does nothing.

@@ -1,18 +1,28 @@
 package disk
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
 )
 
+// lockedByte is the byte of a file that the functions of this file lock. No other process can write a locked byte, and
+// no other process can read it if the lock is exclusive. So the byte is far beyond the end of any file.
+const lockedByte = 1<<31 - 1
+
 // Lock waits for an exclusive lock on an open file. Closing f ends the lock.
-func Lock(f *os.File) error {
-	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, new(windows.Overlapped))
+func Lock(f *os.File) error { return lock(f.Fd(), windows.LOCKFILE_EXCLUSIVE_LOCK) }
+
+// Share takes a shared lock on an open file. The lock ends when all processes that share it have closed the file.
+func Share(f File) error { return lock(f.Fd(), windows.LOCKFILE_FAIL_IMMEDIATELY) }
+
+// Held reports whether another process has a lock on an open file. If not, Held takes the lock until f is closed.
+func Held(f File) bool {
+	err := lock(f.Fd(), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
+	return errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING)
 }
 
-// Share does nothing, because on this system a lock would prevent other programs from reading the file.
-func Share(File) error { return nil }
-
-// Held reports false.
-func Held(File) bool { return false }
+func lock(handle uintptr, flags uint32) error {
+	return windows.LockFileEx(windows.Handle(handle), flags, 0, 1, 0, &windows.Overlapped{Offset: lockedByte})
+}

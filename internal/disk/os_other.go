@@ -13,6 +13,8 @@ func openFile(name string, flag int, mode fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, flag, mode)
 }
 
+func readFile(name string) ([]byte, error) { return os.ReadFile(name) }
+
 func rename(from, to string) error { return os.Rename(from, to) }
 
 func remove(name string) error { return os.Remove(name) }

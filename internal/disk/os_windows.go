@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -16,53 +18,86 @@ import (
 // this file use the plain calls of package os, which cannot replace an open file (see unreplaceable).
 
 func openFile(name string, flag int, mode fs.FileMode) (f *os.File, err error) {
-	private := flag&os.O_CREATE != 0 && mode&0o077 == 0 && !exists(name)
+	private := flag&os.O_CREATE != 0 && mode&0o077 == 0
 	err = patiently(func() error {
+		if private {
+			f, err = createPrivate(name, flag)
+			if flag&os.O_EXCL != 0 || !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
 		return within(filepath.Dir(name), func(dir *os.Root) error {
 			f, err = dir.OpenFile(filepath.Base(name), flag, mode)
 			return err
 		})
 	})
-	if err != nil || !private {
-		return f, err
-	}
-	if err := restrict(name); err != nil {
-		return nil, errors.Join(&fs.PathError{Op: "restrict access to", Path: name, Err: err}, f.Close())
-	}
-	return f, nil
+	return f, err
 }
 
-func exists(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
+// createPrivate creates a file whose access control list permits only the user of this process. Modes have no meaning on
+// Windows, and a file without its own list inherits the list of its directory. File systems without such lists, such as
+// exFAT, ignore the list.
+func createPrivate(name string, flag int) (*os.File, error) {
+	only, err := onlyUser()
+	if err != nil {
+		return nil, &fs.PathError{Op: "restrict access to", Path: name, Err: err}
+	}
+	access := uint32(windows.FILE_GENERIC_WRITE)
+	if flag&os.O_APPEND != 0 {
+		access &^= windows.FILE_WRITE_DATA
+	}
+	if flag&os.O_RDWR != 0 {
+		access |= windows.FILE_GENERIC_READ
+	}
+	path, err := windows.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	h, err := windows.CreateFile(path, access, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, only, windows.CREATE_NEW, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(h), name), nil
 }
 
-// restrict gives a new file an access control list that permits only the user of this process. Modes have no meaning on
-// Windows, and a new file would inherit the list of its directory. On file systems without such lists, such as exFAT,
-// restrict does nothing.
-func restrict(name string) error {
+// onlyUser returns the attributes of a file that only the user of this process can open.
+func onlyUser() (*windows.SecurityAttributes, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	full := windows.EXPLICIT_ACCESS{
-		AccessPermissions: windows.GENERIC_ALL,
+		AccessPermissions: windows.FILE_GENERIC_READ | windows.FILE_GENERIC_WRITE | windows.FILE_GENERIC_EXECUTE | windows.DELETE | windows.WRITE_DAC | windows.WRITE_OWNER,
 		AccessMode:        windows.SET_ACCESS,
 		Trustee:           windows.TRUSTEE{TrusteeForm: windows.TRUSTEE_IS_SID, TrusteeValue: windows.TrusteeValueFromSID(user.User.Sid)},
 	}
 	list, err := windows.ACLFromEntries([]windows.EXPLICIT_ACCESS{full}, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	const what = windows.DACL_SECURITY_INFORMATION | windows.PROTECTED_DACL_SECURITY_INFORMATION
-	err = windows.SetNamedSecurityInfo(name, windows.SE_FILE_OBJECT, what, nil, nil, list, nil)
-	if is(err, windows.ERROR_INVALID_FUNCTION, windows.ERROR_NOT_SUPPORTED) {
-		return nil
+	only, err := windows.NewSecurityDescriptor()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	err = errors.Join(only.SetDACL(list, true, false), only.SetControl(windows.SE_DACL_PROTECTED, windows.SE_DACL_PROTECTED))
+	return &windows.SecurityAttributes{Length: uint32(reflect.TypeFor[windows.SecurityAttributes]().Size()), SecurityDescriptor: only}, err
 }
 
+func readFile(name string) (data []byte, err error) {
+	err = patiently(func() error {
+		data, err = os.ReadFile(name)
+		return err
+	})
+	return data, err
+}
+
+// rename waits for programs that hold files of a renamed directory open, such as a virus scanner that reads a new
+// program. For such a directory, Windows reports that access is denied.
 func rename(from, to string) error {
+	busy := slices.Clone(open)
+	if info, err := os.Lstat(from); err == nil && info.IsDir() {
+		busy = append(busy, windows.ERROR_ACCESS_DENIED)
+	}
 	return patiently(func() error {
 		if filepath.Dir(from) != filepath.Dir(to) {
 			return os.Rename(from, to)
@@ -72,7 +107,7 @@ func rename(from, to string) error {
 			return os.Rename(from, to)
 		}
 		return err
-	})
+	}, busy...)
 }
 
 func remove(name string) error {
@@ -120,12 +155,18 @@ func unreplaceable(err error) bool {
 // patience is the longest time that patiently waits for a program that holds a file open. Virus scanners need less.
 const patience = 2 * time.Second
 
-// patiently calls do, an operation on a file, again while it fails because another program holds the file open, but no
-// longer than patience. It returns the last error of do.
-func patiently(do func() error) error {
+// open are the errors for a file that another program holds open.
+var open = []windows.Errno{windows.ERROR_SHARING_VIOLATION, windows.ERROR_LOCK_VIOLATION}
+
+// patiently repeats an operation while it fails with one of the errors in busy, by default with those in open, but no
+// longer than patience.
+func patiently(do func() error, busy ...windows.Errno) error {
+	if busy == nil {
+		busy = open
+	}
 	for wait, waited := 10*time.Millisecond, time.Duration(0); ; wait *= 2 {
 		err := do()
-		if waited += wait; !is(err, windows.ERROR_SHARING_VIOLATION, windows.ERROR_LOCK_VIOLATION) || waited > patience {
+		if waited += wait; !is(err, busy...) || waited > patience {
 			return err
 		}
 		time.Sleep(wait)

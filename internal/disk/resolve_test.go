@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/disk/disktest"
 )
 
 // TestResolveInLinkedDirectory: ".." in a link means the parent of the real directory that the link is in, as for the
 // system, however the path leads to the link.
 func TestResolveInLinkedDirectory(t *testing.T) {
+	disktest.NeedLinks(t)
 	top := t.TempDir()
 	for _, dir := range []string{"real/deep/b", "real/deep/a", "place/far"} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {

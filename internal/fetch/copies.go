@@ -12,6 +12,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
 // This file handles packages for other platforms: their checksums, and directories with copies of them.
@@ -177,7 +178,7 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 				return err
 			}
 		}
-		return errors.Join(os.Chmod(zip, 0o644), os.Rename(zip, name))
+		return errors.Join(os.Chmod(zip, 0o644), disk.OS.Rename(zip, name))
 	})
 }
 

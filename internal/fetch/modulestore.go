@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/lethe-iac/lethe/internal/config/lockfile"
 
@@ -65,7 +64,7 @@ func fill(dir string, copy func(tmp string) error) error {
 	if err := copy(at); err != nil {
 		return err
 	}
-	return errors.Join(disk.OS.RemoveAll(dir), os.Rename(at, dir))
+	return errors.Join(disk.OS.RemoveAll(dir), disk.OS.Rename(at, dir))
 }
 
 // fills is the pattern of the temporary directories of fill. The process that uses such a directory locks the file
@@ -94,15 +93,16 @@ func makeFill(parent string) (dir string, lock *os.File, err error) {
 
 // sweepFills removes the temporary directories that killed processes left in parent.
 func sweepFills(parent string) {
-	if runtime.GOOS == "windows" { // a process cannot test there whether a file is locked
-		return
-	}
 	for _, dir := range within(parent, fills) {
 		if lock, err := disk.OS.OpenFile(filepath.Join(dir, "lock"), os.O_RDONLY, 0); err == nil {
-			if !disk.Held(lock) {
+			held := disk.Held(lock)
+			if !held {
 				_ = disk.OS.RemoveAll(dir)
 			}
 			lock.Close()
+			if !held {
+				_ = disk.OS.Remove(dir) // on Windows, it still contained the open lock
+			}
 		}
 	}
 }

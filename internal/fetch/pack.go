@@ -72,7 +72,7 @@ func link(from, dir string) error {
 		return copyFile(path, to)
 	})
 	if err == nil {
-		err = errors.Join(os.Chmod(tmp, 0o755), disk.OS.RemoveAll(dir), os.Rename(tmp, dir))
+		err = errors.Join(os.Chmod(tmp, 0o755), disk.OS.RemoveAll(dir), disk.OS.Rename(tmp, dir))
 	}
 	return err
 }

@@ -205,5 +205,5 @@ func lift(dir, sub string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(dir, tmp), os.Rename(filepath.Join(tmp, rel), dir), disk.OS.RemoveAll(tmp))
+	return errors.Join(disk.OS.Rename(dir, tmp), disk.OS.Rename(filepath.Join(tmp, rel), dir), disk.OS.RemoveAll(tmp))
 }

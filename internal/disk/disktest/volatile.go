@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -98,6 +99,7 @@ func (v *Volatile) change(dir string, f func(map[string]*inode)) {
 
 // OpenFile implements disk.FS.
 func (v *Volatile) OpenFile(name string, flag int, _ fs.FileMode) (disk.File, error) {
+	name = filepath.ToSlash(name)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	i := v.names[name]
@@ -115,6 +117,7 @@ func (v *Volatile) OpenFile(name string, flag int, _ fs.FileMode) (disk.File, er
 
 // ReadFile implements disk.FS.
 func (v *Volatile) ReadFile(name string) ([]byte, error) {
+	name = filepath.ToSlash(name)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if i := v.names[name]; i != nil {
@@ -125,6 +128,7 @@ func (v *Volatile) ReadFile(name string) ([]byte, error) {
 
 // ReadDir implements disk.FS. It always fails, because no test needs it.
 func (v *Volatile) ReadDir(name string) ([]fs.DirEntry, error) {
+	name = filepath.ToSlash(name)
 	return nil, &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOENT}
 }
 
@@ -133,6 +137,7 @@ func (v *Volatile) Lstat(name string) (fs.FileInfo, error) { return v.Stat(name)
 
 // Stat implements disk.FS.
 func (v *Volatile) Stat(name string) (fs.FileInfo, error) {
+	name = filepath.ToSlash(name)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if i := v.names[name]; i != nil {
@@ -143,11 +148,13 @@ func (v *Volatile) Stat(name string) (fs.FileInfo, error) {
 
 // Readlink implements disk.FS. It always fails, because the file system has no links.
 func (v *Volatile) Readlink(name string) (string, error) {
+	name = filepath.ToSlash(name)
 	return "", &fs.PathError{Op: "readlink", Path: name, Err: syscall.EINVAL}
 }
 
 // Rename implements disk.FS, for names in one directory.
 func (v *Volatile) Rename(from, to string) error {
+	from, to = filepath.ToSlash(from), filepath.ToSlash(to)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	i := v.names[from]
@@ -163,6 +170,7 @@ func (v *Volatile) Rename(from, to string) error {
 
 // Link implements disk.FS, for names in one directory.
 func (v *Volatile) Link(from, to string) error {
+	from, to = filepath.ToSlash(from), filepath.ToSlash(to)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	i := v.names[from]
@@ -175,6 +183,7 @@ func (v *Volatile) Link(from, to string) error {
 
 // Remove implements disk.FS.
 func (v *Volatile) Remove(name string) error {
+	name = filepath.ToSlash(name)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.names[name] == nil {
@@ -192,6 +201,7 @@ func (v *Volatile) MkdirAll(string, fs.FileMode) error { return nil }
 
 // SyncDir implements disk.FS.
 func (v *Volatile) SyncDir(name string) error {
+	name = filepath.ToSlash(name)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	d := v.dir(name)

@@ -114,7 +114,7 @@ func put(path string, content []byte, missing bool) error {
 	case missing:
 		err = place(f.Name(), path, content)
 	default:
-		err = os.Rename(f.Name(), path)
+		err = disk.OS.Rename(f.Name(), path)
 	}
 	if err != nil || missing {
 		err = errors.Join(err, remove(f.Name()))
@@ -132,7 +132,7 @@ func place(from, path string, content []byte) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return exists(err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, disk.FileMode)
+	f, err := disk.OS.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, disk.FileMode)
 	if err != nil {
 		return exists(err)
 	}
@@ -141,7 +141,7 @@ func place(from, path string, content []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
+		disk.OS.Remove(path)
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func remove(path string) error {
 		return errNotRegular
 	}
 	if err == nil {
-		err = os.Remove(path)
+		err = disk.OS.Remove(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
