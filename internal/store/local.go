@@ -257,9 +257,9 @@ type holding struct {
 	id          string
 	who         string // for the writers of states
 	operation   string
-	path        string // path of the state, with symbolic links resolved
-	info        string // path of the file about the holder of the lock
-	file        disk.File
+	path        string    // path of the state, with symbolic links resolved
+	info        string    // path of the file about the holder of the lock
+	file        disk.File // nil after letGo
 	mode        lockMode
 	placeholder bool     // the state file was created only for the lock
 	madeDirs    []string // directories that were created for the placeholder, the innermost first

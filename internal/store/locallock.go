@@ -238,8 +238,19 @@ func (l *Local) unlock(workspace string, h *holding) error {
 	return errors.Join(err, l.release(h))
 }
 
+// letGo closes the file of the lock, which has been removed. Nothing happens without a lock.
+func (h *holding) letGo() {
+	if h != nil && h.file != nil {
+		h.file.Close()
+		h.file = nil
+	}
+}
+
 // release releases the lock, and removes files and directories that were created only for the lock.
 func (l *Local) release(h *holding) error {
+	if h.file == nil {
+		return nil
+	}
 	if h.mode == shared {
 		l.last(h)
 	}

@@ -109,7 +109,7 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := l.held[workspace]
-	if h == nil {
+	if h == nil || h.file == nil {
 		err := disk.Replace(l.fs, path, data)
 		l.written[workspace] = l.written[workspace] || err == nil
 		return err
@@ -155,6 +155,12 @@ func (l *Local) Delete(_ context.Context, workspace string) error {
 	}
 	dir := l.at(l.opts.WorkspaceDir)
 	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
+	if lingers && errors.Is(err, fs.ErrExist) { // the directory is not empty: it contains the locked file
+		l.mu.Lock()
+		l.held[workspace].letGo()
+		l.mu.Unlock()
+		err = l.fs.RemoveAll(filepath.Join(dir, workspace))
+	}
 	if err == nil {
 		err = disk.SyncDir(l.fs, dir)
 	}

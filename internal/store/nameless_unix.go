@@ -8,6 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
+// lingers is true if a removed file can stay in its directory until it is closed.
+const lingers = false
+
 // nameless reports whether the file f has no name any more, because it was removed or replaced.
 func nameless(f disk.File) bool {
 	info, err := f.Stat()
