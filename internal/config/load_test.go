@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -231,7 +232,7 @@ func TestFromDisk(t *testing.T) {
 	write(t, dir, "a/main.tf", "variable \"x\" {}\n")
 	write(t, dir, "a/b.tf/nothing.tf", "nonsense")
 	var bag diag.Bag
-	o := Options{Display: func(p string) string { return strings.TrimPrefix(strings.TrimPrefix(p, dir), "/") }}
+	o := Options{Display: func(p string) string { return strings.TrimPrefix(filepath.ToSlash(strings.TrimPrefix(p, dir)), "/") }}
 	tree, ok := LoadTree(dir, o, localSources(Disk), &bag)
 	if !ok {
 		t.Fatalf("%v", bag.List())

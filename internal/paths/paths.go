@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 )
 
@@ -24,17 +23,15 @@ func Real(dir string) (string, error) {
 }
 
 // links reports whether the kernel follows a symbolic link before ".." is resolved. Windows removes ".." as text.
-const links = runtime.GOOS != "windows"
+const links = !windows
 
 // In returns the absolute path that path means for a program in dir. It resolves ".." like the kernel. dir is absolute.
 // An empty path stays empty.
 func In(dir, path string) string {
-	switch {
-	case path == "":
+	if path == "" {
 		return ""
-	case !filepath.IsAbs(path):
-		path = dir + string(filepath.Separator) + path
 	}
+	path = join(dir, path)
 	if !links || !strings.Contains(path, "..") {
 		return filepath.Clean(path)
 	}
@@ -47,6 +44,23 @@ func In(dir, path string) string {
 		at = filepath.Join(at, name)
 	}
 	return at
+}
+
+// join joins a directory and a path without removing "..". On Windows, a path that begins with a separator is on the drive
+// of dir, and a path such as "C:a" is relative to the working directory of its drive.
+func join(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	if windows && filepath.VolumeName(path) != "" {
+		if abs, err := filepath.Abs(path); err == nil {
+			return abs
+		}
+	}
+	if windows && os.IsPathSeparator(path[0]) {
+		dir = filepath.VolumeName(dir)
+	}
+	return dir + string(filepath.Separator) + path
 }
 
 // parent returns the directory above dir. If dir is a symbolic link, this is the directory above the target of the
@@ -105,8 +119,8 @@ func Follow(dir, path string) string {
 // Text returns the absolute path that path means in the language. It removes ".." together with the name before it,
 // even if this name is a symbolic link. For an empty path, it returns dir.
 func Text(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
+	if path == "" {
+		return filepath.Clean(dir)
 	}
-	return filepath.Join(dir, path)
+	return filepath.Clean(join(dir, path))
 }

@@ -140,7 +140,7 @@ func TestFile(t *testing.T) {
 	s := store.Settings{Dir: dir, Getenv: func(n string) string { return map[string]string{"HOME": home, "SUB": "a/b"}[n] }}
 	for path, want := range map[string]string{
 		"": "", "x": filepath.Join(dir, "x"), "~/.aws/cr": filepath.Join(home, ".aws/cr"), "$HOME/cr": filepath.Join(home, "cr"), "${SUB}/c": filepath.Join(dir, "a/b/c"),
-		"/abs": "/abs", "$X": filepath.Join(dir, "$X"), "~other/x": filepath.Join(dir, "~other/x"),
+		"/abs": filepath.Join(filepath.VolumeName(dir), string(filepath.Separator), "abs"), "$X": filepath.Join(dir, "$X"), "~other/x": filepath.Join(dir, "~other/x"),
 	} {
 		if got := s.File(path); got != want {
 			t.Errorf("%q is %q, not %q", path, got, want)
