@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,24 +30,24 @@ func write(t *testing.T, name, text string) {
 // directory is read, and all files in the directory beside it.
 func TestFilesOfAnEnvironment(t *testing.T) {
 	home, xdg := t.TempDir(), t.TempDir()
-	for _, f := range []string{".tofurc", ".terraformrc", ".terraform.d/b.tfrc", ".terraform.d/a.tfrc.json", ".terraform.d/other"} {
+	for _, f := range append(slices.Clone(names), userDirName+"/b.tfrc", userDirName+"/a.tfrc.json", userDirName+"/other") {
 		write(t, filepath.Join(home, f), "")
 	}
 	write(t, filepath.Join(xdg, "opentofu/tofurc"), "")
 	write(t, filepath.Join(xdg, "opentofu/c.tfrc"), "")
-	in := func(dir string, names ...string) []string {
-		for i := range names {
-			names[i] = filepath.Join(dir, names[i])
+	in := func(dir string, files ...string) []string {
+		for i := range files {
+			files[i] = filepath.Join(dir, files[i])
 		}
-		return names
+		return files
 	}
 	for _, tt := range []struct {
 		env  map[string]string
 		want []string
 	}{
 		{map[string]string{}, nil},
-		{map[string]string{"HOME": home, "TF_CLI_CONFIG_FILE": "/x"}, []string{"/x"}},
-		{map[string]string{"HOME": home, "XDG_CONFIG_HOME": xdg}, in(home, ".tofurc", ".terraform.d/b.tfrc", ".terraform.d/a.tfrc.json")},
+		{map[string]string{homeVariable: home, "TF_CLI_CONFIG_FILE": "/x"}, []string{"/x"}},
+		{map[string]string{homeVariable: home, "XDG_CONFIG_HOME": xdg}, in(home, names[0], userDirName+"/b.tfrc", userDirName+"/a.tfrc.json")},
 		{map[string]string{"XDG_CONFIG_HOME": xdg}, in(xdg, "opentofu/tofurc", "opentofu/c.tfrc")},
 	} {
 		if d := cmp.Diff(tt.want, Files(func(name string) string { return tt.env[name] })); d != "" {
@@ -59,7 +60,7 @@ func TestFilesOfAnEnvironment(t *testing.T) {
 // reported.
 func TestLoad(t *testing.T) {
 	home := t.TempDir()
-	write(t, filepath.Join(home, ".terraformrc"), `
+	write(t, filepath.Join(home, names[1]), `
 "plugin_cache_dir" = "/cache/${name}"
 close_timeout = "30s"
 forget_data = "all"
@@ -84,14 +85,14 @@ host "example.com" {
 }
 credentials "example.com" { token = "t" }
 `)
-	if err := os.Mkdir(filepath.Join(home, ".terraform.d"), 0o755); err != nil {
+	if err := os.Mkdir(filepath.Join(home, userDirName), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(home, ".terraform.d/x.tfrc.json"), `{"close_timeout": "1m", "credentials_helper": {"h": {"args": ["a"]}}}`)
-	if err := os.Mkdir(filepath.Join(home, ".terraform.d/y.tfrc"), 0o755); err != nil {
+	write(t, filepath.Join(home, userDirName, "x.tfrc.json"), `{"close_timeout": "1m", "credentials_helper": {"h": {"args": ["a"]}}}`)
+	if err := os.Mkdir(filepath.Join(home, userDirName, "y.tfrc"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+	getenv := func(name string) string { return map[string]string{homeVariable: home}[name] }
 	var bag diag.Bag
 	var skipped []string
 	s, ok := Load(getenv, limits.Limits{}, &diag.Sources{}, &bag, func(file string, _ error) { skipped = append(skipped, filepath.Base(file)) })

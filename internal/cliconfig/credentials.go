@@ -23,6 +23,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/jsontext"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
@@ -133,7 +134,7 @@ func (c *Credentials) learn(secret, host string) {
 func (c *Credentials) environment(host string) string {
 	for _, v := range c.Environ {
 		name, value, _ := strings.Cut(v, "=")
-		coded, ok := strings.CutPrefix(name, "TF_TOKEN_")
+		coded, ok := subprocess.CutPrefix(name, "TF_TOKEN_")
 		if !ok {
 			continue
 		}
@@ -191,19 +192,18 @@ func (c *Credentials) help(ctx context.Context, verb, host string, input []byte)
 
 // helper finds the program of a credentials helper in the user's plugin directories, as Terraform and OpenTofu do.
 func (c *Credentials) helper(name string) (string, error) {
-	home := c.Getenv("HOME")
-	if home == "" {
-		return "", fmt.Errorf("the credentials helper %q cannot be found, because HOME is not set", name)
+	data := userDir(c.Getenv)
+	if data == "" {
+		return "", fmt.Errorf("the credentials helper %q cannot be found, because %s is not set", name, homeVariable)
 	}
-	for _, dir := range []string{
-		filepath.Join(home, ".terraform.d", "plugins"), filepath.Join(home, ".terraform.d", "plugins", runtime.GOOS+"_"+runtime.GOARCH),
-	} {
-		path := filepath.Join(dir, "terraform-credentials-"+name)
+	plugins, program := filepath.Join(data, "plugins"), "terraform-credentials-"+name+executable
+	for _, dir := range []string{plugins, filepath.Join(plugins, runtime.GOOS+"_"+runtime.GOARCH)} {
+		path := filepath.Join(dir, program)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("the credentials_helper block of the CLI configuration needs the program terraform-credentials-%s in %s, which does not exist", name, filepath.Join(home, ".terraform.d", "plugins"))
+	return "", fmt.Errorf("the credentials_helper block of the CLI configuration needs the program %s in %s, which does not exist", program, plugins)
 }
 
 // login is an entry of a .netrc file.
@@ -230,11 +230,16 @@ func (c *Credentials) login(host string) (login, bool, error) {
 	return login{}, false, nil
 }
 
-// netrcFile returns the path of the file of user names and passwords, or "" if neither NETRC nor HOME is set.
+// netrcFile returns the path of the file of user names and passwords, or "" if neither NETRC nor a home directory is set.
+// On Windows, curl and Git also read the name with an underscore.
 func (c *Credentials) netrcFile() string {
-	file, home := c.Getenv("NETRC"), c.Getenv("HOME")
-	if file == "" && home != "" {
-		file = filepath.Join(home, ".netrc")
+	file, home := c.Getenv("NETRC"), paths.Home(c.Getenv)
+	if file != "" || home == "" {
+		return file
+	}
+	file = filepath.Join(home, ".netrc")
+	if underscored := filepath.Join(home, "_netrc"); runtime.GOOS == "windows" && !exists(file) && exists(underscored) {
+		return underscored
 	}
 	return file
 }

@@ -27,7 +27,7 @@ func user(t *testing.T, s *Settings, files map[string]string, environ ...string)
 		}
 	}
 	return &Credentials{Settings: s, Environ: append(environ, "PATH="+os.Getenv("PATH")), Getenv: func(name string) string {
-		if name == "HOME" {
+		if name == "HOME" || name == homeVariable {
 			return home
 		}
 		return ""
@@ -120,7 +120,7 @@ func TestKeptWrong(t *testing.T) {
 		`null`:                                               "is not a JSON object",
 		`{}`:                                                 "",
 	} {
-		c := user(t, &Settings{}, map[string]string{".terraform.d/credentials.tfrc.json": text})
+		c := user(t, &Settings{}, map[string]string{userDirName + "/credentials.tfrc.json": text})
 		_, err := c.Token(t.Context(), "a.example")
 		said := ""
 		if err != nil {

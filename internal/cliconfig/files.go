@@ -5,7 +5,6 @@ package cliconfig
 
 import (
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/config"
@@ -39,10 +38,7 @@ func Files(getenv func(string) string) []string {
 			return []string{f}
 		}
 	}
-	home, names := getenv("HOME"), []string{".tofurc", ".terraformrc"}
-	if runtime.GOOS == "windows" {
-		home, names = getenv("APPDATA"), []string{"tofu.rc", "terraform.rc"}
-	}
+	home := getenv(homeVariable)
 	var list []string
 	if home != "" {
 		for _, name := range names {
@@ -69,17 +65,19 @@ func Files(getenv func(string) string) []string {
 // dataDir returns the directory beside the CLI configuration files. It returns "" if no home directory is known. getenv
 // returns the value of an environment variable.
 func dataDir(getenv func(string) string) string {
-	dir := ""
-	if home := getenv("HOME"); home != "" {
-		dir = filepath.Join(home, ".terraform.d")
-	}
-	if runtime.GOOS == "windows" && getenv("APPDATA") != "" {
-		dir = filepath.Join(getenv("APPDATA"), "terraform.d")
-	}
+	dir := userDir(getenv)
 	if xdg := getenv("XDG_CONFIG_HOME"); xdg != "" && (dir == "" || !exists(dir)) {
 		dir = filepath.Join(xdg, "opentofu")
 	}
 	return dir
+}
+
+// userDir returns the directory of the user's local providers and of credentials helpers, or "" if it is not known.
+func userDir(getenv func(string) string) string {
+	if at := getenv(homeVariable); at != "" {
+		return filepath.Join(at, userDirName)
+	}
+	return ""
 }
 
 const keptName = "credentials.tfrc.json"

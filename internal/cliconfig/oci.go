@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/paths"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
@@ -134,15 +135,16 @@ func (c *Credentials) dockerFiles() []string {
 		return d.Files
 	}
 	var out []string
-	add := func(variable string, name ...string) {
-		if dir := c.Getenv(variable); dir != "" {
+	add := func(dir string, name ...string) {
+		if dir != "" {
 			out = append(out, filepath.Join(append([]string{dir}, name...)...))
 		}
 	}
-	add("DOCKER_CONFIG", "config.json")
-	add("XDG_RUNTIME_DIR", "containers", "auth.json")
-	add("XDG_CONFIG_HOME", "containers", "auth.json")
-	add("HOME", ".config", "containers", "auth.json")
-	add("HOME", ".docker", "config.json")
+	home := paths.Home(c.Getenv)
+	add(c.Getenv("DOCKER_CONFIG"), "config.json")
+	add(c.Getenv("XDG_RUNTIME_DIR"), "containers", "auth.json")
+	add(c.Getenv("XDG_CONFIG_HOME"), "containers", "auth.json")
+	add(home, ".config", "containers", "auth.json")
+	add(home, ".docker", "config.json")
 	return out
 }

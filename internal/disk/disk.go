@@ -24,19 +24,6 @@ func Reason(err error) error {
 	return err
 }
 
-// UserDir returns the user's directory for data that are kept between runs and belong to no working directory. It
-// returns "" if the environment names no such directory. It ignores relative paths, because they would depend on the
-// working directory. getenv returns the value of an environment variable.
-func UserDir(getenv func(string) string) string {
-	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "lethe")
-	}
-	if home := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "lethe")
-	}
-	return ""
-}
-
 // Modes of files and directories.
 const (
 	FileMode fs.FileMode = 0o600
@@ -92,7 +79,7 @@ func (osFS) OpenFile(name string, flag int, mode fs.FileMode) (File, error) {
 	return osFile{f}, nil
 }
 
-func (osFS) ReadFile(name string) ([]byte, error)         { return os.ReadFile(name) }
+func (osFS) ReadFile(name string) ([]byte, error)         { return readFile(name) }
 func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
 func (osFS) Lstat(name string) (fs.FileInfo, error)       { return os.Lstat(name) }
 func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -145,8 +146,14 @@ func (m mirror) providers() []string {
 // implied returns the directories that Terraform and OpenTofu search for providers without a setting. They may not
 // exist. env returns the value of an environment variable.
 func implied(workDir string, env func(string) string) []string {
-	home, data := env("HOME"), env("XDG_DATA_HOME")
 	dirs := []string{filepath.Join(workDir, "terraform.d", "plugins")}
+	if runtime.GOOS == "windows" {
+		if data := env("APPDATA"); data != "" {
+			dirs = append(dirs, filepath.Join(data, "terraform.d", "plugins"), filepath.Join(data, "HashiCorp", "Terraform", "plugins"), filepath.Join(data, "OpenTofu", "plugins"))
+		}
+		return dirs
+	}
+	home, data := env("HOME"), env("XDG_DATA_HOME")
 	if home != "" {
 		dirs = append(dirs, filepath.Join(home, ".terraform.d", "plugins"))
 		data = orElse(data, filepath.Join(home, ".local", "share"))

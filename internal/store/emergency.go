@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/paths"
 )
 
 // EmergencyName is the name of the file for a state that could not be stored.
@@ -48,11 +49,8 @@ func dump(fsys disk.FS, data []byte, dir string) (string, error) {
 // variable.
 func EmergencyDirs(dir string, getenv func(string) string) []string {
 	dirs := []string{dir}
-	if user := disk.UserDir(getenv); user != "" {
+	if user := paths.Data(getenv); user != "" {
 		dirs = append(dirs, user)
 	}
-	if tmp := getenv("TMPDIR"); tmp != "" {
-		return append(dirs, tmp)
-	}
-	return append(dirs, "/tmp")
+	return append(dirs, paths.Temp(getenv))
 }

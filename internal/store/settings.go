@@ -59,11 +59,7 @@ func (s Settings) File(path string) string {
 	}
 	path = os.Expand(path, getenv)
 	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		home := getenv("HOME")
-		if home == "" {
-			home, _ = os.UserHomeDir()
-		}
-		path = filepath.Join(home, rest)
+		path = filepath.Join(paths.Home(getenv), rest)
 	}
 	return paths.In(s.Dir, path)
 }

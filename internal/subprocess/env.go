@@ -1,19 +1,36 @@
 package subprocess
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 )
 
 // Getenv returns the value of a variable in an environment of "name=value", or "" if it is not set. The last entry
-// counts.
+// counts. On Windows, the case of names does not matter.
 func Getenv(env []string, name string) string {
 	for _, e := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
+		if n := len(name); len(e) > n && e[n] == '=' && sameName(e[:n], name) {
+			return e[n+1:]
 		}
 	}
 	return ""
+}
+
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// CutPrefix returns the name of a variable without a prefix, and whether the name has the prefix. On Windows, the case of
+// the prefix does not matter.
+func CutPrefix(name, prefix string) (rest string, found bool) {
+	if len(name) < len(prefix) || !sameName(name[:len(prefix)], prefix) {
+		return name, false
+	}
+	return name[len(prefix):], true
 }
 
 // PlanKey is the environment variable with the key that seals saved plans.
@@ -26,11 +43,15 @@ const VersionKey = "LETHE_VERSION_KEY"
 var keys = []string{PlanKey, VersionKey, "TF_ENCRYPTION", "AGE_IDENTITY"}
 
 // Environ returns the environment for a program. It withholds values of variables (TF_VAR_*) and arguments of commands
-// (TF_CLI_ARGS*), which may contain secrets, Lethe's keys, and the variables for which withheld returns true.
+// (TF_CLI_ARGS*), which may contain secrets, Lethe's keys, and the variables for which withheld returns true. On Windows,
+// withheld receives names in capital letters, because the case of names does not matter there.
 func Environ(env []string, withheld func(name string) bool) []string {
 	out := make([]string, 0, len(env)+8)
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
+		if runtime.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
 		if !strings.HasPrefix(name, "TF_VAR_") && !strings.HasPrefix(name, "TF_CLI_ARGS") && !slices.Contains(keys, name) && (withheld == nil || !withheld(name)) {
 			out = append(out, e)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 	"golang.org/x/crypto/scrypt"
@@ -40,7 +41,7 @@ func New(c *base.Call) *Key {
 		c.Secrets.Add(text, secret.Origin{Addr: subprocess.PlanKey, Kind: secret.Setting})
 		k.given = sync.OnceValue(func() []byte { return slowKey(text) })
 	}
-	if dir := disk.UserDir(c.Getenv); dir != "" {
+	if dir := paths.Data(c.Getenv); dir != "" {
 		k.path = filepath.Join(dir, "plan.key")
 	}
 	return k

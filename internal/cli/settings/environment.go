@@ -2,6 +2,7 @@ package settings
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,9 @@ var ours = []string{"TF_", "TERRAFORM_", "TOFU_", "OPENTOFU_", "LETHE_"}
 func Honoured(c *base.Call) (used, unknown []string) {
 	for _, e := range c.Environ {
 		name, value, _ := strings.Cut(e, "=")
+		if runtime.GOOS == "windows" {
+			name = strings.ToUpper(name)
+		}
 		matches := func(pattern string) bool {
 			begin, any := strings.CutSuffix(pattern, "*")
 			return name == pattern || any && strings.HasPrefix(name, begin)

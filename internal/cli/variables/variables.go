@@ -12,6 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // Values are the values of root variables.
@@ -70,7 +71,7 @@ func (v *Values) Collect() bool {
 func (v *Values) fromEnv() {
 	for _, e := range v.dir.Call.Environ {
 		name, value, _ := strings.Cut(e, "=")
-		if name, ok := strings.CutPrefix(name, "TF_VAR_"); ok && v.Declared(name) != nil {
+		if name, ok := subprocess.CutPrefix(name, "TF_VAR_"); ok && v.Declared(name) != nil {
 			v.Given[name] = frame.Given{Text: value, IsText: true, From: "TF_VAR_" + name}
 		}
 	}

@@ -139,11 +139,8 @@ func (d *Directory) MayAsk() bool { return d.Options.Input && d.Call.UI.MayAsk()
 // Cache returns the directory of a cache that all working directories of the user share, or "" if the user has no
 // directory for caches.
 func (d *Directory) Cache(name string) string {
-	if dir := d.Call.Getenv("XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "lethe", name)
-	}
-	if home := d.Call.Getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".cache", "lethe", name)
+	if dir := paths.Cache(d.Call.Getenv); dir != "" {
+		return filepath.Join(dir, name)
 	}
 	return ""
 }

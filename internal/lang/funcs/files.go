@@ -77,6 +77,9 @@ func homeOf(path string) (string, error) {
 		return "", errors.New("cannot expand user-specific home dir")
 	}
 	home, err := os.UserHomeDir()
+	if set := paths.Home(os.Getenv); set != "" { // on Windows, HOME has priority, as in Terraform
+		home, err = set, nil
+	}
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/paths"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/provider/builtin"
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -139,7 +140,7 @@ func (p *Provider) hostKeys(t *tunnel, config cty.Value) provider.Diags {
 		return nil
 	}
 	files := []string{"/etc/ssh/ssh_known_hosts"}
-	if home := p.getenv("HOME"); home != "" {
+	if home := paths.Home(p.getenv); home != "" {
 		files = append(files, filepath.Join(home, ".ssh", "known_hosts"))
 	}
 	switch t.host.HostKeys, err = sshconn.Known(t.host.Address(), files...); {
