@@ -77,14 +77,14 @@ func mirrored(t *testing.T) []string {
 	}
 	const name = "terraform-provider-playground"
 	dir := t.TempDir()
-	program, err := os.ReadFile(filepath.Join(bin, name))
+	program, err := os.ReadFile(filepath.Join(bin, name+exe))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rc := fmt.Sprintf("provider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", dir)
 	pack := filepath.Join(dir, "registry.opentofu.org", "lethe", "playground", "1.0.0", runtime.GOOS+"_"+runtime.GOARCH)
 	cloud := filepath.Join(dir, "cloud")
-	if err := errors.Join(os.MkdirAll(pack, 0o755), os.Mkdir(cloud, 0o755), os.WriteFile(filepath.Join(pack, name+"_v1.0.0"), program, 0o755), os.WriteFile(filepath.Join(dir, "rc"), []byte(rc), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(pack, 0o755), os.Mkdir(cloud, 0o755), os.WriteFile(filepath.Join(pack, name+"_v1.0.0"+exe), program, 0o755), os.WriteFile(filepath.Join(dir, "rc"), []byte(rc), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return []string{"TF_CLI_CONFIG_FILE=" + filepath.Join(dir, "rc"), "PLAYGROUND_CLOUD=" + cloud}

@@ -27,13 +27,13 @@ var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"))
+	program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"+exe))
 	if err != nil {
 		return nil, err
 	}
 	packages := map[string][]byte{}
 	for _, v := range []string{"1.0.0", "1.1.0"} {
-		packages[v] = registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v: string(program), "README.md": v})
+		packages[v] = registrytest.Zip(map[string]string{"terraform-provider-playground_v" + v + exe: string(program), "README.md": v})
 	}
 	return packages, nil
 })
@@ -106,10 +106,10 @@ func registryOf(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		case args[0] == "oci" && len(args) == 1:
 			bin, err := playground()
 			ts.Check(err)
-			program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"))
+			program, err := os.ReadFile(filepath.Join(bin, "terraform-provider-playground"+exe))
 			ts.Check(err)
 			s.ProviderImage("oci/lethe/playground", "1.0.0", map[string][]byte{
-				runtime.GOOS + "_" + runtime.GOARCH: registrytest.Zip(map[string]string{"terraform-provider-playground": string(program)}),
+				runtime.GOOS + "_" + runtime.GOARCH: registrytest.Zip(map[string]string{"terraform-provider-playground" + exe: string(program)}),
 				"plan9_386":                         registrytest.Zip(map[string]string{"terraform-provider-playground": "plan 9"}),
 			})
 			s.ProviderImage("oci/lethe/playground", "1.1.0_build", map[string][]byte{"plan9_386": registrytest.Zip(map[string]string{"terraform-provider-playground": "plan 9"})})

@@ -120,13 +120,16 @@ func scripts(t *testing.T) []script {
 	return out
 }
 
-// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips a slow script, unless wide
-// tests run or -run names the script.
+// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips a script that cannot run on
+// this system. It skips a slow script, unless wide tests run or -run names the script.
 func runScripts(t *testing.T, p testscript.Params, list []script) {
-	by, slow := map[string][]string{}, map[string]string{}
+	by, skipped := map[string][]string{}, map[string]string{}
 	for _, s := range list {
 		by[s.folder] = append(by[s.folder], s.file)
-		slow[s.folder+"/"+s.name] = slowness(s)
+		name := s.folder + "/" + s.name
+		if skipped[name] = unrunnable(s); skipped[name] == "" && slowness(s) != "" && !wide() && !named(s.name) {
+			skipped[name] = slowness(s) + ": LETHE_WIDE=1 runs it"
+		}
 	}
 	for folder, files := range by {
 		t.Run(folder, func(t *testing.T) {
@@ -135,9 +138,8 @@ func runScripts(t *testing.T, p testscript.Params, list []script) {
 			p.Files = files
 			setup := p.Setup
 			p.Setup = func(e *testscript.Env) error {
-				name := strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")
-				if reason := slow[folder+"/"+name]; reason != "" && !wide() && !named(name) {
-					e.T().Skip(reason + ": LETHE_WIDE=1 runs it")
+				if reason := skipped[folder+"/"+strings.TrimPrefix(filepath.Base(e.WorkDir), "script-")]; reason != "" {
+					e.T().Skip(reason)
 				}
 				return setup(e)
 			}
@@ -226,7 +228,7 @@ var playground = sync.OnceValues(func() (string, error) {
 		builtIn = dir
 	}
 	if _, err := exec.LookPath("go"); err != nil && builtIn == "" {
-		return dir, nil // they were built on another system
+		return filepath.Abs(dir) // they were built on another system
 	}
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "./cmd/...")
 	cmd.Dir = "../../test/providers"

@@ -270,7 +270,7 @@ func TestReasons(t *testing.T) {
 		{&proxyError{407, canary}, "the proxy answered with status 407"},
 		{&sshconn.HostKeyError{Why: "no"}, "host key verification failed: no"},
 		{fmt.Errorf("%s: %w", canary, &ssh.ExitMissingError{}), "the connection ended before the exit status came"},
-		{&fs.PathError{Op: "open", Path: canary, Err: syscall.ENOENT}, "no such file or directory"},
+		{&fs.PathError{Op: "open", Path: canary, Err: syscall.ENOENT}, syscall.ENOENT.Error()},
 		{&fs.PathError{Op: "open", Path: canary, Err: errIrregular}, string(errIrregular)},
 	} {
 		if got := h.reason(c.err); got != c.want {
