@@ -104,17 +104,16 @@ type Request struct {
 	Store     store.Store
 	Name      string // the name of the workspace
 	Operation operation.Operation
-	Lock      bool              // false: take no lock, as with -lock=false
-	Shared    bool              // the operation only reads, so other readers may hold the lock, too
-	Timeout   time.Duration     // how long to wait for a lock that another command holds
-	Waiting   func()            // called, from any goroutine, when the lock is not available for a while; nil: not called
-	Releasing func()            // called, from any goroutine, when releasing the lock takes long; nil: not called
-	Resolves  addr.Instance     // calls about this instance are not reported: the command settles them
-	Keeper    Keeper            // continues the journal if this process is killed; nil without a keeper
-	Unkept    func(addr.Object) // called before each lease is opened, if no keeper can close it; nil: not called
-	Part      Selecting         // selects the part of a shared state that the command needs; nil: the whole state
-	Interim   *Interim          // when to write the state during an apply; nil: only at the end
-	Written   func()            // called after the first write of the state; nil: not called
+	Lock      bool          // false: take no lock, as with -lock=false
+	Shared    bool          // the operation only reads, so other readers may hold the lock, too
+	Timeout   time.Duration // how long to wait for a lock that another command holds
+	Waiting   func()        // called, from any goroutine, when the lock is not available for a while; may be nil
+	Releasing func()        // called, from any goroutine, when releasing the lock takes long; may be nil
+	Resolves  addr.Instance // calls about this instance are not reported: the command settles them
+	Keeper    Keeper        // continues the journal if this process is killed; nil without a keeper
+	Part      Selecting     // selects the part of a shared state that the command needs; nil: the whole state
+	Interim   *Interim      // when to write the state during an apply; nil: only at the end
+	Written   func()        // called after the first write of the state; may be nil
 
 	arrived *arrived // set if the target of an unfinished transfer locks the source
 }

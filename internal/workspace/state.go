@@ -237,9 +237,6 @@ func (s *State) mine() []journal.Change {
 
 // Opening implements journal.Leases.
 func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
-	if s.req.Unkept != nil {
-		s.req.Unkept(o)
-	}
 	if s.record.silent {
 		return 0, nil
 	}

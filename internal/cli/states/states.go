@@ -11,7 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
@@ -26,7 +25,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/operation"
-	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/secret"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
@@ -209,9 +207,6 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	req.Store, req.Name, req.Written, req.Part, req.Resolves, req.Shared = st.Store, name, st.Written, l.Part, l.Settles, l.Shared
 	if keeps := s.dir.Call.Keeps.Load(); keeps != nil {
 		req.Keeper = keeps
-	} else if !keeper.Supported && s.dir.Call.Getenv(keeper.Variable) != "off" {
-		var once sync.Once
-		req.Unkept = func(o addr.Object) { once.Do(func() { s.unkept(o) }) }
 	}
 	ws, ok := workspace.Lock(ctx, env, req)
 	if !ok {
@@ -219,11 +214,6 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	}
 	s.locked = append(s.locked, ws.Unlock)
 	return &Locked{State: ws, Type: st.Type, Place: st.Place(name), Settings: st.ForPlan()}, true
-}
-
-// unkept warns that this system has no keepers, the processes that close leases if Lethe is killed.
-func (s *States) unkept(o addr.Object) {
-	s.dir.Call.Bag.Add(diag.Warningf("Ephemeral resources stay open if Lethe is killed", "%s is about to be opened. On this system no second process closes ephemeral resources if Lethe is killed. Ctrl-C and Ctrl-Break close them. To turn off this warning, set %s=off.", o, keeper.Variable))
 }
 
 // Unlock releases all locks of Lock and BeginRepair, the last first. Further calls have no effect.

@@ -12,7 +12,7 @@
 // first, and records this. Then it ends the providers and itself. Meanwhile it holds the lock of the journal
 // (journal.Held), so the next command waits.
 //
-// The two processes talk over a socket pair without a name. From the bottom up:
+// The two processes talk over a socket pair without a name, on Windows over two pipes. From the bottom up:
 //
 //	link.go       frames
 //	book.go       the open leases, by the calls that pass

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"net"
+	"io"
 	"sync"
 	"time"
 
@@ -30,7 +30,7 @@ type Options struct {
 
 // Process is a keeper process.
 type Process struct {
-	Conn  net.Conn
+	Conn  io.ReadWriteCloser
 	ID    int
 	Ended <-chan struct{} // closed when the process has ended
 }

@@ -86,10 +86,10 @@ func readRequest(b []byte) (r request, ok bool) {
 // keeper reads no further answer, so the provider waits. A single answer may be longer.
 const room = 1 << 20
 
-// link is one end of the socket pair. Its methods may be called concurrently. While a goroutine writes, others only
+// link is one end of the connection. Its methods may be called concurrently. While a goroutine writes, others only
 // queue their frames, and the writing goroutine writes these, too.
 type link struct {
-	conn net.Conn
+	conn io.ReadWriteCloser
 
 	mu          sync.Mutex
 	full        net.Buffers // frames to write before out: long parts without a copy, and the bytes between these

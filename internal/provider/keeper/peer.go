@@ -3,7 +3,7 @@ package keeper
 import (
 	"context"
 	"encoding/json"
-	"net"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -47,9 +47,8 @@ type waiting struct {
 	more   chan struct{} // has an element if queue may have a further answer
 }
 
-// newPeer returns the peer for a connection to a keeper process. It calls failed if the keeper process ends before the
-// engine has ended the connection.
-func newPeer(c net.Conn, failed func()) *peer {
+// newPeer returns the peer for a connection to a keeper process.
+func newPeer(c io.ReadWriteCloser, failed func()) *peer {
 	k := &peer{link: &link{conn: c}, failed: failed, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		_ = k.link.receive(k.receive)

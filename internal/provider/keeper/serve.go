@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"sync"
 	"time"
@@ -78,7 +77,7 @@ type outcome struct {
 
 // Serve serves the engine at the other end of conn until the engine has ended and all leases are closed. After the
 // engine has ended, a signal from stop cancels all running calls.
-func Serve(conn net.Conn, recovered NewRecorder, stop <-chan os.Signal) error {
+func Serve(conn io.ReadWriteCloser, recovered NewRecorder, stop <-chan os.Signal) error {
 	s := &server{link: &link{conn: conn}, ledger: ledger{recovered: recovered}, providers: map[uint32]*served{}, calls: map[uint32]*call{}, jobs: make(chan func())}
 	s.ended.L = &s.mu
 	err := s.link.receive(s.receive)
