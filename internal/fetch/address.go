@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -160,7 +161,7 @@ func packageSource(text string) (*moduleSource, error) {
 	case filepath.IsAbs(text):
 		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
 	case strings.HasPrefix(text, "file://"):
-		return &moduleSource{text: text, local: filepath.FromSlash(strings.TrimPrefix(text, "file://"))}, nil
+		return &moduleSource{text: text, local: filePath(text)}, nil
 	case scpForm().MatchString(text) && !strings.Contains(text, "://"):
 		return git(text)
 	case schemeIs(text, "https"), schemeIs(text, "http"):
@@ -171,6 +172,15 @@ func packageSource(text string) (*moduleSource, error) {
 		return image(text)
 	}
 	return nil, fmt.Errorf("it is not the address of a module. Use a path that begins with ./ or ../, a registry address NAMESPACE/NAME/SYSTEM, or an address with a scheme such as git::https:// or https://")
+}
+
+// filePath returns the path of a file URL. On Windows, a path with a drive can follow a third slash.
+func filePath(address string) string {
+	path := filepath.FromSlash(strings.TrimPrefix(address, "file://"))
+	if path != "" && filepath.VolumeName(path[1:]) != "" && os.IsPathSeparator(path[0]) {
+		return path[1:]
+	}
+	return path
 }
 
 // schemeIs reports whether an address has the scheme, in upper or lower case.
@@ -209,7 +219,7 @@ func git(text string) (*moduleSource, error) {
 	}
 	base, query, _ := strings.Cut(text, "?")
 	if filepath.IsAbs(base) {
-		base = "file://" + filepath.ToSlash(base)
+		base = "file:///" + strings.TrimPrefix(filepath.ToSlash(base), "/")
 	}
 	if m := scpForm().FindStringSubmatch(base); m != nil && !strings.Contains(base, "://") {
 		user := m[1]

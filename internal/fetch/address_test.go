@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -63,6 +64,9 @@ func TestParseSource(t *testing.T) {
 		"acme/net":                              "error not the address of a module",
 		"":                                      "error not the address of a module",
 	} {
+		if runtime.GOOS == "windows" && strings.Contains(text, "/srv/") {
+			continue // TestParseSourceOfWindows
+		}
 		s, err := parseSource(text, "registry.opentofu.org")
 		if problem, ok := strings.CutPrefix(want, "error "); ok {
 			if err == nil || !strings.Contains(err.Error(), problem) {
@@ -118,6 +122,9 @@ func TestRecorded(t *testing.T) {
 		"github.com/acme/net/a?ref=v1":     "git::https://github.com/acme/net.git//a?ref=v1",
 		"git::/srv/x":                      "git::file:///srv/x",
 	} {
+		if runtime.GOOS == "windows" && strings.Contains(text, "/srv/") {
+			continue
+		}
 		if s, err := parseSource(text, "registry.opentofu.org"); err != nil || s.recorded() != want {
 			t.Errorf("%s: %v, %s", text, err, s.recorded())
 		}
@@ -166,7 +173,7 @@ func TestPackageName(t *testing.T) {
 		"s3::https://s3.amazonaws.com/b/x.zip?aws_access_key_id=canary&aws_access_key_secret=canary&version=1": "s3::https://s3.amazonaws.com/b/x.zip?version=1",
 		"https://b.s3.amazonaws.com/x.zip?X-Amz-Signature=canary&X-Amz-Credential=canary":                      "https://b.s3.amazonaws.com/x.zip",
 		"oci://example.com/x//a?tag=v1": "oci://example.com/x?tag=v1",
-		"/srv/modules/x":                "",
+		"file:///srv/modules/x":         "",
 	} {
 		s, err := parseSource(text, "registry.opentofu.org")
 		if err != nil {

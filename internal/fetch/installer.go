@@ -45,7 +45,7 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 	if err := m.settle(ctx, c); err != nil {
 		return "", "", "", err
 	}
-	base := filepath.Join(m.DataDir, "modules", key)
+	base := moduleDir(m.DataDir, key)
 	if err := m.bring(ctx, c, base); err != nil {
 		return "", "", "", err
 	}
@@ -241,7 +241,7 @@ func (m *Installer) lookup(c *moduleCall, source string) (dir, from, version str
 	case c.locked && version != c.lock.Version:
 		return "", "", "", false
 	}
-	base := filepath.Join(m.DataDir, "modules", c.key)
+	base := moduleDir(m.DataDir, c.key)
 	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
 		base = dir
 	}
@@ -288,7 +288,7 @@ func (m *Installer) Find(key, source, constraint string) (dir, from, version str
 	default:
 		return dir, from, version, nil
 	}
-	base := filepath.Join(m.DataDir, "modules", key)
+	base := moduleDir(m.DataDir, key)
 	if m.Store.find(c.lock.Hash) == "" || straight(m.DataDir, base) != nil || m.fromStore(c, base) != nil {
 		return "", "", "", err
 	}

@@ -119,6 +119,15 @@ type manifestEntry struct {
 // manifestPath returns the path of the list of installed modules below the data directory.
 func manifestPath(dataDir string) string { return filepath.Join(dataDir, "modules", "modules.json") }
 
+// moduleDir returns the directory for the package of the module with the given key. Windows does not permit names of
+// devices, such as con, as the names of directories.
+func moduleDir(dataDir, key string) string {
+	if !filepath.IsLocal(key) {
+		key = "_" + key
+	}
+	return filepath.Join(dataDir, "modules", key)
+}
+
 func (m manifest) write(path string) error {
 	text, err := json.Marshal(m)
 	if err != nil {
