@@ -8,7 +8,7 @@ import (
 )
 
 // Dumb reports whether the terminal can only print lines.
-func (c *Call) Dumb() bool { return c.Getenv("TERM") == "dumb" }
+func (c *Call) Dumb() bool { return c.Getenv("TERM") == "dumb" || !escapes(c.Stdout) }
 
 // Color reports whether to print colours. The flag and the environment decide; without them, only a terminal has
 // colours.

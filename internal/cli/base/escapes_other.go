@@ -1,0 +1,6 @@
+//go:build !windows
+
+package base
+
+// escapes reports whether a stream understands escape sequences for colours and movements.
+func escapes(any) bool { return true }
