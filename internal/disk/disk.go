@@ -14,15 +14,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// Reason returns the cause of a file error without the file name, for messages that name the file themselves.
+// Reason returns the cause of a file error without the file name and without a full stop at the end, as texts of Windows
+// have, for messages that name the file themselves.
 func Reason(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		return path.Err
+		err = path.Err
+	}
+	if err != nil && strings.HasSuffix(err.Error(), ".") {
+		return phrase{err}
 	}
 	return err
 }
+
+// phrase is an error without the full stop at the end of its text.
+type phrase struct{ error }
+
+func (p phrase) Error() string { return strings.TrimSuffix(p.error.Error(), ".") }
+func (p phrase) Unwrap() error { return p.error }
 
 // Modes of files and directories.
 const (

@@ -58,7 +58,7 @@ func join(dir, path string) string {
 		}
 	}
 	if windows && os.IsPathSeparator(path[0]) {
-		dir = filepath.VolumeName(dir)
+		return filepath.VolumeName(dir) + path
 	}
 	return dir + string(filepath.Separator) + path
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,9 @@ func TestPeer(t *testing.T) {
 		total += len(cases)
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			for _, c := range cases {
+				if runtime.GOOS == "windows" && ofPaths.MatchString(c.expr) {
+					continue // TestPathsOfWindows
+				}
 				if len(c.answer) == 0 {
 					t.Errorf("%s:%d: not recorded: %s", file, c.line, c.expr)
 					continue
@@ -42,6 +47,9 @@ func TestPeer(t *testing.T) {
 		t.Errorf("only %d expressions", total)
 	}
 }
+
+// ofPaths matches expressions whose value has other separators on Windows.
+var ofPaths = regexp.MustCompile(`^(\w+\()?(abspath|basename|dirname|pathexpand)\(`)
 
 func peerFiles(t *testing.T) []string {
 	files, err := filepath.Glob("testdata/peer/*.golden")
