@@ -13,10 +13,11 @@ import (
 var exe = map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
 
 // needsUnix lists the scripts that cannot run on Windows, by the reason. unixProgram finds further scripts.
-var needsUnix = map[string][]string{}
-
-// needsWindows lists the scripts that run on Windows and not under Wine 8, by the reason.
-var needsWindows = map[string][]string{}
+var needsUnix = map[string][]string{
+	"it expects the text of an error of Unix":    {"cli/graph_kinds", "cli/input_broken", "cli/variables_directory", "state/workspace_new_state"},
+	"it expects slashes in the names of files":   {"cli/explain_value", "cli/fmt_json", "cli/fmt_recursive", "cli/lint", "cli/show_module", "cli/validate_tests", "state/backend_change_workspaces"},
+	"its lethe_exec blocks run programs of Unix": {"stores/remote_state_write_only"},
+}
 
 // carried are the programs that scripts find on every system.
 var carried = []string{"lethe", "peer", "xdg-open", "terraform-provider-lethe_v0.1.0"}
@@ -29,8 +30,11 @@ func unixProgram(text []byte) string {
 			return ""
 		}
 		words := strings.Fields(line)
-		if len(words) > 0 && words[0] == "[windows]" {
+		switch {
+		case len(words) == 0 || words[0] == "[windows]":
 			continue
+		case words[0] == "combine": // builds a provider
+			return "go"
 		}
 		if at := slices.Index(words, "exec"); at >= 0 && at < len(words)-1 && !slices.Contains(carried, words[at+1]) {
 			return words[at+1]
@@ -47,30 +51,29 @@ func unrunnable(s script) string {
 	if program := unixProgram(s.text); program != "" {
 		return "it runs " + program
 	}
-	for _, table := range []map[string][]string{needsUnix, needsWindows} {
-		for reason, list := range table {
-			if slices.Contains(list, s.folder+"/"+s.name) {
-				return reason
-			}
+	if s.folder != "windows" && bytes.Contains(s.text, []byte("local-exec")) {
+		return "the commands of its provisioners are written for sh"
+	}
+	for reason, list := range needsUnix {
+		if slices.Contains(list, s.folder+"/"+s.name) {
+			return reason
 		}
 	}
 	return ""
 }
 
-// TestUnrunnableScripts checks that the lists name only scripts that exist and that no other rule skips.
+// TestUnrunnableScripts checks that the list names only scripts that exist and that no other rule skips.
 func TestUnrunnableScripts(t *testing.T) {
 	t.Parallel()
 	programs := map[string]string{}
 	for _, s := range scripts(t) {
 		programs[s.folder+"/"+s.name] = unixProgram(s.text)
 	}
-	for _, table := range []map[string][]string{needsUnix, needsWindows} {
-		for reason, list := range table {
-			for _, name := range list {
-				program, exists := programs[name]
-				if !exists || program != "" {
-					t.Errorf("%s is listed (%s): exists: %v, runs %q", name, reason, exists, program)
-				}
+	for reason, list := range needsUnix {
+		for _, name := range list {
+			program, exists := programs[name]
+			if !exists || program != "" {
+				t.Errorf("%s is listed (%s): exists: %v, runs %q", name, reason, exists, program)
 			}
 		}
 	}

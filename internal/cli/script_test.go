@@ -18,6 +18,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli"
+	"github.com/lethe-iac/lethe/internal/disk/disktest"
 	"github.com/lethe-iac/lethe/internal/provider/builtin/lethe"
 	"github.com/lethe-iac/lethe/internal/provider/keeper"
 	"github.com/lethe-iac/lethe/internal/provider/plugin"
@@ -167,6 +168,11 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			"await": await,
 			"keeps": keeps,
 			"dial":  dial,
+			"private": func(ts *testscript.TestScript, _ bool, args []string) {
+				for _, name := range args { // only the owner may read them
+					ts.Check(disktest.Private(ts.MkAbs(name)))
+				}
+			},
 			"combine": func(ts *testscript.TestScript, _ bool, _ []string) {
 				_, err := combined()
 				ts.Check(err)
