@@ -12,9 +12,11 @@ func TestCrowds(t *testing.T) {
 	const count = 500
 	begin := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" // longer than a piece
 	for name, value := range map[string]func(n int) string{
-		"equal first pieces":     func(n int) string { return fmt.Sprintf("%s%06d-canary\n-----END PRIVATE KEY-----\n", begin, n) },
-		"different first pieces": func(n int) string { return fmt.Sprintf("postgres://canary-%06d%s@host/db", n, strings.Repeat("x", n%5)) },
-		"one inside another":     func(n int) string { return "same-beginning-" + strings.Repeat("canary-", n%50+1) + fmt.Sprint(n/50) },
+		"equal first pieces": func(n int) string { return fmt.Sprintf("%s%06d-canary\n-----END PRIVATE KEY-----\n", begin, n) },
+		"different first pieces": func(n int) string {
+			return fmt.Sprintf("postgres://canary-%06d%s@host/db", n, strings.Repeat("x", n%5))
+		},
+		"one inside another": func(n int) string { return "same-beginning-" + strings.Repeat("canary-", n%50+1) + fmt.Sprint(n/50) },
 	} {
 		var s Set
 		for n := range count {

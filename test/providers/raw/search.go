@@ -103,7 +103,7 @@ func (r *rogue) result(i int, secret string, whole bool, has func(string, int) b
 		"empty-identity": func() {
 			out.Identity.IdentityData = &tfprotov6.DynamicValue{MsgPack: append([]byte{0x81, 0xa0 + byte(len(identityName))}, identityName+"\xc0"...)}
 		},
-		"bad-identity":  func() { out.Identity.IdentityData = &tfprotov6.DynamicValue{MsgPack: []byte{0xc3}} },
+		"bad-identity": func() { out.Identity.IdentityData = &tfprotov6.DynamicValue{MsgPack: []byte{0xc3}} },
 		"warning": func() {
 			out.Diagnostics = []*tfprotov6.Diagnostic{{Severity: 2, Summary: "careful " + strconv.Itoa(i)}}
 		},
