@@ -113,7 +113,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 		return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 	}
 	old, ok := x.depose(c)
-	if !ok || !x.forgetOld(c) {
+	if !ok {
 		return mark.Value{}, false
 	}
 	action := plan.Create
@@ -135,14 +135,21 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 		entry.Tainted = true // until its provisioners have run
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
-	if entry == nil && old != (addr.Object{}) {
+	forgets := c.Action == plan.ForgetCreate && old != (addr.Object{}) && entry != nil
+	switch {
+	case entry == nil && old != (addr.Object{}):
 		results = x.a.restore(c.Object, old) // the create failed: the old object is current again
+	case forgets:
+		results = append(results, journal.Change{Object: old})
 	}
 	if t.Unanswered {
 		op = 0 // the call may have had an effect
 	}
 	if !x.write(op, results...) {
 		return v, false
+	}
+	if forgets {
+		x.forgot(c.Object)
 	}
 	if ok {
 		x.a.count(c)
@@ -187,11 +194,12 @@ func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.T
 	return p, out.Kind == plan.Known && t.Within(c, p)
 }
 
-// depose turns the current object of a create-first replacement into a deposed object, and returns the address of the
-// deposed object. It returns the zero Object for other changes, and if no current object exists. It returns false if
-// the journal has failed.
+// depose turns the old object of a replacement that destroys or forgets it after the creation into a deposed object, and
+// returns the address of the deposed object. It returns the zero Object for other changes, and if no current object
+// exists. It returns false if the journal has failed. If the run ends before the old object is forgotten, the deposed
+// object has destroy = false, so that the next run forgets it.
 func (x *step) depose(c *plan.Change) (addr.Object, bool) {
-	if c.Action != plan.CreateDelete {
+	if c.Action != plan.CreateDelete && c.Action != plan.ForgetCreate {
 		return addr.Object{}, true
 	}
 	e := x.a.entry(c.Object)
@@ -204,24 +212,14 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	x.a.mu.Unlock()
 	deposed := *e
 	deposed.CreateFirst = c.CreateFirst
+	deposed.SkipDestroy = e.SkipDestroy || c.Action == plan.ForgetCreate
 	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
 }
 
-// forgetOld forgets the old object of a replacement that does not destroy it. A separate step could come after the
-// creation, if the replacement is create-first, and would then forget the new object. forgetOld returns false if the
-// journal has failed.
-func (x *step) forgetOld(c *plan.Change) bool {
-	if c.Action != plan.ForgetCreate || x.a.entry(c.Object) == nil {
-		return true
-	}
-	return x.forget(c.Object)
-}
-
-// forget removes an object from the state without destroying it. It returns false if the journal has failed.
-func (x *step) forget(o addr.Object) bool {
+// forgot counts and reports an object that the run has forgotten.
+func (x *step) forgot(o addr.Object) {
 	x.a.forgotten.Add(1)
 	x.run.Settings.Send(event.Done{Object: o, Op: event.Forget})
-	return x.write(0, journal.Change{Object: o})
 }
 
 // down destroys or forgets one object. It returns false if that fails, or if the journal has failed.
@@ -231,7 +229,8 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 		return ok
 	}
 	if c.Action == plan.Forget {
-		return x.forget(o)
+		x.forgot(o)
+		return x.write(0, journal.Change{Object: o})
 	}
 	private, stored := e.Private, e.Provider
 	switch {

@@ -225,6 +225,25 @@ func TestForgottenByReplacement(t *testing.T) {
 	}
 }
 
+// If the creation in a replacement that forgets the old object fails, the old object stays. If only its answer is lost,
+// the journal also keeps the intent of the creation.
+func TestFailedReplacementForgetsNothing(t *testing.T) {
+	for _, first := range []string{"", "create_before_destroy = true\n  "} {
+		w := world.New(t)
+		w.Has("fake_thing.a")
+		text := "resource \"fake_thing\" \"a\" {\n name = \"new\"\n lifecycle {\n  " + first + "destroy = false\n }\n}"
+		fails(w, "new", true)
+		if r, ok := w.Apply(text, nil, nil); ok || r.Summary.Forgotten != 0 || w.Objects() != "fake_thing.a" {
+			t.Errorf("%v: %+v, %s", ok, r.Summary, w.Objects())
+		}
+		fails(w, "nothing", false)
+		w.Done()
+		if r := applies(t, w, text, nil, "create new", "fake_thing.a"); r.Summary.Forgotten != 1 {
+			t.Errorf("%+v", r.Summary)
+		}
+	}
+}
+
 func TestSummaryCountsReplacementsTwice(t *testing.T) {
 	w := world.New(t)
 	w.Has("fake_thing.a", "fake_thing.b")
