@@ -239,6 +239,10 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 	var out frame.Outcome
 	var own diag.Bag
 	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, &own)
+	if out == frame.OK && ss.kind.Destroys() && !s.settings.Raw.IsWhollyKnown() && home.Keys(u.Decl, face, &diag.Bag{}).Lacks(u.Instance.Key) {
+		own.Add(diag.Errorf("each.value cannot be used in this context", "There is no each.value for the settings of %s. With unknown settings, the provider could destroy other objects, or not find the objects to destroy.", u.Instance).At(ss.prog.Decls()[u.Decl].Range))
+		out = frame.Broken
+	}
 	for _, d := range own.List() {
 		if d.Severity == diag.Error && home.Keys(u.Decl, frame.After, &diag.Bag{}).Lacks(u.Instance.Key) {
 			d.Detail += "\n\nThe key of " + u.Instance.String() + " is no longer in the for_each of the provider, but objects in the state need it. Add the key again, remove these objects from the configuration, and apply. Then remove the key."
