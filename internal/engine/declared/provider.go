@@ -1,6 +1,8 @@
 package declared
 
 import (
+	"slices"
+
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
@@ -18,8 +20,24 @@ func UseOf(prog *program.Program, d *program.Declaration, key addr.Key) Use {
 	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: key}}
 }
 
-// Fits reports whether the provider configuration of a declared object may have an instance with the key. It may not if
+// May reports whether the provider configuration of a declared object may have an instance with the key. It may not if
 // for_each was added to the configuration, or removed from it, after the key was stored.
-func Fits(prog *program.Program, d *program.Declaration, key addr.Key) bool {
+func May(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 	return key.IsNone() == (prog.Decls()[prog.ProviderOf(d.ID)].Repeat() == program.Once)
+}
+
+// Fits reports whether the key of a stored provider instance selects an instance in the provider configuration of a
+// declared object. If the object now has a configuration with another name, the key was for an instance of the earlier
+// configuration. Fits then returns false if the key in the declaration can be computed early (see Early).
+func Fits(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) bool {
+	now := prog.Decls()[prog.ProviderOf(d.ID)].Provider
+	same := stored.Key.IsNone() || now.Alias == stored.Alias && now.Module == stored.Module
+	return May(prog, d, stored.Key) && (same || !Early(prog, steady, d))
+}
+
+// Early reports whether the provider key of a declared object depends on no resource.
+func Early(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration) bool {
+	return !slices.ContainsFunc(prog.Refs(d.ID), func(ref program.Ref) bool {
+		return ref.Use&(program.ByProvider|program.ByRepeat) != 0 && prog.Decls()[ref.To].Kind != program.Provider && !steady(ref.To)
+	})
 }

@@ -206,7 +206,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)
 		x.DownHolds = x.UpHolds
-		if e != nil && c != nil && e.Provider.Key != c.Provider.Key && fits(o.source.Program, obj, e) { // the old provider instance destroys the object
+		if e != nil && c != nil && e.Provider.Key != c.Provider.Key && o.fits(obj, e) { // the old provider instance destroys the object
 			if was, ok := o.hold(obj, e, nil); ok {
 				x.DownHolds = o.alone(was)
 			}
@@ -227,9 +227,9 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 }
 
 // fits reports whether the provider of an object may still have the stored instance.
-func fits(prog *program.Program, obj addr.Object, e *state.Entry) bool {
-	d, ok := prog.Resource(obj.Resource())
-	return !ok || declared.Fits(prog, d, e.Provider.Key)
+func (o *Ordering) fits(obj addr.Object, e *state.Entry) bool {
+	d, ok := o.source.Program.Resource(obj.Resource())
+	return !ok || declared.Fits(o.source.Program, o.source.Receivers.Steady, d, e.Provider)
 }
 
 // provisioners returns the provisioners and the invocations of actions around the creation, update or destruction of an

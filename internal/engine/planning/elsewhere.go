@@ -13,7 +13,7 @@ import (
 // the stored instance, which also destroys it. elsewhere reads the object through the new instance, if the two have
 // different settings. ok is false if that fails.
 func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current) (is, ok bool) {
-	if cur.Entry == nil || !x.p.req.Refresh || !u.Declared || cur.Entry.Provider.Key == u.Instance.Key || !declared.Fits(x.run.Program, x.d, cur.Entry.Provider.Key) {
+	if cur.Entry == nil || !x.p.req.Refresh || !u.Declared || cur.Entry.Provider.Key == u.Instance.Key || !declared.Fits(x.run.Program, x.run.Receivers.Steady, x.d, cur.Entry.Provider) {
 		return false, true
 	}
 	was := declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key)

@@ -110,7 +110,11 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		return c, nil, plan.Defer(plan.DeferredPrereq) // the objects for which the instance waits come first
 	}
 	if c.Action.Replaces() {
-		x.p.lookBefore(ctx, c.Object, t.Type, declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key), cur)
+		was, ok := x.run.StoredUse(ctx, x.inst, cur.Entry.Provider)
+		if !ok {
+			return nil, nil, plan.Outcome{}
+		}
+		x.p.lookBefore(ctx, c.Object, t.Type, was, cur)
 	}
 	if c.Action == plan.Create && slices.Contains(x.p.req.Unanswered, x.inst) {
 		x.search(ctx, t, c)

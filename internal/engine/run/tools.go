@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -96,7 +95,7 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 // the provider needs no settings. If not, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
-		if declared.Fits(r.Program, d, stored.Key) {
+		if declared.Fits(r.Program, r.Receivers.Steady, d, stored) {
 			return declared.UseOf(r.Program, d, stored.Key), true
 		}
 		return r.presentUse(d, i, stored)
@@ -120,21 +119,22 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 }
 
 // presentUse returns the provider instance that the configuration names for a stored object. It is for an object whose
-// stored key does not fit, because for_each was added to the provider block or removed from it. Without the new key, the
-// settings of the provider would be unknown, and it could destroy or miss another object. presentUse reports an error and
-// returns false if the key depends on resources, or if the provider has no such instance.
+// stored key does not fit, because for_each was added to the provider block or removed from it, or because the object now
+// has a provider block with another name. With the stored key, the settings of the provider would be unknown or wrong,
+// and it could destroy or miss another object. presentUse reports an error and returns false if the key depends on
+// resources, or if the provider has no such instance.
 func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	f := r.Frame.At(i.Module, frame.After)
 	if f == nil {
 		f = r.Frame.At(i.Module, frame.Before)
 	}
-	early := !slices.ContainsFunc(r.Program.Refs(d.ID), func(ref program.Ref) bool {
-		return ref.Use&(program.ByProvider|program.ByRepeat) != 0 && r.Program.Decls()[ref.To].Kind != program.Provider && !r.Receivers.Steady(ref.To)
-	})
-	if f != nil && early {
-		if key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{}); out == frame.OK && declared.Fits(r.Program, d, key) {
+	if f != nil && declared.Early(r.Program, r.Receivers.Steady, d) {
+		if key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{}); out == frame.OK && declared.May(r.Program, d, key) {
 			return declared.UseOf(r.Program, d, key), true
 		}
+	}
+	if declared.May(r.Program, d, stored.Key) {
+		return declared.UseOf(r.Program, d, stored.Key), true // the instance is not declared, and the configuration was renamed
 	}
 	r.Bag.Add(diag.Errorf("Provider configuration not present",
 		"The state has %s with %s, and for_each was added to the provider block or removed from it. The configuration does not say which instance of the provider the object needs now. Add an instance for it, with a key that does not depend on resources.", i, stored).At(d.Range).About(i))
