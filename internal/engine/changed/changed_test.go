@@ -49,6 +49,14 @@ module "m" {
   for_each = toset(["a"])
   x        = var.w
 }
+provider "y" {
+  alias    = "by"
+  for_each = toset(["a", "b"])
+}
+module "keyed" {
+  source    = "./keyed"
+  providers = { y = y.by["a"] }
+}
 output "o" {
   value = [y_one.c.id, y_base.p.id]
 }
@@ -71,7 +79,7 @@ check "leased" {
 resource "y_one" "k" {}
 `
 
-var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n"}
+var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n", "keyed/main.tf": "resource \"y_one\" \"i\" {}\n"}
 
 // stamps returns the stamps of files. other names a variable or provider that has changed.
 func stamps(t *testing.T, files map[string]string, other string) *Stamps {
@@ -116,6 +124,7 @@ func TestReach(t *testing.T) {
 		{"a check", "", edit("main.tf", "y_one.c.id != y_one.i.id", "y_one.i.id != 1"), "", "y_one.i"},
 		{"a block of a module", "", edit("m/main.tf", "y_one\" \"k\" {", "y_one\" \"k\" {\n  a = 1\n"), "", "module.m.y_one.k"},
 		{"a repetition", "", edit("main.tf", `toset(["a"])`, `toset(["b"])`), "", "module.m.y_one.i module.m.y_one.k"},
+		{"the key of a provider that a module receives", "", edit("main.tf", `y.by["a"]`, `y.by["b"]`), "", "module.keyed.y_one.i"},
 		{"an output", "", edit("main.tf", "[y_one.c.id, y_base.p.id]", "[y_one.b.id]"), "", "y_one.b"},
 		{"what is declared no more", "", edit("main.tf", "resource \"x_all\" \"d\" {}\n", ""), "", "x_all.d"},
 		{"what is to be replaced", "", files, "x_all.d", "x_all.d"},

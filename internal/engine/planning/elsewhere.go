@@ -3,25 +3,48 @@ package planning
 import (
 	"context"
 
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/object"
+	"github.com/lethe-iac/lethe/internal/plan"
 )
 
 // elsewhere reports whether only another instance of the provider block finds the object of an instance. This happens if
 // the provider key of the resource has changed, for example to another region. The refresh has read the object through
 // the stored instance, which also destroys it. elsewhere reads the object through the new instance, if the two have
-// different settings. ok is false if that fails.
-func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current) (is, ok bool) {
+// different settings. If the settings of the new instance are unknown, a later round decides, or else elsewhere reports an
+// error. The outcome is Known if elsewhere could decide.
+func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current, forced object.Forced) (bool, plan.Outcome) {
 	if cur.Entry == nil || !x.p.req.Refresh || !u.Declared || cur.Entry.Provider.Key == u.Instance.Key || !declared.Fits(x.run.Program, x.run.Receivers.Steady, x.d, cur.Entry.Provider) {
-		return false, true
+		return false, plan.Done(true)
 	}
 	was := declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key)
 	before, known := x.run.Sessions.Settle(ctx, x.run.Bag, was, frame.After)
 	after, settled := x.run.Sessions.Settle(ctx, x.run.Bag, u, frame.After)
-	if !known || !settled || before.Unknown || after.Unknown || before.Same(after) {
-		return false, known && settled
+	switch {
+	case !known || !settled:
+		return false, plan.Outcome{}
+	case forced.Replace || forced.Triggered || cur.Entry.Tainted:
+		return false, plan.Done(true) // a replacement in any case
+	case after.Unknown:
+		return false, x.unsettled(u, was)
+	case !before.Unknown && before.Same(after):
+		return false, plan.Done(true)
 	}
 	found, _, ok := t.Read(ctx, cur.Entry, cur.Known)
-	return found == nil, ok
+	return found == nil, plan.Done(ok)
+}
+
+// unsettled leaves the decision about an instance to a later round, because the settings of its new provider instance u
+// are unknown. If there are no rounds, unsettled reports an error.
+func (x *instance) unsettled(u, was declared.Use) plan.Outcome {
+	d := diag.Errorf("Invalid provider instance key", "The object of %s was created through %s, and its resource now selects %s. The settings of this instance depend on values that are known only after apply, so Lethe cannot ask it for the object. First apply the changes of these values, for example with -exclude=%[1]s. To replace the object, use -replace=%[1]s.",
+		x.inst, was.Instance, u.Instance).At(x.d.Range).About(x.inst)
+	if x.p.req.Options.Defers {
+		x.p.deferred.blame(d)
+		return plan.Defer(plan.ProviderConfigUnknown)
+	}
+	x.run.Bag.Add(d)
+	return plan.Outcome{}
 }

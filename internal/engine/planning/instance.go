@@ -88,8 +88,8 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 	if !ok {
 		return nil, nil, plan.Outcome{}
 	}
-	if forced.Elsewhere, ok = x.elsewhere(ctx, t, u, cur); !ok {
-		return nil, nil, plan.Outcome{}
+	if forced.Elsewhere, out = x.elsewhere(ctx, t, u, cur, forced); out.Kind != plan.Known {
+		return nil, nil, out
 	}
 	c, out := x.plan(ctx, t, u, config, cur, forced)
 	if out.Kind != plan.Known {
