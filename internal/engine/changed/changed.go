@@ -67,7 +67,7 @@ func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	for _, name := range r.Resources { // resources that only the state has
 		if !names[name] {
 			chosen = append(chosen, name)
-			b.part[name] = true
+			b.needUndeclared(name)
 			out.Changed++
 		}
 	}
@@ -102,7 +102,7 @@ func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string 
 	}
 	for _, name := range r.Resources {
 		if !declared[name] {
-			b.part[name] = true
+			b.needUndeclared(name)
 		}
 	}
 	return slices.AppendSeq([]string{}, maps.Keys(b.part))
@@ -155,6 +155,18 @@ func (b *reacher) need(d program.Decl) {
 	}
 	for _, ref := range b.program.Refs(d) {
 		b.need(ref.To)
+	}
+}
+
+// needUndeclared adds a resource that only the state has, and the dependencies of all providers. One of the providers
+// destroys the objects of the resource, and its settings would be unknown without the objects to which they refer. The
+// store does not report which provider this is.
+func (b *reacher) needUndeclared(name string) {
+	b.part[name] = true
+	for _, d := range b.program.Decls() {
+		if d.Kind == program.Provider {
+			b.need(d.ID)
+		}
 	}
 }
 

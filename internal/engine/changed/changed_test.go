@@ -3,6 +3,7 @@ package changed
 import (
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -215,5 +216,22 @@ func TestVaries(t *testing.T) {
 		if got := varies(config.File{Name: "main.tf.json"}, text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+// A provider destroys the objects that only the state has. Therefore the plan needs the objects to which the settings of
+// providers refer.
+func TestUndeclaredResourcesNeedProviders(t *testing.T) {
+	now := stamps(t, files, "")
+	r := &store.Review{Resources: []string{"x_all.removed"}, Same: map[string]bool{}}
+	for name := range now.Known {
+		r.Same[name] = true
+	}
+	reach, err := now.Reach(r, nil)
+	if err != nil || !slices.Contains(reach.Part, "x_base.p") || !slices.Contains(reach.Part, "x_all.removed") {
+		t.Error(reach, err)
+	}
+	if got := Needs(now.request.Program, r, nil); !slices.Contains(got, "x_base.p") || !slices.Contains(got, "x_all.removed") {
+		t.Error(got)
 	}
 }
