@@ -240,7 +240,7 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 	var own diag.Bag
 	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, &own)
 	if out == frame.OK && ss.kind.Destroys() && !s.settings.Raw.IsWhollyKnown() && home.Keys(u.Decl, face, &diag.Bag{}).Lacks(u.Instance.Key) {
-		own.Add(diag.Errorf("each.value cannot be used in this context", "There is no each.value for the settings of %s. With unknown settings, the provider could destroy other objects, or not find the objects to destroy.", u.Instance).At(ss.prog.Decls()[u.Decl].Range))
+		own.Add(diag.Errorf("each.value cannot be used in this context", "There is no each.value for the settings of %s. With unknown settings, the provider could destroy other objects, or not find the objects to destroy. If an apply adds the key, apply first and destroy then. To forget the objects instead, use lethe state rm.", u.Instance).At(ss.prog.Decls()[u.Decl].Range))
 		out = frame.Broken
 	}
 	for _, d := range own.List() {
