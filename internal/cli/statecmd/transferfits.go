@@ -6,6 +6,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/transfer"
@@ -84,13 +85,13 @@ func (t *transferring) config(d *program.Declaration) addr.ProviderConfig {
 }
 
 // declared returns the provider configuration that the target's program names for a moved object. was is the object's
-// provider configuration in the source, from which declared takes the registry host, and the key if the target's provider
-// block has for_each.
+// provider configuration in the source, from which declared takes the registry host. If the target's provider block has
+// for_each, the result has no key, or the key of was if the key in the target depends on resources.
 func (t *transferring) declared(m transfer.Move, was addr.ProviderInstance) addr.ProviderInstance {
 	d, _ := t.target.Program.Resource(m.To.Resource()) // fitsTarget has found it
 	now := addr.ProviderInstance{ProviderConfig: t.config(d)}
-	if p, ok := t.target.Program.ProviderConfig(now.ProviderConfig); ok && p.Prov != nil && p.Prov.ForEach != nil {
-		now.Key = was.Key // the key is known only after the plan
+	if p, ok := t.target.Program.ProviderConfig(now.ProviderConfig); ok && p.Prov != nil && p.Prov.ForEach != nil && !declared.Early(t.target.Program, t.target.steady, d) {
+		now.Key = was.Key // only the plan can compute the key of the target; without a key, the plan uses that key
 	}
 	now.Provider = was.Provider // keep the host
 	return now

@@ -5,6 +5,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/transfer"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -32,7 +34,16 @@ type side struct {
 	name string // the name of the target in messages: the path as the user gave it
 	role string // the word for the directory in messages, with its name
 	ws   *workspace.State
-	next *plan.Plan // the plan with the state after the move
+	next *plan.Plan          // the plan with the state after the move
+	refs *receivers.Analysis // of the program; nil until it is needed
+}
+
+// steady reports whether a declaration depends on no managed resource.
+func (s *side) steady(d program.Decl) bool {
+	if s.refs == nil {
+		s.refs = receivers.Analyse(s.Program, nil)
+	}
+	return s.refs.Steady(d)
 }
 
 // invalid adds the error for a transfer that is not possible, and returns false.
