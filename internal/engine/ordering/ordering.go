@@ -6,6 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/filling"
+	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
@@ -206,7 +207,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)
 		x.DownHolds = x.UpHolds
-		if e != nil && c != nil && e.Provider.Key != c.Provider.Key && o.fits(obj, e) { // the old provider instance destroys the object
+		if e != nil && c != nil && e.Provider.Key != c.Provider.Key && fits(o.source.Program, o.source.Receivers, obj, e) { // the old provider instance destroys the object
 			if was, ok := o.hold(obj, e, nil); ok {
 				x.DownHolds = o.alone(was)
 			}
@@ -227,9 +228,9 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 }
 
 // fits reports whether the provider of an object may still have the stored instance.
-func (o *Ordering) fits(obj addr.Object, e *state.Entry) bool {
-	d, ok := o.source.Program.Resource(obj.Resource())
-	return !ok || declared.Fits(o.source.Program, o.source.Receivers.Steady, d, e.Provider)
+func fits(prog *program.Program, refs *receivers.Analysis, obj addr.Object, e *state.Entry) bool {
+	d, ok := prog.Resource(obj.Resource())
+	return !ok || declared.Fits(prog, refs.Steady, d, e.Provider)
 }
 
 // provisioners returns the provisioners and the invocations of actions around the creation, update or destruction of an
