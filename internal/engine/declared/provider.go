@@ -20,9 +20,9 @@ func UseOf(prog *program.Program, d *program.Declaration, key addr.Key) Use {
 	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: key}}
 }
 
-// May reports whether the provider configuration of a declared object may have an instance with the key. It may not if
+// MayHave reports whether the provider configuration of a declared object may have an instance with the key. It may not if
 // for_each was added to the configuration, or removed from it, after the key was stored.
-func May(prog *program.Program, d *program.Declaration, key addr.Key) bool {
+func MayHave(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 	return key.IsNone() == (prog.Decls()[prog.ProviderOf(d.ID)].Repeat() == program.Once)
 }
 
@@ -32,7 +32,7 @@ func May(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 func Fits(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) bool {
 	now := prog.Decls()[prog.ProviderOf(d.ID)].Provider
 	same := stored.Key.IsNone() || now.Alias == stored.Alias && now.Module == stored.Module
-	return May(prog, d, stored.Key) && (same || !Early(prog, steady, d))
+	return MayHave(prog, d, stored.Key) && (same || !Early(prog, steady, d))
 }
 
 // Early reports whether the provider key of a declared object depends on no resource.

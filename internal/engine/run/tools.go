@@ -129,11 +129,11 @@ func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.Pr
 		f = r.Frame.At(i.Module, frame.Before)
 	}
 	if f != nil && declared.Early(r.Program, r.Receivers.Steady, d) {
-		if key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{}); out == frame.OK && declared.May(r.Program, d, key) {
+		if key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{}); out == frame.OK && declared.MayHave(r.Program, d, key) {
 			return declared.UseOf(r.Program, d, key), true
 		}
 	}
-	if declared.May(r.Program, d, stored.Key) {
+	if declared.MayHave(r.Program, d, stored.Key) {
 		return declared.UseOf(r.Program, d, stored.Key), true // the instance is not declared, and the configuration was renamed
 	}
 	r.Bag.Add(diag.Errorf("Provider configuration not present",
