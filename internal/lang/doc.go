@@ -55,6 +55,6 @@
 // depend on a managed resource, it is steady, and both faces are the same.
 //
 // A cell keeps the diagnostics of its evaluation for every reader. A failure in another cell is passed on silently, as
-// an Outcome. No evaluation loses a mark. When a value enters a cell, its marks are combined and record the cell in
+// a Status. No evaluation loses a mark. When a value enters a cell, its marks are combined and record the cell in
 // their trace. A message about a forbidden mark shows the trace.
 package lang

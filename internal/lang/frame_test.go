@@ -123,7 +123,7 @@ output "out" { value = [var.in] }
 // TestEmptySlots checks reads of a slot before it is filled. Before a walk the value is unknown. During a walk the read
 // panics, because a walk fills slots in order. After a walk the read fails. A slot that is filled later can be read.
 func TestEmptySlots(t *testing.T) {
-	read := func(stage func(*frame.Frame)) (v mark.Value, o frame.Outcome, text string) {
+	read := func(stage func(*frame.Frame)) (v mark.Value, o frame.Status, text string) {
 		f := rootFrame(t, `
 resource "test_thing" "a" {}
 locals { it = test_thing.a.id }

@@ -44,11 +44,11 @@ func TestPage(t *testing.T) {
 	var bag diag.Bag
 	f, _ := frame.New(p, frame.Options{}, &bag)
 	r := resource(p, "test_thing", "r").ID
-	cell := func(name string, get func() (mark.Value, frame.Outcome)) {
+	cell := func(name string, get func() (mark.Value, frame.Status)) {
 		v, _ := get()
 		want.WriteString(fmt.Sprintf("cell %s = %s\n", name, written(v.Raw)))
 	}
-	cell("local.full", func() (mark.Value, frame.Outcome) { return f.Named(program.Local, "full", frame.After, &bag) })
+	cell("local.full", func() (mark.Value, frame.Status) { return f.Named(program.Local, "full", frame.After, &bag) })
 	for _, k := range f.Keys(r, frame.After, &bag).List {
 		config, _ := f.Config(r, k, frame.After, &bag)
 		want.WriteString(fmt.Sprintf("configuration of test_thing.r%s: name = %s\n", k, written(config.Raw.GetAttr("name"))))
@@ -58,7 +58,7 @@ func TestPage(t *testing.T) {
 		f.Put(r, k, frame.After, mark.Plain(cty.ObjectVal(attrs)))
 		want.WriteString(fmt.Sprintf("slot test_thing.r%s: id = %s\n", k, written(attrs["id"])))
 	}
-	cell("output.ids", func() (mark.Value, frame.Outcome) { return f.Named(program.Output, "ids", frame.After, &bag) })
+	cell("output.ids", func() (mark.Value, frame.Status) { return f.Named(program.Output, "ids", frame.After, &bag) })
 	if got, o := f.Named(program.Local, "full", frame.After, &bag); o != frame.OK || got.Raw.AsString() != "a-1" || f.Addr() != (addr.ModuleInstance{}) {
 		t.Error(show(&bag))
 	}

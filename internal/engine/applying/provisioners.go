@@ -151,7 +151,7 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 			x.run.Settings.Send(event.ProvisionOutput{Object: o, Type: p.Type, Line: line})
 		}
 	}}
-	var out frame.Outcome
+	var out frame.Status
 	if req.Config, out = f.Body(p.Body, provision.Schema(p.Type), in, face, x.run.Bag); out != frame.OK {
 		return false
 	}

@@ -236,7 +236,7 @@ func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Sess
 	if home == nil {
 		return false // the module instance of the provider does not exist
 	}
-	var out frame.Outcome
+	var out frame.Status
 	var own diag.Bag
 	s.settings, out = home.Settings(u.Decl, u.Instance.Key, face, &own)
 	if out == frame.OK && ss.kind.Destroys() && !s.settings.Raw.IsWhollyKnown() && home.Keys(u.Decl, face, &diag.Bag{}).Lacks(u.Instance.Key) {

@@ -28,7 +28,7 @@ func (r ActionReader) Triggers(d program.Decl) []*program.ActionTrigger {
 
 // Holding evaluates the condition of an action_trigger block for one instance, and returns the result. It returns true
 // for a block without a condition.
-func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigger, self *mark.Value, face Face, bag *diag.Bag) (bool, Outcome) {
+func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigger, self *mark.Value, face Face, bag *diag.Bag) (bool, Status) {
 	f := r.f
 	if t.Test == nil {
 		return true, OK
@@ -40,7 +40,7 @@ func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigg
 	if s.outcome() != OK {
 		return false, s.outcome()
 	}
-	fail := func(title, text string) (bool, Outcome) {
+	fail := func(title, text string) (bool, Status) {
 		s.Error(s.WithValues(diag.Errorf(title, "%s", text).At(t.Test.Range()), t.Test, s.Ctx))
 		return false, Broken
 	}
@@ -62,7 +62,7 @@ func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigg
 
 // Invoked evaluates the key of a reference to an action, and returns the instance of the action. k is the key of the
 // instance whose trigger has the reference.
-func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef, face Face, bag *diag.Bag) (ActionInstance, Outcome) {
+func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef, face Face, bag *diag.Bag) (ActionInstance, Status) {
 	f := r.f
 	out := ActionInstance{Decl: f.n.Decl(ref.Local)}
 	if ref.Key == nil {
@@ -101,7 +101,7 @@ func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef,
 
 // Config evaluates the configuration of an instance of an action: the value of its config block. caller is the object
 // whose change invokes the action. It is nil if the user invokes the action directly.
-func (r ActionReader) Config(i ActionInstance, caller *mark.Value, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (r ActionReader) Config(i ActionInstance, caller *mark.Value, face Face, bag *diag.Bag) (mark.Value, Status) {
 	f := r.f
 	ld := f.local(i.Decl)
 	v, leaves, outcome := evalBody(f, ld, i.Key, caller, face, bag)

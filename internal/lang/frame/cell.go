@@ -26,7 +26,7 @@ type cell struct {
 type result struct {
 	val     cty.Value // the value with cty marks, for references
 	rest    mark.Value
-	outcome Outcome
+	outcome Status
 	diags   []diag.Diagnostic
 	early   fillCount
 }

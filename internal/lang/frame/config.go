@@ -17,7 +17,7 @@ import (
 
 // Config evaluates a resource's body into a value of its schema's type. For a managed resource or a data source, it
 // reports ephemeral values in all arguments that are not write-only.
-func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	ld := f.local(d)
 	v, leaves, outcome := evalBody(f, ld, k, nil, face, bag)
 	if outcome == OK && stores(ld.Src.Res.Mode) && !acceptEphemeral(f, ld, v, leaves, bag) {
@@ -48,7 +48,7 @@ func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bo
 }
 
 // Settings evaluates the body of a provider configuration. An implied configuration is empty.
-func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	if f.w.p.NodeOf(d) == nil {
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
 	}
@@ -57,7 +57,7 @@ func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (
 }
 
 // evalBody evaluates a body. It also returns the places of ephemeral values inside sets.
-func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Outcome) {
+func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Status) {
 	b := f.w.p.Body(d)
 	if b == nil {
 		return mark.Plain(cty.DynamicVal), nil, Broken // Bind reported that the schema is missing

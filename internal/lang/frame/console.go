@@ -30,7 +30,7 @@ type Console struct {
 func NewConsole(f *Frame, face Face) Console { return Console{f, face} }
 
 // Eval parses an expression and evaluates it. filename names the input in diagnostics.
-func (c Console) Eval(src []byte, filename string, bag *diag.Bag) (mark.Value, Outcome) {
+func (c Console) Eval(src []byte, filename string, bag *diag.Bag) (mark.Value, Status) {
 	if len(src) > LongestInput {
 		bag.Add(diag.Errorf("Expression too long", "An expression may have up to %d bytes. Shorten it, or put a part into a local value.", LongestInput))
 		return mark.Plain(cty.DynamicVal), Broken

@@ -15,7 +15,7 @@ import (
 )
 
 // Named returns the value of a variable, local or output of the module. It panics if the name is not declared.
-func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Status) {
 	i, ok := f.u.Index(k, name)
 	if !ok {
 		panic(fmt.Sprintf("lang: there is no %s %q in %q", k, name, f.addr))
@@ -40,7 +40,7 @@ func (in Scope) names() []string { return slices.Sorted(maps.Keys(in.Names)) }
 const Nowhere = program.NoDecl
 
 // Eval evaluates an expression of the frame's module.
-func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Status) {
 	instance := !in.Key.IsNone()
 	compiled, ok := f.n.Expression(e, program.AllowedRefs{Count: instance, Each: instance, Self: in.Self != nil, Names: in.names()}, "", bag)
 	if !ok {
@@ -70,7 +70,7 @@ func (s *scope) know(names map[string]cty.Value) func() {
 // Body evaluates a body that belongs to no provider's schema, such as the body of a provisioner or a connection. It
 // compiles the body against schema s at each call. The body may use count, each and self: when the program was
 // compiled, the uses of these symbols were checked.
-func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Outcome) {
+func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Status) {
 	body, ok := f.n.Block(b, s, program.AllowedRefs{Count: true, Each: true, Self: true}, "", bag)
 	if !ok {
 		return mark.Plain(cty.DynamicVal), Broken

@@ -65,7 +65,7 @@ type imported struct {
 	once    sync.Once
 	list    []Import
 	diags   []diag.Diagnostic
-	outcome Outcome
+	outcome Status
 }
 
 // Replaced reports whether given outputs replace the module instance (Options.Replaced).

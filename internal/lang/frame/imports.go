@@ -13,17 +13,17 @@ import (
 
 // Imports returns the imports into all instances of a resource. It evaluates the import blocks of the frame's module at
 // the first call only. It adds their errors to the bag at every call.
-func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Outcome) {
+func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Status) {
 	target := f.w.p.Decls()[d].Resource
 	return importsInto(f, func(b *program.ImportBlock) bool { return b.Target(f.n.Config.Path) == target }, bag)
 }
 
 // AllImports returns all imports of the frame's module, including imports into resources without configuration.
-func (f *Frame) AllImports(bag *diag.Bag) ([]Import, Outcome) {
+func (f *Frame) AllImports(bag *diag.Bag) ([]Import, Status) {
 	return importsInto(f, func(*program.ImportBlock) bool { return true }, bag)
 }
 
-func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag) (out []Import, outcome Outcome) {
+func importsInto(f *Frame, wanted func(*program.ImportBlock) bool, bag *diag.Bag) (out []Import, outcome Status) {
 	for i, b := range f.u.Imports {
 		if wanted(b) {
 			got := f.imports[i].of(f, b)
@@ -45,7 +45,7 @@ func (got *imported) of(f *Frame, b *program.ImportBlock) *imported {
 	return got
 }
 
-func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Outcome) {
+func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Status) {
 	if b.ForEach == nil {
 		im, o := importOne(f, b, nil, bag)
 		if o != OK {
@@ -108,7 +108,7 @@ func (r *repeater) pairs() []eachPair {
 	return out
 }
 
-func importOne(f *Frame, b *program.ImportBlock, each *eachPair, bag *diag.Bag) (Import, Outcome) {
+func importOne(f *Frame, b *program.ImportBlock, each *eachPair, bag *diag.Bag) (Import, Status) {
 	s := newScope(f, After, bag).of(b.Def, addr.NoKey)
 	defer s.release()
 	if s.pair = each; each != nil {

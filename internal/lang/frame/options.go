@@ -31,13 +31,10 @@ func (f Face) Other() Face {
 	return Before
 }
 
-// Status states how far keys are known. Outcome is the result of an evaluation.
+// Status states how far keys are known, or how an evaluation ended.
 type Status uint8
 
-// Outcome is the Status of an evaluation. Failed has the same meaning for both.
-type Outcome = Status
-
-// The outcomes.
+// The statuses. OK is the status of an evaluation without errors. Its value may be unknown.
 const (
 	Known   Status = iota // keys are decided
 	Unknown               // keys depend on unknown values

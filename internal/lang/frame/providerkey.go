@@ -14,7 +14,7 @@ import (
 // ProviderKey evaluates the key of the provider instance that a resource instance uses. The provider argument of the
 // resource can contain the key, and so can the providers argument of a module call above the resource. If neither
 // contains a key, ProviderKey returns NoKey.
-func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	ld := f.local(d)
 	if ld.ProviderKey != nil {
 		return chosenKey(f, d, ld.ProviderKey, ld, k, face, bag)
@@ -33,7 +33,7 @@ func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag
 
 // chosenKey evaluates the key expression e in f, and checks that the provider configuration of the resource has an
 // instance with this key.
-func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	key, o := providerKey(f, e, d, k, face, bag)
 	used := f.w.p.ProviderOf(resource)
 	if o != OK || f.w.o.Validate || used == program.NoDecl || f.w.p.NodeOf(used) == nil {
@@ -52,14 +52,14 @@ func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *progr
 }
 
 // providerKey evaluates the key expression of a provider argument, such as key in provider = aws.x[key].
-func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Outcome) {
+func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
 	v := s.Eval(e)
 	if s.outcome() != OK {
 		return addr.NoKey, s.outcome()
 	}
-	fail := func(detail string) (addr.Key, Outcome) {
+	fail := func(detail string) (addr.Key, Status) {
 		s.Error(s.WithValues(diag.Errorf("Invalid provider instance key", "%s", detail).At(e.Range()), e, s.Ctx))
 		return addr.NoKey, Broken
 	}

@@ -26,7 +26,7 @@ func withResources(t *testing.T, root, called string, o Options) *Frame {
 }
 
 // local evaluates a local value. It also returns the titles of the diagnostics.
-func local(f *Frame, name string, face Face) (mark.Value, Outcome, string) {
+func local(f *Frame, name string, face Face) (mark.Value, Status, string) {
 	var bag diag.Bag
 	v, o := f.Named(program.Local, name, face, &bag)
 	var titles []string

@@ -84,7 +84,7 @@ func (s *scope) of(d *program.Def, key addr.Key) *scope {
 }
 
 // outcome returns the outcome of the evaluation so far.
-func (s *scope) outcome() Outcome {
+func (s *scope) outcome() Status {
 	switch {
 	case s.Broken:
 		return Broken

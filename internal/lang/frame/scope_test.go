@@ -94,7 +94,7 @@ func TestOutputsOfADisabledModuleAreNull(t *testing.T) {
 }
 
 func TestAnOutputOfTheRootThatIsSensitiveSaysSo(t *testing.T) {
-	for declared, want := range map[string]Outcome{"true": OK, "false": Broken} {
+	for declared, want := range map[string]Status{"true": OK, "false": Broken} {
 		f := frameOf(t, compile(t, "variable \"v\" {\n sensitive = true\n}\noutput \"o\" {\n value = var.v\n sensitive = "+declared+"\n}", ""), Options{Variables: text("x")})
 		var bag diag.Bag
 		if _, o := f.Named(program.Output, "o", After, &bag); o != want {
@@ -149,7 +149,7 @@ func TestAConsoleRefusesInputThatIsTooLong(t *testing.T) {
 
 // TestACheckerFindsAnArgumentThatBreaksARule checks that validation reports a constant argument that violates a rule.
 func TestACheckerFindsAnArgumentThatBreaksARule(t *testing.T) {
-	for given, want := range map[string]Outcome{"good": OK, "bad": Broken} {
+	for given, want := range map[string]Status{"good": OK, "bad": Broken} {
 		f := frameOf(t, compile(t, "module \"m\" {\n source = \"./m\"\n v = \""+given+"\"\n}", "variable \"v\" {\n validation {\n  condition = var.v == \"good\"\n  error_message = \"No.\"\n }\n}"), Options{Validate: true})
 		var bag diag.Bag
 		if o := NewChecker(f).Inputs(the(t, f, program.Call, "m"), &bag); o != want || bag.HasErrors() != (want == Broken) {

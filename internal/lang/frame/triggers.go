@@ -23,7 +23,7 @@ type Trigger struct {
 }
 
 // Triggers evaluates replace_triggered_by of one instance.
-func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Outcome) {
+func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Status) {
 	ld := f.local(d)
 	var out []Trigger
 	s := newScope(f, After, bag).of(ld, k)
@@ -68,7 +68,7 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 
 // PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The key k may be a key from the state that the
 // configuration no longer declares. Without prevent_destroy, the result is false and OK.
-func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Outcome) {
+func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy")
 }
@@ -88,7 +88,7 @@ func fitting(d *program.Def, k addr.Key) addr.Key {
 
 // Forget evaluates lifecycle.destroy for an instance. It returns true if the object must be forgotten instead of
 // destroyed.
-func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Outcome) {
+func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
 		return false, OK
@@ -98,7 +98,7 @@ func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bo
 }
 
 // lifecycleFlag evaluates a boolean lifecycle argument. A missing or null argument is false.
-func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Outcome) {
+func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Status) {
 	if e == nil {
 		s.release()
 		return false, OK
@@ -109,7 +109,7 @@ func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Outcome
 		return false, s.outcome()
 	}
 	title := "Invalid " + name + " argument"
-	fail := func(detail string) (bool, Outcome) {
+	fail := func(detail string) (bool, Status) {
 		s.Error(s.WithValues(diag.Errorf(title, "%s", detail).At(e.Range()), e, s.Ctx))
 		return false, Broken
 	}

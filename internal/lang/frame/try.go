@@ -36,7 +36,7 @@ func (c Checker) Self(d program.Decl) mark.Value { return mark.Split(placeholder
 
 // Inputs evaluates the arguments of a call against the variables of the called module, and checks the validation rules
 // of these variables. Only constants are known, so a violated rule is violated in every instance of the module.
-func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Outcome {
+func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Status {
 	d := c.f.local(call)
 	child := c.f.n.Children[d.Nth]
 	if child == nil {
@@ -69,7 +69,7 @@ func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Outcome {
 
 // rules evaluates the validation rules of a variable for the value from a call. As in Terraform, all other variables are
 // unknown.
-func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Outcome {
+func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Status {
 	given = withDeclaredMarks(c.f, v, given)
 	worst := OK
 	for _, cond := range v.Conditions[program.Validation] {
@@ -84,7 +84,7 @@ func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Outcome {
 }
 
 // Provisioners evaluates the bodies of all provisioners and connections of a resource.
-func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Outcome {
+func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Status {
 	worst := OK
 	for _, raw := range c.f.local(d).Bodies {
 		s := newScope(c.f, After, bag).of(c.f.local(d), addr.NoKey)

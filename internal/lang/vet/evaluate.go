@@ -33,7 +33,7 @@ type validation struct {
 }
 
 // result records the outcome of an evaluation: after a failure, Check returns false.
-func (t *validation) result(o frame.Outcome) {
+func (t *validation) result(o frame.Status) {
 	if o != frame.OK {
 		t.c.ok = false
 	}
