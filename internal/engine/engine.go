@@ -230,7 +230,8 @@ func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(add
 }
 
 // Frame returns a frame with a stored state as its before face. Frame reads and plans nothing, and opens no lease.
-// Objects that the state does not have are unknown. Frame returns false if the frame could not be created.
+// The values of resources without stored objects are unknown (see filling.Stored). Frame returns false if the frame
+// could not be created.
 func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {

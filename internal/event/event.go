@@ -147,8 +147,9 @@ type (
 		Failed bool
 		Error  string
 	}
-	// Transfer reports the progress of a download, or of work on many versions or copies of a state: at its start, a
-	// few times per second, and at its end, also after an error.
+	// Transfer reports the progress of a download, or of work on many versions or copies of a state. A download sends it
+	// at the start, at most ten times per second, and at the end, also after an error. Other work sends it before each
+	// version or copy, and at the end. If the work stops early, the event for the end may be missing.
 	Transfer struct {
 		Name  string // the downloaded package, or a description of the work
 		Done  int64  // the amount done, in Unit

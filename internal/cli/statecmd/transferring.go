@@ -31,7 +31,7 @@ type transferring struct {
 type side struct {
 	*session.Session
 	call *base.Call
-	name string // the name of the target in messages: the path as the user gave it
+	name string // the target in messages: a relative path as the user gave it, or the real path; empty for the source
 	role string // the word for the directory in messages, with its name
 	ws   *workspace.State
 	next *plan.Plan          // the plan with the state after the move

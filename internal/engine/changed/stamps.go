@@ -123,8 +123,16 @@ func (m *Stamps) describe(id program.Decl) *description {
 	return s
 }
 
-// text returns the text that identifies a declaration's configuration. It contains the values of variables and the
-// versions of providers. varies is true if the value of the declaration may differ in each run.
+// text returns the text that identifies a declaration's configuration, without the declarations to which it refers. In
+// addition to the declaration's source text, it contains:
+//
+//   - for a root variable that is not ephemeral: its value;
+//   - for a variable of a called module: the text of the module call;
+//   - for a provider configuration: the version of the provider;
+//   - for a resource: the provider_meta blocks of its provider;
+//   - for calls of provider functions: the versions of their providers.
+//
+// varies is true if the value of the declaration may differ in each run.
 func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	n := m.request.Program.NodeOf(d.ID)
 	if n == nil { // an implied provider configuration

@@ -26,9 +26,12 @@ func MayHave(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 	return key.IsNone() == (prog.Decls()[prog.ProviderOf(d.ID)].Repeat() == program.Once)
 }
 
-// Fits reports whether the key of a stored provider instance selects an instance in the provider configuration of a
-// declared object. If the object now has a configuration with another name, the key was for an instance of the earlier
-// configuration. Fits then returns false if the key in the declaration can be computed early (see Early).
+// Fits reports whether the key of a stored provider instance may be used with the provider configuration of a declared
+// object. It returns false in these cases:
+//
+//   - the configuration cannot have an instance with the key (see MayHave);
+//   - the key is from a configuration with another alias or in another module, and the key in the declaration can be
+//     computed early (see Early).
 func Fits(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) bool {
 	now := prog.Decls()[prog.ProviderOf(d.ID)].Provider
 	same := stored.Key.IsNone() || now.Alias == stored.Alias && now.Module == stored.Module

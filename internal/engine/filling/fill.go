@@ -212,7 +212,9 @@ func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) 
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(e.Sensitive)}
 }
 
-// Stored fills the before face of a frame from a state. Objects that the state does not have are unknown.
+// Stored fills the before face of a frame from a state. A resource with stored objects in a module instance has exactly
+// the stored instances there. Any other resource has the instances of its repetition, if these are known, with unknown
+// values.
 func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	ExpandBefore(prog, root, s)
 	// Stored objects come first, because a repetition may refer to them.

@@ -23,7 +23,7 @@ type Selection struct {
 	left    map[addr.Resource][]addr.Target     // instances that are left out because they depend on excluded instances
 	decls   map[program.Decl]bool               // all selected declarations
 	stay    map[addr.Instance]bool              // excluded objects and their dependencies in the state: they are not destroyed if they are no longer declared
-	objects map[addr.Instance]bool              // in a partial destroy plan: the selected instances; the fields above then do not apply
+	objects map[addr.Instance]bool              // in a partial destroy plan: the selected instances. Includes then uses only these
 }
 
 // Includes reports whether the selection includes an instance.

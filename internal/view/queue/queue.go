@@ -26,8 +26,8 @@ func New(p *plan.Plan) Queue {
 	return q
 }
 
-// Started records that the create or update of an object has started, or its destroy if down is true. The change then
-// no longer counts as waiting.
+// Started records that an object's creation or update has started, or if down is true, its destruction or forgetting.
+// This step no longer counts as waiting. The other step of a replacement counts until it has started, too.
 func (q Queue) Started(o addr.Object, down bool) {
 	if c := q.changes[o]; c != nil {
 		q.count(c, !down && c.Action.Ups(), down && c.Action.Downs(), -1)
