@@ -161,7 +161,8 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 }
 
 // Int returns a setting that is a whole number, or else the value of the first environment variable in env that is set
-// and not empty, or else the parameter otherwise. It returns an error if the text is not a whole number of 0 or more.
+// and not empty. If none is set, Int returns its argument "otherwise". It returns an error if the text is not a whole
+// number of 0 or more.
 func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {

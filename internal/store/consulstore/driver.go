@@ -39,8 +39,9 @@ type reader struct {
 	store.Reader
 }
 
-// flag reads a boolean setting. The default value, if neither the setting nor an environment variable in env is set, is
-// the parameter otherwise. If the value is not a boolean, flag records an error.
+// flag returns a boolean setting, or else the value of the first environment variable in env that is set and not empty.
+// If none is set, it returns its argument "otherwise". If the value is not a boolean, flag records an error and returns
+// false.
 func (r *reader) flag(name string, otherwise bool, env ...string) bool {
 	if _, set := r.S.Text(name, env...); !set {
 		return otherwise

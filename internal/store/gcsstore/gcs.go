@@ -88,7 +88,8 @@ func (r *remote) encryption(name string) http.Header {
 	return nil
 }
 
-// read returns the content and the generation of an object. It returns nil and nothing if the object does not exist.
+// read returns the content and the generation of an object. If the object does not exist, the content is nil, and the
+// generation is the constant "nothing".
 func (r *remote) read(ctx context.Context, name string) (data []byte, generation string, err error) {
 	a, err := r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, r.encryption(name), nil)
 	switch {

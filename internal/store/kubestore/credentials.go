@@ -74,7 +74,8 @@ func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// certificate returns the client certificate of the kubeconfig, or else of the plugin.
+// certificate returns the client certificate of the kubeconfig, or else of the plugin. If the plugin has no certificate,
+// it returns an empty certificate.
 func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	if len(c.cert) > 0 {
 		pair, err := tls.X509KeyPair(c.cert, c.key)
