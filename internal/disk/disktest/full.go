@@ -37,7 +37,7 @@ func (f *Full) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, err
 	return &fullFile{file, f}, nil
 }
 
-// reserve returns how many of n bytes still fit, and subtracts this number from Limit.
+// reserve returns how many of n bytes still fit, and subtracts this number from Limit. It records n for Writes.
 func (f *Full) reserve(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

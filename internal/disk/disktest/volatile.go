@@ -17,7 +17,8 @@ import (
 
 // Volatile is a file system in memory that can lose its power. After a power failure, a part of the changes that were
 // not durable may exist. For a file, this part is the first bytes written since its last sync. For a directory, it is
-// the first changes since its last sync, in order. Paths are absolute. The file system has no links and no permissions.
+// the first changes since its last sync, in order. Paths are absolute. The file system has no symbolic
+// links and no permissions.
 type Volatile struct {
 	mu    sync.Mutex
 	names map[string]*inode // the files that a process sees
@@ -146,13 +147,13 @@ func (v *Volatile) Stat(name string) (fs.FileInfo, error) {
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: syscall.ENOENT}
 }
 
-// Readlink implements disk.FS. It always fails, because the file system has no links.
+// Readlink implements disk.FS. It always fails, because the file system has no symbolic links.
 func (v *Volatile) Readlink(name string) (string, error) {
 	name = filepath.ToSlash(name)
 	return "", &fs.PathError{Op: "readlink", Path: name, Err: syscall.EINVAL}
 }
 
-// Rename implements disk.FS, for names in one directory.
+// Rename implements disk.FS. It returns an error if the names are in different directories.
 func (v *Volatile) Rename(from, to string) error {
 	from, to = filepath.ToSlash(from), filepath.ToSlash(to)
 	v.mu.Lock()
@@ -168,7 +169,7 @@ func (v *Volatile) Rename(from, to string) error {
 	return nil
 }
 
-// Link implements disk.FS, for names in one directory.
+// Link implements disk.FS. It makes a hard link: a second name for a file.
 func (v *Volatile) Link(from, to string) error {
 	from, to = filepath.ToSlash(from), filepath.ToSlash(to)
 	v.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Compile compiles a root module from a text. If called is not empty, it is the text of a second module in the
-// directory m.
+// Compile compiles a root module. root is the text of the root module. called is the text of a second module, which may
+// be empty. Each module call leads to the second module, whatever its source.
 func Compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
 	dir := t.TempDir()
