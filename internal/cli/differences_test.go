@@ -74,27 +74,7 @@ func TestDifferencesNameTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"test/combine": true, "test/sdk": true}
-	for _, script := range scripts(t) {
-		known[script.folder+"/"+script.name] = true
-	}
-	function := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
-	for _, dir := range []string{"../../internal", "../../test"} {
-		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(name, "_test.go") {
-				return err
-			}
-			source, err := os.ReadFile(name)
-			place := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../../"), "internal/")
-			for _, m := range function.FindAllSubmatch(source, -1) {
-				known[place+" "+string(m[1])] = true
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	known := testNames(t)
 	chapter, rows := "", map[string]int{}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -122,5 +102,62 @@ func TestDifferencesNameTests(t *testing.T) {
 	}
 	if rows[""] > 250 {
 		t.Errorf("%d rows", rows[""])
+	}
+}
+
+// testNames returns the names of tests as documents write them: "folder/script", "package TestName", and suites.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	known := map[string]bool{"test/combine": true, "test/sdk": true}
+	for _, script := range scripts(t) {
+		known[script.folder+"/"+script.name] = true
+	}
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+	for _, dir := range []string{"../../internal", "../../test"} {
+		err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(name, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(name)
+			place := strings.TrimPrefix(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../../"), "internal/")
+			for _, m := range function.FindAllSubmatch(source, -1) {
+				known[place+" "+string(m[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return known
+}
+
+// scriptPattern matches the pattern of -run for one script. Names in capital letters are placeholders.
+var scriptPattern = regexp.MustCompile(`Test(?:Scripts|Peer)/\^([a-z_]+)\$/\^([a-z0-9_]+)\$`)
+
+// TestDocumentsNameScripts checks that each command in a document that runs one script names an existing script. "go
+// test" succeeds if a pattern matches nothing, so a reader would not notice a wrong name.
+func TestDocumentsNameScripts(t *testing.T) {
+	known, found := testNames(t), 0
+	for _, root := range []string{"../../CONTRIBUTING.md", "../../README.md", "../../docs", "../../test", "../../spec"} {
+		err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(name) != ".md" {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			for _, m := range scriptPattern.FindAllSubmatch(text, -1) {
+				found++
+				if script := string(m[1]) + "/" + string(m[2]); !known[script] {
+					t.Errorf("%s runs the script %s, which does not exist", name, script)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found == 0 {
+		t.Error("no document runs a script")
 	}
 }
