@@ -2,8 +2,8 @@ package explain
 
 import (
 	"slices"
-	"strconv"
 
+	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
@@ -33,7 +33,7 @@ func along(b *schema.Block, path []string) (on []*schema.Attr, missing string, n
 		}
 		switch {
 		case len(path) == 0:
-		case nesting == schema.Map, (nesting == schema.List || nesting == schema.Set) && isIndex(path[0]):
+		case nesting == schema.Map, (nesting == schema.List || nesting == schema.Set) && program.IsIndex(path[0]):
 			path = path[1:]
 		}
 	}
@@ -51,6 +51,3 @@ func namesOf(attrs []*schema.Attr, blocks []*schema.Nested) []string {
 	}
 	return out
 }
-
-// isIndex reports whether a name on a path is the index of an element.
-func isIndex(name string) bool { _, err := strconv.ParseUint(name, 10, 64); return err == nil }

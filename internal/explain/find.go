@@ -161,7 +161,7 @@ func keys(text string) []string {
 	for text != "" {
 		end := afterKey(text, 0)
 		key := text[1 : end-1]
-		if text = text[end:]; !isIndex(key) {
+		if text = text[end:]; !program.IsIndex(key) {
 			var err error
 			if key, err = strconv.Unquote(key); err != nil {
 				break
@@ -179,7 +179,7 @@ func Written(path []string) string {
 	var b strings.Builder
 	for _, name := range path {
 		switch {
-		case isIndex(name):
+		case program.IsIndex(name):
 			b.WriteString("[" + name + "]")
 		case identifier().MatchString(name):
 			b.WriteString("." + name)

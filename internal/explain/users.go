@@ -104,17 +104,13 @@ func (u *users) at(d *program.Declaration, path []string) []User {
 	return out
 }
 
-// call returns the call of the module whose output is d, or nil if d is no output of a module.
+// call returns the call of the module whose output is d, or nil if d is no output of a called module.
 func (u *users) call(d *program.Declaration) *program.Declaration {
 	if d.Kind != program.Output || d.Module.IsRoot() {
 		return nil
 	}
-	for _, c := range u.p.Decls() {
-		if c.Kind == program.Call && c.Module.Child(c.Name) == d.Module {
-			return c
-		}
-	}
-	return nil
+	c, _ := u.p.Lookup(d.Module.Parent(), program.Call, d.Module.Name())
+	return c
 }
 
 // byValue returns the arguments of a declaration that use a value.

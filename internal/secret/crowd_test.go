@@ -54,8 +54,8 @@ func TestCrowds(t *testing.T) {
 			}
 		}
 		for _, c := range s.table.crowds {
-			if len(c.lengths) > 60 {
-				t.Errorf("%s: %d lengths of pieces", name, len(c.lengths))
+			if len(c.pieces.lengths) > 60 {
+				t.Errorf("%s: %d lengths of pieces", name, len(c.pieces.lengths))
 			}
 		}
 		if len(s.table.crowds) == 0 {

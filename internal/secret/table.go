@@ -35,7 +35,6 @@ type piece struct {
 	at   int   // offset in the form
 	next int32 // the next piece with the same key, as index plus 1; 0: none
 	nth  int32 // the number of this piece among the pieces with its key, from 1
-	same int32 // in a crowd: the next piece with the same text, as index plus 1; 0: none
 }
 
 // crowded is the number of pieces with one key from which a crowd finds them.
@@ -44,26 +43,48 @@ const crowded = 16
 // crowd finds the pieces with one key by their text. The work for a place of a text depends on the number of different
 // lengths, but not on the number of pieces.
 type crowd struct {
-	lengths []int            // the lengths of the pieces, each once
-	first   map[string]int32 // by text: the first piece, as index plus 1
-	// The same for the whole forms of secrets: the first pieces of many secrets may be equal.
-	wholeLengths []int
-	whole        map[string][]int32
+	pieces byText
+	wholes byText // the pieces that begin a whole form, by the form: the first pieces of many secrets may be equal
+}
+
+// byText finds pieces by a text.
+type byText struct {
+	lengths []int              // the lengths of the texts, each once
+	numbers map[string][]int32 // the pieces, as indexes plus 1
+}
+
+// add adds piece n, an index plus 1, with a text.
+func (b *byText) add(text string, n int32) {
+	if b.numbers == nil {
+		b.numbers = map[string][]int32{}
+	}
+	b.numbers[text] = append(b.numbers[text], n)
+	if !slices.Contains(b.lengths, len(text)) {
+		b.lengths = append(b.lengths, len(text))
+	}
+}
+
+// at calls yield for each piece whose text is at place i of a text. It returns false if yield did: the search must stop.
+func (b *byText) at(t *table, text string, i int, yield func(int, *piece) bool) bool {
+	for _, length := range b.lengths {
+		if i+length > len(text) {
+			continue
+		}
+		for _, n := range b.numbers[text[i:i+length]] {
+			if !yield(i, &t.pieces[n-1]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // join adds piece n, an index plus 1, to the crowd of its key.
 func (t *table) join(c *crowd, n int32) {
 	p := &t.pieces[n-1]
-	p.same = c.first[p.text]
-	c.first[p.text] = n
-	if !slices.Contains(c.lengths, len(p.text)) {
-		c.lengths = append(c.lengths, len(p.text))
-	}
-	if f := p.form; f.whole && p.at == 0 {
-		c.whole[f.text] = append(c.whole[f.text], n)
-		if !slices.Contains(c.wholeLengths, len(f.text)) {
-			c.wholeLengths = append(c.wholeLengths, len(f.text))
-		}
+	c.pieces.add(p.text, n)
+	if p.form.whole && p.at == 0 {
+		c.wholes.add(p.form.text, n)
 	}
 }
 
@@ -76,7 +97,7 @@ func (t *table) gather(key uint64, n int32) {
 		t.join(c, n)
 		return
 	}
-	c := &crowd{first: map[string]int32{}, whole: map[string][]int32{}}
+	c := &crowd{}
 	for ; n != 0; n = t.pieces[n-1].next {
 		t.join(c, n)
 	}
@@ -84,35 +105,6 @@ func (t *table) gather(key uint64, n int32) {
 		t.crowds = map[uint64]*crowd{}
 	}
 	t.crowds[key] = c
-}
-
-// in yields the pieces of a crowd at place i of a text. If wholes is true, it yields only pieces of forms that are
-// completely at this place. It returns false if the search must stop.
-func (c *crowd) in(t *table, text string, i int, wholes bool, yield func(int, *piece) bool) bool {
-	if wholes {
-		for _, length := range c.wholeLengths {
-			if i+length > len(text) {
-				continue
-			}
-			for _, n := range c.whole[text[i:i+length]] {
-				if !yield(i, &t.pieces[n-1]) {
-					return false
-				}
-			}
-		}
-		return true
-	}
-	for _, length := range c.lengths {
-		if i+length > len(text) {
-			continue
-		}
-		for n := c.first[text[i:i+length]]; n != 0; n = t.pieces[n-1].same {
-			if !yield(i, &t.pieces[n-1]) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 type table struct {
@@ -251,8 +243,11 @@ func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 // at calls yield for each piece of a secret that occurs at index i of the text. key is the key of the text at i. at
 // returns false if yield did: the search must stop.
 func (t *table) at(text string, i int, key uint64, wholes bool, yield func(int, *piece) bool) bool {
-	if c := t.crowds[key]; c != nil {
-		return c.in(t, text, i, wholes, yield)
+	switch c := t.crowds[key]; {
+	case c != nil && wholes:
+		return c.wholes.at(t, text, i, yield)
+	case c != nil:
+		return c.pieces.at(t, text, i, yield)
 	}
 	for n := t.first[key]; n != 0; n = t.pieces[n-1].next {
 		if p := &t.pieces[n-1]; strings.HasPrefix(text[i:], p.text) && !yield(i, p) {

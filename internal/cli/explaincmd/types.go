@@ -24,12 +24,12 @@ func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 		if schemas == nil {
 			continue
 		}
-		x.near = append(x.near, typesNear(schemas, x.text)...)
 		t, err := explain.TypeOf(schemas, p, x.version(p), x.text)
 		switch {
 		case err != nil:
 			x.errors = append(x.errors, diag.Errorf("Invalid provider schema", "The provider %s: %s.", p.ForDisplay(), err))
 		case t == nil:
+			x.near = append(x.near, typesNear(schemas, x.text)...)
 		case !t.Exists():
 			near := diag.Suggest(t.Path[len(t.Path)-1], t.Names())
 			if near == "" {

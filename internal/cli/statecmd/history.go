@@ -49,7 +49,7 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 		case err != nil:
 			c.Bag.Add(diag.Errorf("Failed to load state", "The earlier versions of the state cannot be listed: %s.", err))
 		case !found:
-			c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. Switch on the versions of the bucket or the container: it keeps those that are written from then on."))
+			c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. Switch on the versions of the bucket or the container: it keeps the versions that are written from then on."))
 		default:
 			out.store = v
 		}

@@ -28,8 +28,7 @@ type FunctionCall struct {
 }
 
 // Parts returns the texts that set the value of a declaration, or of the part of it at path. A number in path is the
-// index of an element. It returns nil for a
-// declaration that no text sets, such as a root variable.
+// index of an element. Parts returns nil for a declaration that no text sets, such as a root variable.
 func Parts(p *Program, d Decl, path []string) []Part {
 	n := p.at[d]
 	if n == nil {
@@ -93,13 +92,14 @@ func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 // key, which selects one of the blocks. The result reads all of them: a dynamic block may make any number of blocks.
 func (x *partReader) inside(at []string) *partReader {
 	y := *x
-	if n := len(at); len(x.path) > n && isNumber(x.path[n]) {
+	if n := len(at); len(x.path) > n && IsIndex(x.path[n]) {
 		y.path = slices.Concat(at, x.path[n+1:])
 	}
 	return &y
 }
 
-func isNumber(name string) bool { _, err := strconv.ParseUint(name, 10, 64); return err == nil }
+// IsIndex reports whether a name on a path is the index of an element.
+func IsIndex(name string) bool { _, err := strconv.ParseUint(name, 10, 64); return err == nil }
 
 // constant is like body, for a body whose arguments are all constant. Its compiled form has only the value.
 func (x *partReader) constant(at []string, b *schema.Block, raw *RawBody) {
