@@ -339,18 +339,30 @@ func (e *edition) lost(r *engine.Result) []loss {
 	if r == nil {
 		return nil
 	}
-	before := map[addr.Resource]*plan.Change{}
+	before := map[addr.Object]*plan.Change{}
 	for _, c := range r.Plan.Changes {
-		before[c.Object.Resource()] = c
+		before[c.Object] = c
+	}
+	// In the plan, the module may have several instances.
+	current := func(of addr.Resource, in addr.ModuleInstance) *plan.Change {
+		return before[of.In(in).Instance(addr.NoKey).Current()]
 	}
 	for _, m := range e.moves {
 		if m.target.way != toManager {
 			continue
 		}
 		attribute := strings.TrimSuffix(m.result.Arguments[0], "_wo")
-		generated, stored := textBefore(before[m.target.resource], m.target.stored[0]), textBefore(before[m.result.ReadsBack], attribute)
-		if generated != "" && stored != "" && generated != stored {
-			out = append(out, loss{m, fmt.Sprintf("%s of %s has another value than %s, so the generated value would be nowhere afterwards. Decide which value counts, and apply, before the value moves.", attribute, m.result.ReadsBack, m.target.name)})
+		for _, c := range r.Plan.Changes {
+			in := c.Object.Module
+			if c.Object.Resource() != m.target.resource || c != current(m.target.resource, in) {
+				continue
+			}
+			manager := m.result.ReadsBack.In(in)
+			generated, stored := textBefore(c, m.target.stored[0]), textBefore(current(m.result.ReadsBack, in), attribute)
+			if generated != "" && stored != "" && generated != stored {
+				out = append(out, loss{m, fmt.Sprintf("%s of %s has another value than %s.%s, so the generated value would be nowhere afterwards. Decide which value counts, and apply, before the value moves.", attribute, manager, c.Object, m.target.stored[0])})
+				break
+			}
 		}
 	}
 	return out
