@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/schema"
@@ -65,10 +66,12 @@ type tokens struct {
 	credentials, access, account, universe, scope string
 	delegates                                     []string
 	file                                          func(string) string // resolves a path in the settings
+	sent                                          atomic.Bool         // the token source may have sent a request
 }
 
 // Token implements oauth2.TokenSource. It returns a *store.UnansweredError if a later attempt may succeed.
 func (t *tokens) Token() (*oauth2.Token, error) {
+	t.sent.Store(false)
 	source, err := t.source()
 	if err != nil {
 		return nil, err
@@ -80,10 +83,13 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 		token, err = t.impersonate(source)
 	}
 	var refused *oauth2.RetrieveError
+	var unanswered *store.UnansweredError // a request for impersonation failed
 	switch {
 	case err == nil:
 		return token, nil
 	case errors.As(err, &refused) && !later(refused), store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
+		return nil, err
+	case !t.sent.Load() && !errors.As(err, &unanswered): // the credentials themselves cannot be used, such as a key of an unknown form
 		return nil, err
 	}
 	noAnswer := &store.UnansweredError{Err: err, Unsent: true}
@@ -91,6 +97,27 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 		noAnswer.After = store.RetryAfter(refused.Response.Header)
 	}
 	return nil, noAnswer
+}
+
+// recording is a transport that records that it has sent a request. The packages of Google report the same kind of error
+// for a failed connection and for a key that cannot be read.
+type recording struct {
+	http.RoundTripper
+	sent *atomic.Bool
+}
+
+func (r recording) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.sent.Store(true)
+	return r.RoundTripper.RoundTrip(req)
+}
+
+// recorded returns t.ctx with an HTTP client for package oauth2 that records its requests in t.sent.
+func (t *tokens) recorded() context.Context {
+	client := &http.Client{Transport: recording{http.DefaultTransport, &t.sent}}
+	if base, ok := t.ctx.Value(oauth2.HTTPClient).(*http.Client); ok && base.Transport != nil {
+		client.Transport = recording{base.Transport, &t.sent}
+	}
+	return context.WithValue(t.ctx, oauth2.HTTPClient, client)
 }
 
 // later reports whether a refusal asks to repeat the request later.
@@ -154,10 +181,11 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 		return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: t.access}), nil
 	}
 	if t.credentials == "" {
-		found, err := google.FindDefaultCredentials(t.ctx, scopes...)
+		found, err := google.FindDefaultCredentials(t.recorded(), scopes...)
 		if err != nil {
 			return nil, err
 		}
+		t.sent.Store(found.JSON == nil) // without JSON, each token comes from the metadata service of the machine
 		return found.TokenSource, nil
 	}
 	text := []byte(t.credentials)
@@ -172,7 +200,7 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 		return nil, errors.New(`the string provided in "credentials" must be a JSON object, or the path of a file that contains one`)
 	}
 	// The credentials are the user's own and may have any type.
-	found, err := google.CredentialsFromJSONWithType(t.ctx, text, kind.Type, scopes...)
+	found, err := google.CredentialsFromJSONWithType(t.recorded(), text, kind.Type, scopes...)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials cannot be used: %w", err)
 	}

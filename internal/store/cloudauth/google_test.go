@@ -2,9 +2,16 @@ package cloudauth
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/store"
@@ -33,5 +40,44 @@ func TestTokenAfterInterrupt(t *testing.T) {
 	}
 	if _, err := TokenWithin(ctx, tokens); err == nil {
 		t.Error("a request that has ended waits for a token")
+	}
+}
+
+// TestUnusableCredentials checks that only errors of requests are retried. A user who has pasted a wrong key waits for no
+// retries.
+func TestUnusableCredentials(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	account := func(key string) string {
+		return fmt.Sprintf(`{"type": "service_account", "client_email": "ci@net.test", "private_key": %q, "token_uri": %q}`, key, gone.URL)
+	}
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	subject := func(file string) string {
+		return fmt.Sprintf(`{"type": "external_account", "audience": "a", "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "token_url": %q, "credential_source": {"file": %q}}`, gone.URL, file)
+	}
+	for _, tt := range []struct {
+		about, credentials string
+		role               bool
+		retried            bool
+	}{
+		{"key of another form", account("canary-90c1"), false, false},
+		{"key of another form, impersonation", account("canary-90c1"), true, false},
+		{"no file of an external account", subject(filepath.Join(t.TempDir(), "absent")), false, false},
+		{"no connection", account(good), false, true},
+		{"no connection, impersonation", account(good), true, true},
+	} {
+		attrs := map[string]cty.Value{"credentials": cty.StringVal(tt.credentials)}
+		if tt.role {
+			attrs["impersonate_service_account"] = cty.StringVal("role@net.test")
+		}
+		_, err := Google(t.Context(), store.Settings{Config: cty.ObjectVal(attrs)}, "scope").Token()
+		var unanswered *store.UnansweredError
+		if err == nil || errors.As(err, &unanswered) != tt.retried || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "PRIVATE") {
+			t.Errorf("%s: %v", tt.about, err)
+		}
 	}
 }
