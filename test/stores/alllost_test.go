@@ -37,6 +37,7 @@ resource "playground_thing" "a" {
 // TestAllLost kills the engine and the keeper during an apply and removes the directory. If the store keeps the
 // journal, the next run knows each object or names its call. Otherwise it knows no object. The test logs the numbers.
 func TestAllLost(t *testing.T) {
+	t.Parallel()
 	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
 	pg := func(schema, more string, env ...string) place {
 		return place{fmt.Sprintf("terraform {\n  backend \"pg\" {\n    schema_name = %q\n%s  }\n}\n", schema, more), append(env, "PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:"+port+"/postgres?sslmode=disable")}
@@ -57,6 +58,7 @@ func TestAllLost(t *testing.T) {
 		{"http", place{"terraform {\n  backend \"http\" {\n    username = \"u\"\n  }\n}\n", []string{"TF_HTTP_PASSWORD=canary-4711", "TF_HTTP_ADDRESS=" + server.URL}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(t, tt.p)
 			u := f.machine()
 			u.configure(many + tt.p.backend)
@@ -108,6 +110,7 @@ func (f *fleet) lose(u *directory) map[string]bool {
 	check(f.T, cmd.Process.Kill())
 	_ = cmd.Wait()
 	gone(f.T, keeper)
+	f.providersEnd()
 	check(f.T, os.RemoveAll(u.dir))
 	return made()
 }
@@ -115,6 +118,7 @@ func (f *fleet) lose(u *directory) map[string]bool {
 // TestWorkspaceOfJournal checks a workspace that consists only of the journal of its first, crashed run. The store
 // lists the workspace, and it moves with the other workspaces.
 func TestWorkspaceOfJournal(t *testing.T) {
+	t.Parallel()
 	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
 	for name, p := range map[string]place{
 		"pg, rows": rowsPlace(port, "first rows"),
@@ -155,6 +159,7 @@ func TestWorkspaceOfJournal(t *testing.T) {
 // TestJournalsUnread checks that a user who moves states or deletes a workspace without the journal setting is informed
 // of journals in the store. No journal is left unseen.
 func TestJournalsUnread(t *testing.T) {
+	t.Parallel()
 	port, url := startPostgres(t), startS3(t, (&bucket{}).around)
 	for variable, p := range map[string]place{
 		"LETHE_PG_JOURNAL": {"terraform {\n  backend \"pg\" {\n    schema_name = \"unread\"\n  }\n}\n",
@@ -203,6 +208,7 @@ func TestJournalsUnread(t *testing.T) {
 // TestMovedOnByTerraform checks an apply by Terraform after a crashed run. Terraform ignores journals. Its state stays
 // unchanged: the next run recovers from the older journal only objects that the state does not have.
 func TestMovedOnByTerraform(t *testing.T) {
+	t.Parallel()
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
 		t.Skip("there is no terraform on PATH")

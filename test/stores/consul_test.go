@@ -447,6 +447,7 @@ func TestConsulRace(t *testing.T) {
 // TestConsulLostSession ends the session of a lock, as happens when it cannot be renewed in time. The holder takes the
 // lock again.
 func TestConsulLostSession(t *testing.T) {
+	t.Parallel()
 	c := newConsul()
 	open := consulOpener(t, startConsul(t, c), nil)
 	st, who := open(), store.NewLockInfo("first", "1")
@@ -478,6 +479,7 @@ func TestConsulLostSession(t *testing.T) {
 
 // TestConsulChunksMixed lets Lethe and Terraform write and read a state that is too large for a key.
 func TestConsulChunksMixed(t *testing.T) {
+	t.Parallel()
 	address := startConsul(t, newConsul())
 	l, tf := pair(t, place{"terraform {\n  backend \"consul\" {\n    path = \"big\"\n  }\n}\n", []string{"CONSUL_HTTP_ADDR=" + address, "CONSUL_HTTP_TOKEN=canary-4711"}})
 	exchange(t, l, tf)

@@ -125,6 +125,7 @@ CREATE TRIGGER note AFTER INSERT OR UPDATE ON crowd.states FOR EACH ROW EXECUTE 
 // TestQueue checks that twenty short applies that start together and wait for each other all succeed quickly. Each
 // tries to take the lock while another releases it.
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	all := places(t)

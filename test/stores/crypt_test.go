@@ -30,6 +30,7 @@ func encrypted(t *testing.T, open func() store.Store) func() store.Store {
 
 // TestEncrypted runs the contract of stores on a store that encrypts and wraps a remote store.
 func TestEncrypted(t *testing.T) {
+	t.Parallel()
 	settings := map[string]cty.Value{"use_lockfile": cty.True}
 	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) func() store.Store {

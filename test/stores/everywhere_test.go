@@ -40,6 +40,7 @@ func (u *directory) stored() (s struct {
 // TestCommands checks that saved plans, commands about states and workspaces, and data sources of remote state work in
 // every place.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	all, names := everywhere(t)
@@ -106,6 +107,7 @@ func TestCommands(t *testing.T) {
 // TestMigrations moves two workspaces from each kind of place to the next, and back. It also moves one workspace into
 // places with one state, and out again. The states stay the same, and each former place keeps a copy.
 func TestMigrations(t *testing.T) {
+	t.Parallel()
 	all, names := everywhere(t)
 	all["local"] = place{}
 	many, one := []string{"local"}, []string{"local", "http", "remote", "local"}

@@ -235,6 +235,7 @@ func ranThrough(t *testing.T, st store.Store, prev store.Version, next []byte) s
 // TestFaultAtTheEnd checks that a write and the release of a lock survive three faults, and a service that fails for 30
 // seconds.
 func TestFaultAtTheEnd(t *testing.T) {
+	t.Parallel()
 	const factor = 200
 	hurried(t, factor)
 	for name, open := range faultyStores {
@@ -324,6 +325,7 @@ func TestFaultRefused(t *testing.T) {
 // TestFaultBesideTerraform checks that Lethe survives all faults that Terraform survives during a write, and that the
 // state is written.
 func TestFaultBesideTerraform(t *testing.T) {
+	t.Parallel()
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
 		t.Skip("there is no Terraform")

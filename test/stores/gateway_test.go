@@ -50,6 +50,7 @@ func startGateway(t *testing.T) (url, files string) {
 
 // TestS3Gateway runs the contract of stores on a service that checks signatures.
 func TestS3Gateway(t *testing.T) {
+	t.Parallel()
 	url, files := startGateway(t)
 	n := 0
 	storetest.Run(t, func(t *testing.T) func() store.Store {
@@ -63,6 +64,7 @@ func TestS3Gateway(t *testing.T) {
 // TestS3GatewayJournal checks that the service keeps journals, and that the next run recovers them, including records
 // that a keeper uploads.
 func TestS3GatewayJournal(t *testing.T) {
+	t.Parallel()
 	url, files := startGateway(t)
 	check(t, os.Mkdir(filepath.Join(files, "states"), 0o700))
 	left := func() (n int) {

@@ -11,6 +11,7 @@ import (
 // TestLostMachine checks a crashed run whose directory is lost. The next command that changes objects recovers its
 // changes on any machine, also after the first run of a state.
 func TestLostMachine(t *testing.T) {
+	t.Parallel()
 	port := startPostgres(t)
 	s := newShop(t, port, "lost machine")
 	journals := func(want string) {
@@ -90,6 +91,7 @@ func disconnected(t *testing.T, port string) {
 // TestCameBack checks that the directory of a killed run does not restore objects that another run recovered and
 // destroyed.
 func TestCameBack(t *testing.T) {
+	t.Parallel()
 	port := startPostgres(t)
 	s := newShop(t, port, "came back")
 	s.directory().run(0, args("0", "1")...)

@@ -154,6 +154,7 @@ func free(u *directory) {
 // TestKeeperInS3 checks that the keeper of a crashed run uploads its records to the bucket, without credentials for the
 // bucket.
 func TestKeeperInS3(t *testing.T) {
+	t.Parallel()
 	b := &bucket{}
 	url := startS3(t, b.around)
 	t.Run("recorded", func(t *testing.T) {
@@ -212,6 +213,7 @@ func TestKeeperInS3(t *testing.T) {
 // call. The next run on another machine reports the object of that call. It recovers the keeper's later records by
 // object.
 func TestClaimsOfKilledRun(t *testing.T) {
+	t.Parallel()
 	port := startPostgres(t)
 	f := newFleet(t, rowsPlace(port, "claims"))
 	other := f.machine()

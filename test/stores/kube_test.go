@@ -256,6 +256,7 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestKubeParts kills writers of states that do not fit into one Secret at each of their requests. A reader sees the
 // old state or the new state, whole. Remaining parts are removed later.
 func TestKubeParts(t *testing.T) {
+	t.Parallel()
 	for _, sizes := range [][2]int{{1, 2}, {2, 0}} {
 		for _, late := range []bool{false, true} {
 			for n, done := 1, false; !done; n++ {
@@ -345,6 +346,7 @@ func TestKubeNames(t *testing.T) {
 
 // TestKubePartsMixed lets Lethe and Terraform write and read a state that does not fit into one Secret.
 func TestKubePartsMixed(t *testing.T) {
+	t.Parallel()
 	l, tf := pair(t, place{"terraform {\n  backend \"kubernetes\" {\n    secret_suffix = \"s\"\n  }\n}\n", []string{"KUBE_CONFIG_PATH=" + startKube(t, plain)}})
 	exchange(t, l, tf)
 }

@@ -27,6 +27,7 @@ func (u *directory) configure(text string) {
 
 // TestLayouts uses states in rows like other states, and moves them between the layouts.
 func TestLayouts(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	port := startPostgres(t)

@@ -19,6 +19,7 @@ import (
 // lineage is the same, the serial is higher, and the lock can be broken. A third machine finds the journal of the lost
 // machine later: no object is in the state twice or is created again.
 func TestLostDisk(t *testing.T) {
+	t.Parallel()
 	all := places(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		p := all[name]
@@ -32,7 +33,21 @@ func TestLostDisk(t *testing.T) {
 	}
 }
 
+// providersEnd waits until no process of the fleet runs. A provider whose engine was killed finishes its calls first, and
+// they create objects.
+func (f *fleet) providersEnd() {
+	f.Helper()
+	waittest.Until(f.T, "the providers have ended", func() bool {
+		all, _ := filepath.Glob("/proc/[0-9]*/environ")
+		return !slices.ContainsFunc(all, func(environ string) bool {
+			text, _ := os.ReadFile(environ)
+			return strings.Contains(string(text), "\x00PLAYGROUND_CLOUD="+f.real+"\x00")
+		})
+	})
+}
+
 func lostDisk(t *testing.T, p place) {
+	t.Parallel()
 	f := newFleet(t, p)
 	u, v := f.machine(), f.machine()
 	u.configure(many + p.backend)
@@ -68,6 +83,7 @@ func lostDisk(t *testing.T, p place) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	gone(t, keeper)
+	f.providersEnd()
 	kept := filepath.Join(t.TempDir(), "kept")
 	check(t, os.CopyFS(kept, os.DirFS(filepath.Join(u.dir, ".terraform"))))
 	check(t, os.RemoveAll(u.dir))

@@ -2,6 +2,7 @@ package stores
 
 import (
 	"encoding/base64"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -17,8 +18,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
-// lethe builds the program once.
+// lethe builds the program once, unless LETHE_BIN names one.
 var lethe = sync.OnceValues(func() (string, error) {
+	if bin := os.Getenv("LETHE_BIN"); bin != "" {
+		return bin, nil
+	}
 	dir, err := os.MkdirTemp("", "lethe-stores-*")
 	if err != nil {
 		return "", err
@@ -33,8 +37,11 @@ var lethe = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	// Most tests wait for pauses of stores and for other processes, not for the processor.
+	flag.Parse()
+	_ = flag.Set("test.parallel", "8")
 	code := m.Run()
-	if path, err := lethe(); err == nil {
+	if path, err := lethe(); err == nil && os.Getenv("LETHE_BIN") == "" {
 		os.RemoveAll(filepath.Dir(path))
 	}
 	os.Exit(code)
@@ -117,6 +124,7 @@ func (u *directory) holding(v string) (cmd *exec.Cmd, done func()) {
 // TestMixed lets Lethe and Terraform share states. Each continues from the state of the other, and waits while the
 // other works.
 func TestMixed(t *testing.T) {
+	t.Parallel()
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {
 		t.Skip("there is no terraform on PATH")
@@ -125,6 +133,7 @@ func TestMixed(t *testing.T) {
 	check(t, err)
 	for name, p := range places(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			tf, l := newDirectory(t, terraform, p), newDirectory(t, ours, p)
 			tf.run(0, "apply", "-auto-approve", "-var", "v=1")
 			l.run(0, "plan", "-detailed-exitcode", "-var", "v=1")
@@ -155,8 +164,10 @@ func TestMixed(t *testing.T) {
 // TestUnlockMixed kills each program while it holds the lock. Both programs can release the lock by the ID in the
 // message of Lethe. On http Terraform's request has no ID and is refused.
 func TestUnlockMixed(t *testing.T) {
+	t.Parallel()
 	for name, p := range places(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l, tf := pair(t, p)
 			for _, tt := range []struct{ holder, breaks *directory }{{tf, l}, {l, tf}, {tf, tf}, {l, l}} {
 				if name == "http" && tt.breaks == tf {
@@ -188,6 +199,7 @@ func TestUnlockMixed(t *testing.T) {
 // TestKilled kills a process in the middle of an apply. It leaves at most a lock. The next run on that machine recovers
 // all created objects.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	all := places(t)

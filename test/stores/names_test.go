@@ -8,6 +8,7 @@ import (
 // TestNamesBesideTerraform checks that Lethe finds states written by Terraform for all spellings of their place: empty
 // parts, ".", "..".
 func TestNamesBesideTerraform(t *testing.T) {
+	t.Parallel()
 	all := places(t)
 	set := func(name string, more ...string) place {
 		p := all[name]

@@ -34,6 +34,7 @@ func check(t *testing.T, err error) {
 
 // TestPostgres runs the contract of stores on a server.
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	port := startPostgres(t)
 	n := 0
 	for _, layout := range []string{"document", "rows"} {

@@ -105,6 +105,7 @@ func (l *line) serve(c net.Conn) {
 // server that cannot be reached once, three times or for 30 seconds, and a server that is read-only for a time. The
 // connection of the lock breaks each time, and the lock is taken again.
 func TestPostgresFaults(t *testing.T) {
+	t.Parallel()
 	const factor = 200
 	hurried(t, factor)
 	port := startPostgres(t)
@@ -162,6 +163,7 @@ func readOnlyOff(t *testing.T, port string) {
 // TestFailover ends the server of a run. Its replica takes over, read-only at first. The state is written to the
 // replica after its promotion. Before, only a plan takes a lock on the replica.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	const factor = 20
 	hurried(t, factor)
 	for _, layout := range []string{"document", "rows"} {

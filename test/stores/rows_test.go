@@ -60,6 +60,7 @@ func query(t *testing.T, port, sql string) string {
 
 // TestRows tests the layout "rows" alone.
 func TestRows(t *testing.T) {
+	t.Parallel()
 	port := startPostgres(t)
 	t.Run("changes", func(t *testing.T) { testRowChanges(t, port) })
 	t.Run("workspaces do not meet", func(t *testing.T) { testRowWorkspaces(t, port) })

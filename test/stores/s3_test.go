@@ -59,6 +59,7 @@ func s3Opener(t *testing.T, settings map[string]cty.Value) func() store.Store {
 
 // TestS3 runs the contract of stores on a service, with each kind of lock.
 func TestS3(t *testing.T) {
+	t.Parallel()
 	for name, lock := range map[string]map[string]cty.Value{
 		"lock object": {"use_lockfile": cty.True},
 		"table":       {"dynamodb_table": cty.StringVal("locks")},

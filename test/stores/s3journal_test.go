@@ -208,6 +208,7 @@ const journalOn = "    journal = true\n"
 // TestJournalInS3 checks that the changes of a run whose machine is lost are recovered by the next command that takes
 // the lock, on any machine.
 func TestJournalInS3(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	for name, test := range map[string]func(*testing.T, string, string, *bucket){

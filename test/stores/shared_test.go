@@ -33,6 +33,7 @@ func newGate(t *testing.T) *gate {
 // TestSharedLock checks the lock of a PostgreSQL database: two plans read at the same time. A plan excludes an apply, and
 // an apply that waits for approval excludes a plan.
 func TestSharedLock(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	port := startPostgres(t)

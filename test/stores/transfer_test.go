@@ -25,6 +25,7 @@ module "m" {
 // TestTransfer moves objects between states in rows, and between rows and a file. It kills transfers at random moments:
 // the next command, which may share the state with others, finishes or undoes them.
 func TestTransfer(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	port := startPostgres(t)
@@ -94,6 +95,7 @@ func writeModule(dir string) error {
 
 // TestTransferEverywhere moves objects from a local state into each store and back.
 func TestTransferEverywhere(t *testing.T) {
+	t.Parallel()
 	ours, err := lethe()
 	check(t, err)
 	for name, p := range places(t) {
