@@ -146,11 +146,15 @@ func TestMixed(t *testing.T) {
 					t.Errorf("%s: %s", second.program, out)
 				}
 				waiting := second.cmd("apply", "-auto-approve", "-lock-timeout=2m", "-var", "v=of the second")
+				var said strings.Builder
+				waiting.Stdout, waiting.Stderr = &said, &said
 				check(t, waiting.Start())
 				time.Sleep(300 * time.Millisecond) // mostly, it waits for the lock by then. Terraform prints nothing about it
 				done()
 				check(t, cmd.Wait())
-				check(t, waiting.Wait())
+				if err := waiting.Wait(); err != nil {
+					t.Fatalf("%s: %v\n%s", second.program, err, &said)
+				}
 				for _, u := range pair {
 					if out := u.run(0, "output", "-raw", "o"); out != "of the second" {
 						t.Errorf("%s: %q", u.program, out)
