@@ -64,15 +64,18 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string { return e.text }
 
-// Refused reports whether an error is a RefusedError with one of these statuses.
+// Refused reports whether an error is, or wraps, a RefusedError with one of these statuses.
 func Refused(err error, statuses ...int) bool {
 	var r *RefusedError
 	return errors.As(err, &r) && slices.Contains(statuses, r.Status)
 }
 
-// Ask sends a request once. header and body may be nil. If the connection breaks, or the status does not tell whether
-// the request was executed, the error is an *UnansweredError. For any other status that means no success, it is a
-// *RefusedError.
+// Ask sends a request once, and reads the whole answer, decompressed. header and body may be nil. The fields of header
+// replace fields of a.Header. A body is sent as JSON, unless header or a.Header has another Content-Type.
+//
+// A status of 2xx, except 206, is a success. If the connection breaks, or the status does not tell whether the request
+// was executed (408, 429, and 5xx except 501), the error is an *UnansweredError. For any other status, it is a
+// *RefusedError. If the answer exceeds the limits of a state, the error wraps ErrTooLarge.
 func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.Header, body []byte) (*Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, method, to.String(), bytes.NewReader(body))
 	if err != nil {
@@ -91,7 +94,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 			return nil, err
 		}
 	}
-	req.Header.Set("Accept-Encoding", "gzip") // and not by net/http, which hides how much came
+	req.Header.Set("Accept-Encoding", "gzip") // set here, because net/http would hide the compressed size
 	resp, err := a.Client.Do(req)
 	if err != nil {
 		if u := (*url.Error)(nil); errors.As(err, &u) {
@@ -129,8 +132,8 @@ func (a *Answer) open() bool {
 	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
 }
 
-// JSON is like Ask, with a body and an answer in JSON. If in or out is nil, the request has no body, or the answer is
-// ignored.
+// JSON is like Ask, with a body and an answer in JSON: it encodes in, and decodes the answer into out. If in is nil,
+// the request has no body. If out is nil, the answer is ignored.
 func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.Header, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -146,7 +149,8 @@ func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.
 	return answer.JSON(out)
 }
 
-// JSON decodes the answer into out. If out is nil, it does nothing.
+// JSON decodes the answer into out, and returns an error if the answer is not valid JSON for out. If out is nil, it
+// does nothing.
 func (a *Answer) JSON(out any) error {
 	if out == nil {
 		return nil

@@ -64,7 +64,7 @@ func (r *rationed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contents reads the body of an answer, and decompresses it if necessary.
+// contents reads the body of an answer up to the limits, and decompresses it if necessary.
 func contents(resp *http.Response) ([]byte, error) {
 	if !compressed(resp) {
 		return ReadAll(resp.Body)

@@ -17,7 +17,8 @@ type DamagedError struct {
 func (e *DamagedError) Error() string { return e.Err.Error() }
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Sentence returns an error of a store as the beginning of a sentence.
+// Sentence returns the text of a store's error as the beginning of a sentence, with a capital letter. If the second
+// character is not a lower-case letter, the text may begin with a name, and stays unchanged.
 func Sentence(err error) string {
 	text := err.Error()
 	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else it may begin with a name

@@ -34,8 +34,8 @@ func (l *Local) historyDir(workspace string) string {
 	return filepath.Join(dir, "."+base+".history")
 }
 
-// kept is the file of a former state. Its name contains the time of the write, the serial, and whether the state is
-// encrypted.
+// kept is the file of a former state. Its name contains the time of the write in milliseconds, the serial, and whether
+// the state is encrypted: 1700000000000-12.tfstate, or 1700000000000-12.sealed.tfstate.
 type kept struct {
 	name   string
 	serial uint64
@@ -54,7 +54,8 @@ func keptName(serial uint64, written time.Time, sealed bool) string {
 	return fmt.Sprintf("%d-%d%s", written.UnixMilli(), serial, end)
 }
 
-// listKept lists the files of former states, the latest first.
+// listKept lists the files of former states, the latest first. It skips files with other names. It returns none if the
+// directory does not exist.
 func (l *Local) listKept(workspace string) ([]kept, error) {
 	entries, err := l.fs.ReadDir(l.historyDir(workspace))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +80,9 @@ func (l *Local) listKept(workspace string) ([]kept, error) {
 	return out, nil
 }
 
-// keep stores a replaced state as a former state, and deletes the oldest former states above the limits. It ignores
-// errors, because they must not prevent the write.
+// keep stores the replaced state old, which was written at that time, as a former state, unless old has no serial or no
+// lineage. It deletes the oldest former states above the limits keptStates and keptBytes, but never the latest. It
+// encrypts the plain ones if the store encrypts backups. It ignores errors, because they must not prevent the write.
 func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	serial, _, ok := identity(old)
 	dir := l.historyDir(workspace)
@@ -102,7 +104,8 @@ func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	}
 }
 
-// sealAll encrypts the former states with the present encryption settings.
+// sealAll encrypts the former states with the present encryption settings, if the store encrypts backups. It ignores
+// errors.
 func (l *Local) sealAll(workspace string) {
 	all, _ := l.listKept(workspace)
 	for _, k := range all {
@@ -110,7 +113,8 @@ func (l *Local) sealAll(workspace string) {
 	}
 }
 
-// sealKept encrypts a former state, if it is not encrypted or has a former key.
+// sealKept encrypts a former state that is not encrypted or has a former key, if the store encrypts backups. It ignores
+// errors.
 func (l *Local) sealKept(dir string, k kept) {
 	if l.seal == nil {
 		return
@@ -203,8 +207,9 @@ func (l *Local) Former(_ context.Context, workspace string, p Past) ([]byte, err
 	return nil, err
 }
 
-// readKept reads a former state. It returns nil if the state in the file does not have the serial in the file name. In
-// directories of older versions of Lethe, the file is a link to a backup, which another program may have overwritten.
+// readKept reads a former state. It returns nil if the file is missing, or if the state in it does not have the serial
+// in the file name. In directories of older versions of Lethe, the file is a link to a backup, which another program
+// may have overwritten.
 func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
 	data, err := disk.Read(l.fs, filepath.Join(l.historyDir(workspace), k.name))
 	if serial, _, ok := identity(data); err != nil || !ok || serial != k.serial {
@@ -268,8 +273,8 @@ func writersOf(l *Local, workspace string) []writer {
 	return out
 }
 
-// sign records the holder of the lock as the writer of a state. A command without a lock, or without backups, records
-// nothing. The file need not be durable, because it only names the writers.
+// sign records the holder of the lock as the writer of the state data. A command without a lock, or without backups,
+// records nothing, and errors are ignored. The file need not be durable, because it only names the writers.
 func (l *Local) sign(workspace string, data []byte) {
 	l.mu.Lock()
 	h := l.held[workspace]
@@ -292,7 +297,8 @@ func (l *Local) sign(workspace string, data []byte) {
 	_ = f.Close()
 }
 
-// signed returns a state together with its writer, if the writer is known.
+// signed returns the state p with its writer, if all has a writer with the same serial, lineage and time. Otherwise it
+// returns p unchanged.
 func signed(p Past, all []writer) Past {
 	for _, w := range all {
 		if w.Serial == p.Serial && w.Lineage == p.Lineage && w.Time == p.Time.Truncate(time.Millisecond).UnixMilli() {

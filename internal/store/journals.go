@@ -13,7 +13,8 @@ func OrphanedJournals(ctx context.Context, s Store, workspace string) ([]Orphane
 	return nil, nil
 }
 
-// DropJournal deletes the journal of a run. If run is "", it is the run of this process, which holds the lock.
+// DropJournal deletes the journal of a run. If run is "", it is the run of this process, which holds the lock. It does
+// nothing if the store keeps no journals.
 func DropJournal(ctx context.Context, s Store, workspace, run string) error {
 	if j := s.Capabilities().Journals; j != nil {
 		return j.Drop(ctx, workspace, run)
@@ -21,8 +22,8 @@ func DropJournal(ctx context.Context, s Store, workspace, run string) error {
 	return nil
 }
 
-// SetReplayedRecords stores how many records of a journal were replayed. It does nothing if the store cannot store
-// that.
+// SetReplayedRecords stores how many records of the journal with that name were replayed. It does nothing if the store
+// cannot store that number.
 func SetReplayedRecords(ctx context.Context, s Store, workspace, name string, records uint32) error {
 	if r := s.Capabilities().Cursor; r != nil {
 		return r.SetReplayed(ctx, workspace, name, records)
@@ -30,7 +31,7 @@ func SetReplayedRecords(ctx context.Context, s Store, workspace, name string, re
 	return nil
 }
 
-// ReplayedRecords returns how many records of a journal were replayed, or 0 if that is unknown.
+// ReplayedRecords returns how many records of the journal with that name were replayed, or 0 if that is unknown.
 func ReplayedRecords(ctx context.Context, s Store, workspace, name string) (uint32, error) {
 	if r := s.Capabilities().Cursor; r != nil {
 		return r.Replayed(ctx, workspace, name)

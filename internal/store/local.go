@@ -43,8 +43,9 @@ type LocalOptions struct {
 	Path         string // the state of the default workspace; "" means "terraform.tfstate"
 	WorkspaceDir string // the directory of the states of other workspaces; "" means "terraform.tfstate.d"
 
-	// In is the file that Get reads, instead of the state of the workspace. Out is the file that Put writes; if it is
-	// "", Put writes the file that Get reads. Backup is the file for the content before the first Put; NoBackup
+	// In is the file that Get reads before the first Put, instead of the state of the workspace. Out is the file that
+	// Put writes, and that Get reads afterwards; "" means In, or without In the state of the workspace. Backup is the
+	// file for the content before the first Put; "" means the written file with ".backup" appended, and NoBackup
 	// disables it.
 	In, Out, Backup string
 
@@ -54,9 +55,9 @@ type LocalOptions struct {
 // NoBackup disables the backup, if it is used as the path of the backup.
 const NoBackup = "-"
 
-// Local stores states in local files. It replaces a state as a whole (package disk), with mode 0600. Before the first
-// Put of a workspace, it copies the old state to a backup beside the state, and keeps it as a former state
-// (history.go).
+// Local stores states in local files. It replaces a state as a whole (package disk), with mode 0600. The first Put of a
+// workspace copies the old state to a backup beside the state. Each Put keeps the state that it replaces as a former
+// state (history.go). NoBackup disables both.
 //
 // The lock is on the state file itself, as in Terraform and OpenTofu, so that these programs and Lethe exclude each
 // other. This has two consequences for replacing a locked file. First, the new file is locked before it takes its
@@ -68,12 +69,12 @@ const NoBackup = "-"
 type Local struct {
 	opts LocalOptions
 	fs   disk.FS
-	seal func([]byte) ([]byte, error) // encrypts backups; nil: they are not encrypted
+	seal func([]byte) ([]byte, error) // encrypts backups and former states; nil: they are not encrypted
 
 	mu      sync.Mutex
 	held    map[string]*holding // locks, by workspace
 	backups map[string]bool     // workspaces whose backup was made
-	hurry   bool                // another program held the guard of a directory for longestGuard: later writes do not wait for it
+	hurry   bool                // another program held the lock of a directory (guardDir) for longestGuard: later writes do not wait
 	written map[string]bool     // workspaces that were written; Get then reads Out instead of In
 }
 
@@ -102,8 +103,8 @@ func (l *Local) Override(in, out, backup string) Store {
 	return NewLocal(o)
 }
 
-// SealBackups makes the store encrypt backups with seal. So if a state is encrypted for the first time, its backup is
-// encrypted, too.
+// SealBackups makes the store encrypt backups and former states with seal. So if a state is encrypted for the first
+// time, its backup is encrypted, too. It must be called before the store is used.
 func (l *Local) SealBackups(seal func([]byte) ([]byte, error)) { l.seal = seal }
 
 // home returns the configured path of a workspace's state.
@@ -136,8 +137,9 @@ func (l *Local) Capabilities() Capabilities {
 	return Capabilities{Breaker: l, Files: l, Place: l, History: l, Rewriter: l}
 }
 
-// Place implements Locator. The result does not depend on In and Out, and not on the location of the directory, because
-// a configuration may be checked out in many directories.
+// Place implements Locator. The result does not depend on In and Out. If the path is in the directory of the store, the
+// result does not depend on the location of that directory, because a configuration may be checked out in many
+// directories.
 func (l *Local) Place(workspace string) string {
 	path := filepath.Clean(l.home(workspace))
 	if inside, err := filepath.Rel(l.opts.Dir, path); filepath.IsAbs(path) && err == nil && filepath.IsLocal(inside) {
@@ -146,10 +148,10 @@ func (l *Local) Place(workspace string) string {
 	return "local:" + filepath.ToSlash(path)
 }
 
-// File implements Filer.
+// File implements Files.
 func (l *Local) File(workspace string) string { return l.at(l.out(workspace)) }
 
-// BackupFile returns the path of the file for the content before the first Put, or "" without a backup.
+// BackupFile implements Files. The file has the content before the first Put.
 func (l *Local) BackupFile(workspace string) string {
 	switch l.opts.Backup {
 	case NoBackup:
@@ -182,7 +184,8 @@ func (l *Local) Get(_ context.Context, workspace string) ([]byte, Version, error
 	return data, versionOf(data), nil
 }
 
-// read reads a state. It returns nil if the file is missing or a placeholder.
+// read reads a state. It returns nil if the file is missing or a placeholder, and an error if other programs replace
+// the file during each of ten attempts.
 func (l *Local) read(path string) ([]byte, error) {
 	for range 10 {
 		data, err := disk.Read(l.fs, path)
@@ -200,8 +203,8 @@ func (l *Local) read(path string) ([]byte, error) {
 	return nil, errors.New("other programs keep replacing the file while it is read; try again when they are done")
 }
 
-// whole returns the content of a state. If a process ended while it overwrote the file in place, the content is in a
-// copy beside the file.
+// whole returns the content of the state file at path, of which data was read. If a process ended while it overwrote
+// the file in place, data is not valid JSON, and the content is in a copy beside the file.
 func (l *Local) whole(path string, data []byte) ([]byte, error) {
 	target, err := disk.Resolve(l.fs, path)
 	if err != nil {
@@ -214,8 +217,8 @@ func (l *Local) whole(path string, data []byte) ([]byte, error) {
 	return pending, nil
 }
 
-// versionOf returns a checksum of the content. It combines two CRC polynomials, because one is short. It detects
-// accidental changes, not forgeries.
+// versionOf returns a checksum of the content, or "" for nil. It combines two CRC polynomials, because one is short. It
+// detects accidental changes, not forgeries.
 func versionOf(data []byte) Version {
 	if data == nil {
 		return ""
@@ -223,7 +226,8 @@ func versionOf(data []byte) Version {
 	return Version(fmt.Sprintf("%d-%08x%08x", len(data), crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)), crc32.ChecksumIEEE(data)))
 }
 
-// List implements Store. Each directory in the workspace directory is a workspace, even without a state.
+// List implements Store. Each directory in the workspace directory is a workspace, even without a state, unless
+// CheckName rejects its name. A state that is only a placeholder for a lock does not count.
 func (l *Local) List(context.Context) ([]string, error) {
 	entries, err := l.fs.ReadDir(l.at(l.opts.WorkspaceDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

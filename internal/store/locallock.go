@@ -52,8 +52,8 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 }
 
 // tidy cleans up after killed commands. It completes a state that was being overwritten in place, and removes temporary
-// files beside the state. The caller holds the lock. If a command without the lock is writing, that command holds the
-// guard of the directory, and tidy does nothing.
+// files beside the state, its backup, its lock info and its former states. The caller holds the lock. If a command
+// without the lock is writing, that command holds the guard of the directory (guardDir), and tidy does nothing.
 func (l *Local) tidy(workspace string, h *holding) {
 	release, ok := guardDir(filepath.Dir(h.path), 0)
 	if !ok {
@@ -85,7 +85,8 @@ func (l *Local) infoFile(workspace string) string {
 	return filepath.Join(dir, "."+base+".lock.info")
 }
 
-// lockedBy returns the error for a lock that another process holds, with the known data about the holder.
+// lockedBy returns the error for a lock that another process holds, with the data about the holder in the file info, if
+// it can be read. cause may be nil.
 func (l *Local) lockedBy(info string, cause error) *LockError {
 	e := &LockError{Err: cause}
 	if data, err := disk.Read(l.fs, info); err == nil && data != nil {
@@ -96,8 +97,9 @@ func (l *Local) lockedBy(info string, cause error) *LockError {
 	return e
 }
 
-// openAndLock opens and locks the file at path. If the file was replaced or removed between these steps, it is no
-// longer the state, and openAndLock tries the next file.
+// openAndLock opens and locks the file at path, or creates and locks a placeholder if no file exists. If the file was
+// replaced or removed between opening and locking, it is no longer the state, and openAndLock tries the next file, up
+// to 100 times. The error is a *LockError if another process holds the lock.
 func (l *Local) openAndLock(h *holding, path string) error {
 	path, err := disk.Resolve(l.fs, path)
 	if err != nil {
@@ -139,8 +141,9 @@ func (l *Local) inPlace(f disk.File, path string) bool {
 	return err == nil && os.SameFile(is, at)
 }
 
-// placeholder creates a placeholder, which is locked before another process can see it. If the state exists by now, it
-// returns false without an error.
+// placeholder creates a placeholder, which is locked before another process can see it, and the missing directories
+// above it. If the state exists by now, or another command removed the temporary file, it returns false without an
+// error.
 func (l *Local) placeholder(h *holding) (made bool, err error) {
 	dir := filepath.Dir(h.path)
 	for d := dir; ; d = filepath.Dir(d) {
@@ -238,7 +241,8 @@ func (l *Local) unlock(workspace string, h *holding) error {
 	return errors.Join(err, l.release(h))
 }
 
-// letGo closes the file of the lock, which has been removed. Nothing happens without a lock.
+// letGo closes the locked file after it was removed, which releases the lock. It does nothing if h is nil or the file
+// is closed.
 func (h *holding) letGo() {
 	if h != nil && h.file != nil {
 		h.file.Close()
@@ -246,7 +250,8 @@ func (h *holding) letGo() {
 	}
 }
 
-// release releases the lock, and removes files and directories that were created only for the lock.
+// release releases the lock, and removes files and directories that were created only for the lock. It does nothing if
+// the lock was released before.
 func (l *Local) release(h *holding) error {
 	if h.file == nil {
 		return nil
@@ -298,8 +303,8 @@ func retire(f disk.File) {
 	}
 }
 
-// Break implements Breaker. A lock on a file ends with its process, but the file about its holder can remain. That file
-// blocks no process. Break removes it.
+// Break implements Breaker. A lock on a file ends with its process, but the file about its holder can remain, and
+// blocks no process. Break removes that file. If a running process holds the lock, Break returns a *LockError.
 func (l *Local) Break(_ context.Context, workspace, id string) error {
 	info := l.infoFile(workspace)
 	held := l.lockedBy(info, nil).Held

@@ -46,8 +46,9 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 // process that holds the guard for longer is not another writer.
 var longestGuard = 2 * time.Second
 
-// guard takes the guard of a directory. If another program holds the guard for a long time, only the first call waits
-// for it; all calls then continue without the guard.
+// guard takes the guard of a directory (guardDir), so that one writer at a time reads and replaces a state in it. If
+// another program holds the guard for a long time, only the first call waits for it; all calls then continue without
+// the guard.
 func (l *Local) guard(dir string) (release func()) {
 	l.mu.Lock()
 	longest := longestGuard
@@ -64,8 +65,8 @@ func (l *Local) guard(dir string) (release func()) {
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup copies the state that the first Put of a workspace replaces. A state that a later Put replaces only becomes a
-// former state.
+// backup copies the state that the first Put of a workspace replaces to the backup. A state that a later Put replaces
+// only becomes a former state; now is that state. Without a backup file, backup does nothing.
 func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]

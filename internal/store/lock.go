@@ -47,8 +47,9 @@ const (
 	longestPause = time.Second
 )
 
-// Acquire takes a lock, and waits for it up to timeout. A timeout of 0 means one attempt. If waiting is not nil, it is
-// called once, after the first failed attempt. The error is the error of the last attempt.
+// Acquire takes a lock, and waits for it up to timeout if another process holds it. A timeout of 0 means one attempt.
+// If waiting is not nil, it is called once, before Acquire waits for the first time. The error is the error of the last
+// attempt, or a *LockError if ctx ends while Acquire waits. Only a *LockError is a reason to wait.
 func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeout time.Duration, waiting func(*LockError)) (unlock func(context.Context) error, err error) {
 	err = Wait(ctx, timeout, waiting, func() (err error) {
 		unlock, err = s.Lock(ctx, workspace, who)
@@ -57,8 +58,8 @@ func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeo
 	return unlock, err
 }
 
-// Wait is like Acquire, for any resource with one holder. take must return a *LockError if another process holds the
-// resource.
+// Wait is like Acquire, for any resource with one holder. take tries once to take the resource. It must return a
+// *LockError if another process holds the resource.
 func Wait(ctx context.Context, timeout time.Duration, waiting func(*LockError), take func() error) error {
 	deadline := time.Now().Add(timeout)
 	var last error

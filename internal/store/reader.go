@@ -18,7 +18,7 @@ func SecretAttr(name, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
 }
 
-// Reader reads settings, and collects all errors in Err. Mistakes returns them one by one.
+// Reader reads settings of S, and collects all errors in Err. Mistakes(Err) returns them one by one.
 type Reader struct {
 	S   Settings
 	Err error
@@ -43,7 +43,7 @@ func Mistakes(err error) []error {
 // Bad records an error about the value of a setting.
 func (r *Reader) Bad(name, format string, a ...any) { r.Fail(r.S.Bad(name, format, a...)) }
 
-// Which returns first if that setting is set, and otherwise second.
+// Which returns the name first if that setting is set and not empty, and otherwise the name second.
 func (r *Reader) Which(first, second string) string {
 	if r.Text(first) != "" {
 		return first
@@ -58,7 +58,7 @@ func (r *Reader) Text(name string, env ...string) string {
 	return t
 }
 
-// Must returns a setting. If it is not set, Must records an error.
+// Must returns a setting. If it is not set, or empty, Must records an error and returns "".
 func (r *Reader) Must(name string) string {
 	t := r.Text(name)
 	if t == "" {

@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// Redirects returns a redirect policy for http.Client. A request that is redirected to another host loses the header
-// Authorization and the headers secret. The policy returns an error for a redirect that would turn a write into a read,
-// and for a redirect from https to http.
+// Redirects returns a redirect policy for http.Client. A request that is redirected to another host or port loses the
+// header Authorization and the headers named in secret. The policy returns a *RedirectError after nine redirects, for a
+// redirect that would change the method (such as a write into a read), and for a redirect from https to http.
 func Redirects(secret ...string) func(req *http.Request, via []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		switch first := via[0]; {

@@ -15,7 +15,8 @@ import (
 
 // Tries is the retry policy of a store. A request is repeated while its error is an *UnansweredError, until Retries
 // retries are done and the time for its kind has passed. Reading is the time for requests that only read: a user waits
-// for them. Writing is the time for requests whose data would be lost.
+// for them. Writing is the time for requests whose data would be lost. If no host with the name exists, only Retries
+// counts. An invalid certificate or a refused redirect is not retried.
 type Tries struct {
 	Retries           int           // the minimum number of retries
 	Shortest, Longest time.Duration // the shortest and the longest pause: each pause is twice the previous one
@@ -59,8 +60,9 @@ func Hurry(factor int64) { hurry.Store(factor) }
 // Hurried returns a duration divided by the factor of Hurry.
 func Hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
 
-// Do calls do, which sends a request that only reads, until the request is answered or t allows no further attempt. If
-// ctx ends meanwhile, the text of the error is for users.
+// Do calls do, which sends a request that only reads, until the request is answered or t allows no further attempt, and
+// returns the last error. The end of ctx or of t.Stop ends the pauses, too. If ctx ends during the request, the text of
+// the error is for users.
 func (t Tries) Do(ctx context.Context, do func() error) error {
 	return t.try(ctx, t.Reading, func(context.Context) error { return do() })
 }
@@ -162,8 +164,8 @@ func asked(err error) time.Duration {
 	return u.After
 }
 
-// RetryAfter returns the pause that the headers of an answer request, as a number of seconds or as a date. It returns 0
-// without a request.
+// RetryAfter returns the pause that the headers of an answer request, as a number of seconds (at most longestAsked) or
+// as a date. It returns 0 if they request none, or in another form.
 func RetryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {

@@ -53,7 +53,7 @@ func (c *retrying) Capabilities() Capabilities {
 // longestUnlock is the time limit of one attempt to release a lock.
 const longestUnlock = 30 * time.Second
 
-// longestGiveUp is the same time limit if it is unknown whether the lock was taken.
+// longestGiveUp is the time limit for releasing a lock if it is unknown whether the lock was taken.
 const longestGiveUp = 10 * time.Second
 
 // Get implements Store.
@@ -117,8 +117,8 @@ func (c *retrying) Put(ctx context.Context, workspace string, data []byte, prev 
 	return v, err
 }
 
-// finish reports whether a state is stored. If the store has only the first step of a write, finish completes the
-// write.
+// finish reports whether data is the present state of a workspace, and returns the version of the present state. If the
+// store has only the first step of the write of data, finish completes the write.
 func (c *retrying) finish(ctx context.Context, workspace string, data []byte) (v Version, exists bool, err error) {
 	if f := c.Remote.Capabilities().Finisher; f != nil {
 		return f.Finish(ctx, workspace, data)

@@ -114,7 +114,8 @@ func (s Settings) secret(name string) bool {
 	return s.Schema != nil && s.Schema.Attr(name) != nil && s.Schema.Attr(name).Sensitive
 }
 
-// value returns a setting converted to the type ty. It returns false if the setting is not set.
+// value returns a setting converted to the type ty. It returns false if the setting is not set, null or unknown, or
+// cannot be converted.
 func (s Settings) value(name string, ty cty.Type) (cty.Value, bool) {
 	c := s.Config
 	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
@@ -184,7 +185,8 @@ func named(name string, env []string) string {
 	return name
 }
 
-// List returns a setting that is a list or a set of strings. It returns nil if the setting is not set.
+// List returns a setting that is a list or a set of strings, without null elements. It returns nil if the setting is
+// not set.
 func (s Settings) List(name string) []string {
 	v, ok := s.value(name, cty.List(cty.String))
 	if !ok {
@@ -199,7 +201,8 @@ func (s Settings) List(name string) []string {
 	return out
 }
 
-// In returns the attributes of a nested setting as Settings.
+// In returns the attributes of a nested setting as Settings. If the setting is not set, Set returns false for the
+// result.
 func (s Settings) In(name string) Settings {
 	in := s
 	in.Schema, in.Config, in.within = nil, cty.NilVal, s.path(name)
@@ -215,7 +218,8 @@ func (s Settings) In(name string) Settings {
 // Set reports whether the settings exist: the Config is not null.
 func (s Settings) Set() bool { return s.Config != cty.NilVal && !s.Config.IsNull() }
 
-// Texts returns a setting that is a map of strings. It returns nil if the setting is not set.
+// Texts returns a setting that is a map of strings, without null elements. It returns nil if the setting is not set. If
+// the setting is sensitive, it reports the values to s.Learn.
 func (s Settings) Texts(name string) map[string]string {
 	v, ok := s.value(name, cty.Map(cty.String))
 	if !ok {

@@ -19,7 +19,9 @@ type SingleWrite struct {
 	who LockInfo   // the same for each write, so that a retry recognizes a lock that a lost request took
 }
 
-// Write calls write once. It passes the ID of the lock, or "" and the error of taking the lock.
+// Write takes the lock, calls write once, releases the lock, and returns the results of write. It passes the ID of the
+// lock to write, or "" and the error of taking the lock. If write succeeds, but the lock cannot be released, Write
+// returns the version and an error.
 func (b *SingleWrite) Write(ctx context.Context, workspace string, write func(id string, err error) (Version, error)) (Version, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -36,8 +36,9 @@ func Digest(data []byte) Version {
 type Store interface {
 	// Get returns the state of a workspace. If no state exists, it returns nil and the Version "".
 	Get(ctx context.Context, workspace string) ([]byte, Version, error)
-	// Put replaces the state that has the version prev; "" means that no state exists. If the state has another
-	// version, the error is a *StaleError, and nothing is written. After any error, the old state is complete. If the
+	// Put replaces the state that has the version prev; "" means that no state exists. It returns the new version. If
+	// the state has another version, the error is a *StaleError, and nothing is written. After any other error, the
+	// stored state is complete: it is the old state, or the new state if the write was executed nevertheless. If the
 	// workspace does not exist, Put creates it.
 	Put(ctx context.Context, workspace string, data []byte, prev Version) (Version, error)
 	// Delete deletes a workspace and its state. It never deletes Default.
@@ -305,8 +306,8 @@ type PresignedRequest struct {
 // PartStore is a store that can read and write a part of a state. A part is a state that has only the objects of some
 // resources, and all outputs and check results. Resources are named by their addresses without keys.
 type PartStore interface {
-	// Review returns the resources of a state, and which of them need no work according to their stamps. The error is
-	// ErrNotPartial if the state cannot be divided, for example because it does not exist yet.
+	// Review returns the resources of a state, and those whose stored stamps equal the given stamps, so that they need
+	// no work. The error is ErrNotPartial if the state cannot be divided, for example because it does not exist yet.
 	Review(ctx context.Context, workspace string, stamps map[string]Stamp) (*Review, error)
 	// GetPart is like Get, for a part. It returns the version of the whole state.
 	GetPart(ctx context.Context, workspace string, resources []string) ([]byte, Version, error)

@@ -89,7 +89,8 @@ type awsReader struct{ *store.Reader }
 // in returns a reader for the attributes of a nested attribute.
 func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
 
-// duration reads a duration. It returns 0, which selects the SDK's default, if the setting is not set.
+// duration reads a duration. It returns 0, which selects the SDK's default, if the setting is not set. If the text is
+// not a duration, it records an error.
 func (r *awsReader) duration(name string) time.Duration {
 	t := r.Text(name)
 	if t == "" {

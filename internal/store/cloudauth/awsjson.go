@@ -34,7 +34,9 @@ type AWSService struct {
 	ahead atomic.Int64 // how far the service's clock is ahead of this machine's
 }
 
-// Call sends a request once. It returns a *store.UnansweredError if the service asks to repeat the request later.
+// Call sends a request once: it encodes in as JSON, and decodes the answer into out. It returns a
+// *store.UnansweredError if the service does not answer, or asks to repeat the request later, and a *store.RefusedError
+// if it refuses the request.
 func (s *AWSService) Call(ctx context.Context, operation string, in, out any) error {
 	at, err := s.address(ctx)
 	if err != nil {

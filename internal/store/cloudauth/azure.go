@@ -83,8 +83,8 @@ func AzureFiles(s *store.Reader) {
 	r.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH")
 }
 
-// Azure returns the Entra ID credential that the settings of AzureAttrs describe. If it cannot get a token, its error
-// is a *store.UnansweredError if a later attempt may succeed, otherwise a *NoTokenError.
+// Azure returns the Entra ID credential that the settings of AzureAttrs describe, in the cloud in. If the credential
+// cannot get a token, the error is a *store.UnansweredError if a later attempt may succeed, otherwise a *NoTokenError.
 func Azure(s *store.Reader, in Cloud) (azcore.TokenCredential, error) {
 	c, err := (&azureReader{s}).credential(in)
 	if err != nil {
@@ -139,7 +139,9 @@ func (c credential) later(failed *azidentity.AuthenticationFailedError) bool {
 	return failed.RawResponse.StatusCode >= 500 || failed.RawResponse.StatusCode == http.StatusTooManyRequests
 }
 
-// credential returns the credential that the settings describe.
+// credential returns the credential that the settings describe. If they describe several, it is the first of this list:
+// a client secret, a client certificate, a token of another identity provider, the workload identity of a cluster, the
+// identity of the machine, the user of the Azure CLI.
 func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	o := azcore.ClientOptions{Cloud: in.Configuration}
 	tenant, client := r.Text("tenant_id", "ARM_TENANT_ID"), r.orFile("client_id", "ARM_CLIENT_ID", "client_id_file_path", "ARM_CLIENT_ID_FILE_PATH")

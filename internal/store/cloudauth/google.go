@@ -171,7 +171,8 @@ func Signed(tokens oauth2.TokenSource) func(*http.Request, []byte) error {
 	}
 }
 
-// source returns the token source of the user's own credentials.
+// source returns the token source of the user's own credentials: the access token, else the credentials in the
+// settings, else the default credentials of Google's tools.
 func (t *tokens) source() (oauth2.TokenSource, error) {
 	scopes := []string{t.scope}
 	if t.account != "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// ageProvider makes a random key for each run, and encrypts it to the recipients of age. The identity of any recipient
-// recovers the key.
+// ageProvider makes random keys of length bytes, and encrypts each to the recipients of age. The identity of any
+// recipient recovers the key.
 type ageProvider struct {
 	recipients []age.Recipient
 	identities []age.Identity

@@ -29,7 +29,8 @@ func Sealed(data []byte) bool {
 	return found
 }
 
-// IsState reports whether an encrypted file contains a state, not a plan.
+// IsState reports whether an encrypted file contains a state, not a plan or a journal: only states have a serial or a
+// lineage in clear.
 func IsState(data []byte) bool {
 	found := false
 	members(data, func(name string, _ *json.Decoder) bool {

@@ -13,8 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// program calls a program of the user in OpenTofu's protocol. The program writes a line with the name of the protocol,
-// reads one JSON value, and writes another JSON value.
+// program calls a program of the user in OpenTofu's protocol. The program writes a line with the name of the protocol
+// (magic), reads one JSON value, and writes another JSON value. command is its name with its arguments, and dir its
+// working directory.
 type program struct {
 	command []string
 	dir     string
@@ -43,6 +44,8 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.text.Write(text)
 }
 
+// ask runs the program, passes it the value in as JSON (nil as null), and decodes its answer into answer. The error is
+// a *serviceError only if the program cannot be started.
 func (p program) ask(ctx context.Context, in, answer any) error {
 	input, err := json.Marshal(in)
 	if err != nil {

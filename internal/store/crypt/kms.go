@@ -62,7 +62,8 @@ type awsMeta struct {
 }
 
 // call sends a request about the key. At its first call it checks the account, if the settings restrict accounts. If
-// the service did not answer or refused the request, the error is a *serviceError.
+// the service did not answer or refused the request, the error is a *serviceError, unless the service reports that
+// another key encrypted the data: then it is the error of otherKey.
 func (k *awsKMS) call(ctx context.Context, operation string, in map[string]any, out any) error {
 	k.account.Do(func() { cloudauth.AWSAccount(ctx, k.settings, k.service.Config) })
 	if k.settings.Err != nil {
@@ -233,8 +234,8 @@ type azureMeta struct {
 	Version    string `json:"key_version,omitempty"` // the version of the key; "": the current version
 }
 
-// call sends a request about a version of the key, or about the current version if version is "". It returns the
-// version that the service used.
+// call sends value with the operation wrapkey (encrypt) or unwrapkey (decrypt), for a version of the key, or for the
+// current version if version is "". It returns the result, and the version that the service used.
 func (k *azureVault) call(ctx context.Context, operation, version string, value []byte) (out []byte, used string, err error) {
 	token, err := k.who.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{k.scope}})
 	if err != nil {

@@ -19,8 +19,8 @@ type serviceError struct{ error }
 
 func (e *serviceError) Unwrap() error { return e.error }
 
-// asked calls do until the service answers, for at most two minutes. It hides a *store.UnansweredError, because
-// store.Retrying must not repeat the store's request for it.
+// asked calls do until the service answers, for at most two minutes. Every error that it returns is a *serviceError. It
+// hides a *store.UnansweredError, because store.Retrying must not repeat the store's request for it.
 func asked(ctx context.Context, service string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -38,7 +38,7 @@ func asked(ctx context.Context, service string, do func(context.Context) error) 
 	return &serviceError{fmt.Errorf("%s: %w", service, err)}
 }
 
-// otherKey returns the error for data that the key name did not encrypt.
+// otherKey returns the error for data that the key with this name did not encrypt. why is the error of the service.
 func otherKey(name string, why error) error {
 	return fmt.Errorf("the key %s did not encrypt this data: %s", name, why)
 }

@@ -17,8 +17,8 @@ type Store struct {
 	outdated map[string]bool // workspaces whose stored state should be encrypted again
 }
 
-// Around returns a store that encrypts the contents of s. A nil target encrypts nothing: the store then only explains
-// why it cannot read encrypted states.
+// Around returns a store that encrypts the contents of s. If s keeps states in files, and t encrypts, it also makes s
+// encrypt its backups. A nil target encrypts nothing: the store then only explains why it cannot read encrypted states.
 func Around(s store.Store, t *Target) *Store {
 	if files := s.Capabilities().Files; files != nil && t.Encrypts() {
 		files.SealBackups(func(data []byte) ([]byte, error) {

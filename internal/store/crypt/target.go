@@ -48,7 +48,8 @@ type derivedKey struct {
 }
 
 // NewKey returns the key of this process, and adds to meta the metadata that recovers it. The source makes one key per
-// process, because deriving a key may deliberately take a second.
+// process, because deriving a key may deliberately take a second. A nil Source, of a method without keys, returns a nil
+// key.
 func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -70,12 +71,13 @@ func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, er
 	return s.created.key, nil
 }
 
-// errMeta reports that a file has no metadata of the key provider that is to decrypt it. So the file was not encrypted with
-// a key of that provider.
+// errMeta reports that a file has no metadata of the key provider that is to decrypt it. So the file was not encrypted
+// with a key of that provider.
 var errMeta = errors.New("no metadata")
 
-// RecoverKey returns the key with which a file was encrypted. See Provider.RecoverKey for the second result. A nil
-// Source, of a method without keys, returns a nil key and true.
+// RecoverKey returns the key with which a file with the metadata meta was encrypted. See Provider.RecoverKey for the
+// second result. If meta lacks the source, the error wraps errMeta. A nil Source, of a method without keys, returns a
+// nil key and true.
 func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte, bool, error) {
 	if s == nil {
 		return nil, true, nil
@@ -108,7 +110,7 @@ func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte
 	return got.key, got.current && now, nil
 }
 
-// renamed returns a hint for a file that has metadata under another name, or "" if it has none.
+// renamed returns a hint for a file that has metadata under another name, or "" if it has no metadata.
 func renamed(meta map[string][]byte) string {
 	if _, other := strings.CutPrefix(names(meta), "that of "); !other {
 		return ""
@@ -141,8 +143,8 @@ type Target struct {
 	Block    string     // the name of the configuration block, for messages: "state"
 	At       diag.Range // the position of the block
 	Write    *Cipher    // never nil
-	Read     []*Cipher
-	Enforced bool
+	Read     []*Cipher  // the ciphers that may have written a file, in the order in which Open tries them
+	Enforced bool       // the setting "enforced" of the block: Read has no unencrypted method, and messages name the setting
 }
 
 // failed returns an error located at the configuration of the target.
@@ -198,7 +200,9 @@ func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	return e.bytes()
 }
 
-// Open decrypts data that Seal or OpenTofu encrypted. outdated is true if Seal would encrypt the data differently now.
+// Open decrypts data that Seal or OpenTofu encrypted. Empty data, and plain data that the target accepts (openPlain),
+// is returned unchanged. outdated is true if Seal would encrypt the data differently now. If no method can decrypt the
+// data, the error is an *Error.
 func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated bool, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return data, false, nil
@@ -251,8 +255,9 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 	return nil, false, t.failed(badOpen, "%s is encrypted, and no method in the block %q of the encryption can decrypt it:\n\n  %s\n\nConfigure the key and the method that encrypted it. If you have changed them, put the former method into a fallback.%s", t.subject(), t.Block, strings.Join(why, "\n  "), hint)
 }
 
-// openPlain returns data that is not encrypted, if the target accepts such data. outdated (the second result) is true
-// if the target writes files encrypted. subject names the data in messages.
+// openPlain returns data that is not encrypted, if the target accepts such data: it does not encrypt, or one of its
+// methods for reading is "unencrypted". Otherwise the error is an *Error. outdated (the second result) is true if the
+// target writes files encrypted. subject names the data in messages.
 func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
 	switch {
 	case t == nil || !t.Encrypts():

@@ -93,6 +93,7 @@ type array struct {
 	n   int
 }
 
+// textType and bytesType are the OIDs of the types text and bytea.
 const textType, bytesType = 25, 17
 
 func (a *array) add(cell []byte) {

@@ -75,7 +75,7 @@ func (h *held) claim(ctx context.Context, more store.Parts) error {
 	return err
 }
 
-// within does the work of claim inside its transaction.
+// within does the work of claim inside its transaction. It also deletes the rows of runs whose connections have ended.
 func (h *held) within(ctx context.Context, parts store.Parts) error {
 	if _, err := h.run(ctx, `LOCK TABLE `+h.joined.table+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return err

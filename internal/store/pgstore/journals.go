@@ -13,7 +13,7 @@ import (
 )
 
 // Journals are stored as rows of bytes with positions. A row exists twice if a request was repeated because its answer
-// was lost. The ID of its lock identifies a run.
+// was lost. A run is identified by the ID of its lock.
 //
 // A run that works on parts of a state is alive as long as one of its sessions is (claims.go). A run that has the whole
 // state has ended when another run holds the lock.
@@ -100,14 +100,16 @@ func (s *journaling) Orphaned(ctx context.Context, workspace string) ([]store.Or
 	}
 }
 
-// silentRun is a run whose connection is closed: it has crashed, or its connection broke. silence is the time since its
-// latest sign of life.
+// silentRun is a run without a lock that shows that it is alive (claims.go): it has crashed, its connection broke, or
+// it holds the lock of the whole state. silence is the time since its latest sign of life.
 type silentRun struct {
 	store.OrphanedJournal
 	seen    int64 // the latest sign of life, in microseconds
 	silence time.Duration
 }
 
+// silent returns the silent runs of a workspace with their journals, except the run of this process. It joins the rows
+// of a journal up to the first gap.
 func (s *journaling) silent(ctx context.Context, workspace string) ([]silentRun, error) {
 	id, _ := s.own(workspace)
 	sessions := `SELECT k.session FROM ` + s.journals() + ` k WHERE k.run = j.run`

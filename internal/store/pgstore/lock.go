@@ -68,9 +68,9 @@ func (r *remote) rest(ctx context.Context) {
 	}
 }
 
-// acquire takes a lock on a new connection, exclusive or (if j is not nil) shared. If an earlier connection with the
-// same lock ID still holds the lock because the server has not noticed that it broke, acquire terminates that
-// connection first.
+// acquire takes a lock on a new connection. The lock is shared if j is not nil or who.Shared is true, otherwise
+// exclusive. If an earlier connection with the same lock ID still holds the lock because the server has not noticed
+// that it broke, acquire terminates that connection first.
 func (r *remote) acquire(ctx context.Context, workspace string, who store.LockInfo, j *joined) (*held, error) {
 	conn, err := r.connect(ctx)
 	if err != nil {
@@ -102,8 +102,8 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 
 // try takes the lock of a workspace, without waiting. The key of the lock is the id of the workspace's row.
 //
-// If the workspace has no row, try takes two other locks instead: r.fresh(workspace), and creating as a shared lock. If
-// the caller requests a shared lock, try returns store.ErrNotPartial instead.
+// If the workspace has no row, try takes two other locks instead: r.fresh(workspace), and creating as a shared lock.
+// For a run that works on parts of a state, try returns store.ErrNotPartial instead.
 //
 // Another run may still hold r.fresh when the row already exists. Another program that creates the workspace may still
 // hold creating. So try also takes these two locks if the row exists, and releases them at once.
@@ -144,7 +144,8 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	return r.obtained(ctx, got[1:], h.key, fresh, creating)
 }
 
-// obtained returns the error for the first of some locks that was not obtained, or nil. got has a truth value for each.
+// obtained returns the error for the first lock that was not obtained, or nil. keys are the keys of the locks, and got
+// has a truth value for each.
 func (r *remote) obtained(ctx context.Context, got [][]byte, keys ...string) error {
 	for i, key := range keys {
 		if !isTrue(got[i]) {
@@ -190,7 +191,8 @@ AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backen
 	return out, nil
 }
 
-// locked returns the error for a lock that another process holds.
+// locked returns the error for a lock that another process holds: a *store.LockError, with the holder if it can be
+// determined.
 func (r *remote) locked(ctx context.Context, key string) error {
 	refused := &store.LockError{Err: errors.New("the state is locked")}
 	if key == creating {

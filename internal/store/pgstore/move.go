@@ -10,9 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Two layouts of one table have the same workspaces and the same locks. To move a state from one layout to the other,
-// one transaction replaces the entry in the table of states. The rows of a state that became a document stay as its
-// history.
+// A state is stored as a document or as rows. Both layouts of one table have the same workspaces and the same locks. To
+// move a state from one layout to the other, one transaction replaces the entry in the table of states. The rows of a
+// state that became a document stay as its history.
 
 // MigrateFrom implements store.Migrator.
 func (r *remote) MigrateFrom(from store.Store) (source, target store.Store, ok bool) {

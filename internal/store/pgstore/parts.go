@@ -47,8 +47,9 @@ func (s *rowStore) Review(ctx context.Context, workspace string, stamps map[stri
 	return r, nil
 }
 
-// GetPart implements store.PartStore. It returns a *store.DamagedError if another program changed or removed rows of
-// the part. It does not read rows of other resources.
+// GetPart implements store.PartStore. It returns store.ErrNotPartial if the state does not exist or cannot be divided,
+// and a *store.DamagedError if another program changed or removed rows of the part. It does not read rows of other
+// resources.
 func (s *rowStore) GetPart(ctx context.Context, workspace string, resources []string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err

@@ -7,9 +7,10 @@
 // With layout = "rows", a state is split into rows of further tables (rows.go). Its row in "states" then has a marker,
 // which programs that expect a document there refuse to read.
 //
-// A lock is an advisory lock on the id of the row, held by a separate connection. All workspaces that have no row yet
-// share one lock, -1, which every process that takes a lock checks too. A lock ends with its connection, and so with
-// its process. Before a state is written, the store checks that its lock still exists.
+// A lock is an advisory lock on the id of the row, held by a separate connection. A workspace without a row has another
+// lock, and its runs also share the lock -1, which Terraform and OpenTofu hold while they create any workspace. A lock
+// ends with its connection, and so with its process. Before a state is written, the store checks that its lock still
+// exists, and takes it again if the connection broke.
 package pgstore
 
 import (
@@ -39,6 +40,7 @@ type Options struct {
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+// remote keeps each state as one document. The stores of the other layouts contain it.
 type remote struct {
 	o     Options
 	table string // quoted, with its schema
@@ -121,7 +123,7 @@ type held struct {
 	who    store.LockInfo
 	conn   *pgconn.PgConn
 	key    string
-	joined *joined // nil: the lock is exclusive
+	joined *joined // nil: the lock is of the whole state, and exclusive unless who.Shared is true
 }
 
 // joined holds the claims of a run that shares the lock of a state (claims.go).

@@ -114,7 +114,8 @@ func (f *former) addWriting(c [][]byte) {
 	f.all = append(f.all, w)
 }
 
-// addRow rewrites one row. c has the id of the row, its since and until, and its cells.
+// addRow passes one row to rewrite, and records the new content unless the result is nil. An error is recorded in
+// f.err. c has the id of the row, its since and until, and its cells.
 func (f *former) addRow(k rows.Kind, c [][]byte) {
 	if f.err != nil {
 		return

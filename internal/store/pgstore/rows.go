@@ -67,9 +67,9 @@ func (r *remote) layout(workspace string, data []byte) error {
 type header struct {
 	place    []byte // data in the table of states, at most 100 bytes; nil: no row
 	number   int64  // counts the writings; 0: no writing exists
-	digest   string
+	digest   string // see seal
 	document []byte
-	size     int
+	size     int // of the document, in bytes
 	sum      rows.Sum
 	summed   bool // false for documents and in the first format
 	rows.Head
@@ -91,6 +91,7 @@ func (h *header) seal() {
 // damaged is the prefix of the version of a state whose rows differ from the written rows.
 const damaged = "damaged-"
 
+// version returns the version of the state with this header, or "" if the state does not exist in rows.
 func (h *header) version() store.Version {
 	if h.number == 0 || !bytes.HasPrefix(h.place, []byte(inRows)) {
 		return ""
@@ -226,8 +227,8 @@ func errRows(workspace string, serial uint64) error {
 	return fmt.Errorf("the rows of workspace %q with the serial %d do not match their digest: another program changed or removed some of them. Restore them from a backup of the database", workspace, serial)
 }
 
-// reading returns the requests that read a state in one transaction: its header into h, if part is needed the sums of
-// its resources into part.known, and its rows, which are passed to row in the order of the document. It grows out to
+// reading returns the requests that read a state in one transaction: its header into h, if of.part is set the sums of
+// all resources into part.known, and its rows, which are passed to row in the order of the document. It grows out to
 // the expected size of the document.
 func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// known is the stored sum and stamp of a resource or of an output.
+// known is the stored sum and stamp of a resource or of an output. The stamp is "" if none is stored.
 type known struct {
 	sum   rows.Sum
 	stamp string

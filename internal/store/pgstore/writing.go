@@ -33,10 +33,10 @@ type writing struct {
 	replaces  store.Version // if not "": replace a document with this digest, not rows
 
 	head  rows.Head
-	anew  bool // write all rows again, even equal ones, because the state to replace is damaged
-	whole bool // store the document whole, without rows
-	found [len(rows.Tables)]map[rows.Digest]bool
-	sums  map[string]rows.Sum // the sums of the written rows, by resource or by store.OutputStamp of an output
+	anew  bool                                   // write all rows again, even equal ones, because the state to replace is damaged
+	whole bool                                   // store the document whole, without rows
+	found [len(rows.Tables)]map[rows.Digest]bool // the digests of the rows of data, by table
+	sums  map[string]rows.Sum                    // the sums of the written rows, by resource or by store.OutputStamp of an output
 	who   store.LockInfo
 }
 
