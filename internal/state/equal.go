@@ -25,9 +25,9 @@ func Equal(a, b *Snapshot) bool {
 		jsontext.Same(x.Extra, y.Extra) && c.resources()
 }
 
-// Next returns the snapshot to write after prev, with the content of next. It has the lineage of prev, or else of next,
-// or else a new lineage; the serial after prev's, or 1 for a first write; and version as its writer. If the content has
-// not changed, Next returns prev and false.
+// Next returns the snapshot to write after prev, with the content of next, but without its list of overridden objects.
+// It has the lineage of prev, or else of next, or else a new lineage; the serial after prev's, or 1 for a first write;
+// and version as its writer. prev and next may be nil. If the content has not changed, Next returns prev and false.
 func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	if next == nil {
 		next = &Snapshot{}
@@ -49,7 +49,8 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	return e.Done().WithOverridden(nil), true
 }
 
-// Rewritten returns a snapshot that writes an unchanged state again, with the next serial.
+// Rewritten returns a snapshot that writes an unchanged state again, with the next serial, and with version as its
+// writer.
 func Rewritten(s *Snapshot, version string) *Snapshot {
 	e := s.Edit()
 	head := e.Head()

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// list returns the texts below a top-level key of the state that only Lethe knows.
+// list returns the list of strings at a top-level key of the state file that only Lethe knows. It returns nil if the
+// key is missing or has another type.
 func (s *Snapshot) list(key string) []string {
 	if s == nil || !bytes.Contains(s.Extra, []byte(key)) {
 		return nil
@@ -17,7 +18,7 @@ func (s *Snapshot) list(key string) []string {
 	return list
 }
 
-// withList returns the snapshot with the texts below a top-level key, or without the key if list is empty.
+// withList returns the snapshot with that list at a top-level key, or without the key if list is empty.
 func (s *Snapshot) withList(key string, list []string) *Snapshot {
 	if len(list) == 0 && !bytes.Contains(s.Extra, []byte(key)) {
 		return s

@@ -242,11 +242,13 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	return slices.Insert(names, 0, store.Default), nil
 }
 
+// isNone reports whether err means that the blob or the container does not exist.
 func isNone(err error) bool {
 	var refused *azcore.ResponseError
 	return bloberror.HasCode(err, bloberror.BlobNotFound) || errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound && refused.ErrorCode == ""
 }
 
+// isLeased reports whether err means that the blob has a lease whose ID the request did not name.
 func isLeased(err error) bool {
 	return bloberror.HasCode(err, bloberror.LeaseAlreadyPresent, bloberror.LeaseIDMissing, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseIDMismatchWithLeaseOperation)
 }
@@ -289,8 +291,8 @@ func without(metadata map[string]*string) map[string]*string {
 // lockMetadata is the name of the metadata with the holder of the lock, in base64.
 const lockMetadata = "terraformlockid"
 
-// holder returns the holder of a blob's lock, or nil if the metadata does not describe the holder. The metadata lacks it
-// for a moment after a process has acquired the blob's lease, because the process writes the metadata afterwards.
+// holder returns the holder of a blob's lock, or nil if the metadata does not describe the holder. The metadata lacks
+// it for a moment after a process has acquired the blob's lease, because the process writes the metadata afterwards.
 func (f *properties) holder() *store.LockInfo {
 	for name, v := range f.metadata {
 		if v == nil || !strings.EqualFold(name, lockMetadata) {
@@ -307,7 +309,7 @@ func (f *properties) holder() *store.LockInfo {
 	return nil
 }
 
-// locked returns the error for a lock that another process holds.
+// locked returns a *store.LockError with the reason why, and with the holder of the lock if the metadata describes it.
 func (r *remote) locked(ctx context.Context, workspace string, why error) error {
 	refused := &store.LockError{Err: why}
 	if now, err := r.look(ctx, workspace); err == nil && now != nil {

@@ -67,7 +67,8 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return unlock, nil
 }
 
-// sign writes the holder of this process's lock to the metadata, or removes it if who is nil.
+// sign writes who, the holder of this process's lock, to the metadata, or removes the holder if who is nil. It does
+// nothing if the blob does not exist.
 func (r *remote) sign(ctx context.Context, workspace string, who *store.LockInfo) error {
 	now, err := r.look(ctx, workspace)
 	if err != nil || now == nil {

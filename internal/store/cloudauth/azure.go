@@ -73,9 +73,9 @@ func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 	return t
 }
 
-// AzureFiles reads the files that client_id_file_path, client_secret_file_path and oidc_token_file_path name. It records
-// an error in s for each file that cannot be read, even if the credential does not use the file. If the value itself is
-// set, such as client_id, AzureFiles does not read the file for it.
+// AzureFiles reads the files that client_id_file_path, client_secret_file_path and oidc_token_file_path name. It
+// records an error in s for each file that cannot be read, even if the credential does not use the file. If the value
+// itself is set, such as client_id, AzureFiles does not read the file for it.
 func AzureFiles(s *store.Reader) {
 	r := &azureReader{s}
 	r.orFile("client_id", "ARM_CLIENT_ID", "client_id_file_path", "ARM_CLIENT_ID_FILE_PATH")

@@ -156,8 +156,8 @@ func GoogleClient(ctx context.Context, secret ...string) *http.Client {
 }
 
 // Signed returns a store.API.Sign that adds a token to requests. It adds nothing if tokens is nil. An error of
-// TokenWithin reports that the request was not sent. The HTTP client of package oauth2 does not report that, and it adds
-// the token to redirected requests, too.
+// TokenWithin reports that the request was not sent. The HTTP client of package oauth2 does not report that, and it
+// adds the token to redirected requests, too.
 func Signed(tokens oauth2.TokenSource) func(*http.Request, []byte) error {
 	return func(req *http.Request, _ []byte) error {
 		if tokens == nil {

@@ -92,6 +92,7 @@ func (r *remote) transact(ctx context.Context, ops ...op) ([]entry, error) {
 	return out, nil
 }
 
+// versionOf returns the version of a state whose key has this entry, or "" if the key is missing or empty.
 func versionOf(e entry) store.Version {
 	if len(e.Value) == 0 {
 		return ""

@@ -160,8 +160,9 @@ func (r *remote) keep(ctx context.Context, l *lock) {
 }
 
 // reacquire takes a lock again after its session has ended, because the machine slept or had no network. It returns
-// false if another process holds the lock, or if the lock was broken: keep then stops. The safety of a write does not
-// depend on the lock: each write compares versions.
+// false if another process has taken the lock since, or if the lock was broken: keep then stops. It returns true if it
+// has the lock, or if it failed and keep should try again. The safety of a write does not depend on the lock: each
+// write compares versions.
 func (r *remote) reacquire(ctx context.Context, l *lock) bool {
 	text, err := r.read(ctx, r.below(l.workspace, ".lockinfo"))
 	if err != nil {

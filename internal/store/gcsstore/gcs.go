@@ -108,7 +108,8 @@ func (r *remote) object(name string) string {
 	return "/storage/v1/b/" + url.PathEscape(r.o.Bucket) + "/o/" + url.PathEscape(name)
 }
 
-// write replaces the object of that generation, and returns the new generation.
+// write replaces the object of that generation, and returns the new generation. The generation "nothing" creates the
+// object. If the object has another generation, the error is a refusal with the status 412.
 func (r *remote) write(ctx context.Context, name string, data []byte, generation string) (next string, err error) {
 	q := url.Values{"uploadType": {"media"}, "name": {name}, "ifGenerationMatch": {generation}}
 	if r.o.KMSKey != "" && strings.HasSuffix(name, stateSuffix) {

@@ -46,7 +46,9 @@ func (r *remote) leases() string {
 	return "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(r.o.Namespace) + "/leases"
 }
 
-// ask sends a request, and decodes the answer to *into. If into is nil, ask ignores the content of the answer.
+// ask sends a request, and decodes the answer to *into. If into is nil, ask ignores the content of the answer. If the
+// request could not be sent because there are no credentials, ask returns the reason, which is no
+// *store.UnansweredError.
 func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body, into any) error {
 	to, err := url.Parse(strings.TrimSuffix(r.o.Server.String(), "/") + path)
 	if err != nil {
@@ -90,7 +92,7 @@ func (r *remote) load(ctx context.Context, collection, name string) (*object, er
 }
 
 // remove deletes an object if it still has that resourceVersion, or in any case if version is "". It returns nil if the
-// object does not exist.
+// object does not exist, and a refusal with status 409 if it has another version.
 func (r *remote) remove(ctx context.Context, collection, name, version string) error {
 	options := map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
 	if version != "" {

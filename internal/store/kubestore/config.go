@@ -131,7 +131,8 @@ func (n *named) read(path string) error {
 	return nil
 }
 
-// files returns the paths of the kubeconfig files. It omits missing files of a list, like other Kubernetes programs.
+// files returns the paths of the kubeconfig files, or none if a setting disables them. It omits missing files of a
+// list, like other Kubernetes programs, unless all are missing.
 func (r *reader) files() []string {
 	if load, set := r.S.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.Flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
 		return nil
@@ -244,7 +245,8 @@ func (r *reader) fromFiles(a *access, files []string) error {
 	return nil
 }
 
-// material decodes base64 data in the kubeconfig file, or reads the separate file if in is "".
+// material returns the base64 data in, decoded, or the content of the separate file if in is "". It returns nil if both
+// are "".
 func material(in, file, dir string) ([]byte, error) {
 	if in != "" {
 		return base64.StdEncoding.DecodeString(in)

@@ -74,8 +74,8 @@ func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// certificate returns the client certificate of the kubeconfig, or else of the plugin. If the plugin has no certificate,
-// it returns an empty certificate.
+// certificate returns the client certificate of the kubeconfig, or else of the plugin. If the plugin has no
+// certificate, it returns an empty certificate.
 func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	if len(c.cert) > 0 {
 		pair, err := tls.X509KeyPair(c.cert, c.key)
@@ -88,8 +88,8 @@ func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certif
 	return reply.pair, nil
 }
 
-// ask returns the plugin's latest answer. It runs the plugin if there is no answer yet or the latest answer has expired.
-// An answer without a time of expiry never expires.
+// ask returns the plugin's latest answer. It runs the plugin if there is no answer yet or the latest answer has
+// expired. An answer without a time of expiry never expires.
 func (c *credentials) ask(ctx context.Context) (*answered, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -63,7 +63,7 @@ type remote struct {
 const (
 	dataKey    = "tfstate"     // the key of the state in the data of a Secret
 	partsLabel = "lethe-parts" // the annotation with the number of parts and their checksum
-	largest    = 1 << 20       // size of a part in a Secret
+	largest    = 1 << 20       // maximum size of a part in a Secret, in bytes
 )
 
 func (r *remote) name(workspace string) string { return "tfstate-" + workspace + "-" + r.o.Suffix }
@@ -116,7 +116,7 @@ func (r *remote) labels(workspace string) map[string]string {
 	return all
 }
 
-// parts holds the parts of a state and their checksum.
+// parts holds the parts of a compressed state, and their common checksum in hexadecimal.
 type parts struct {
 	chunks [][]byte
 	sum    string

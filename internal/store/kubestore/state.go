@@ -93,7 +93,8 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return data, versionOf(p), nil
 }
 
-// pieces returns the parts of the state. If the last writer did not settle its parts, pieces does so.
+// pieces returns the parts of the state. If the last writer did not settle its parts, pieces does so. If the first
+// Secret has no annotation that matches the parts, pieces returns all existing parts, without a checksum.
 func (r *remote) pieces(ctx context.Context, workspace string, f *found) (parts, error) {
 	count, sum, _ := strings.Cut(f.main.Metadata.Annotations[partsLabel], " ")
 	n, err := strconv.Atoi(count)

@@ -66,8 +66,8 @@ func (s *journaling) Note(ctx context.Context, workspace string, at int64, data 
 	})
 }
 
-// Orphaned implements store.Journaler. A run whose connection broke may continue, and updates its row regularly. Orphaned
-// counts a run as crashed if it has not done so for three times store.LifeSign.
+// Orphaned implements store.Journaler. A run whose connection broke may continue, and updates its row regularly.
+// Orphaned counts a run as crashed if it has not done so for three times store.LifeSign.
 func (s *journaling) Orphaned(ctx context.Context, workspace string) ([]store.OrphanedJournal, error) {
 	first := map[string]int64{}
 	for {

@@ -14,8 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// creating is the advisory lock that Terraform and OpenTofu hold while they create any workspace in the database. Runs of
-// Lethe share it. So they exclude these programs, but not runs in other workspaces.
+// creating is the advisory lock that Terraform and OpenTofu hold while they create any workspace in the database. Runs
+// of Lethe share it. So they exclude these programs, but not runs in other workspaces.
 const creating = "-1"
 
 // fresh returns the key of the advisory lock of a workspace without a row. The keys of rows are positive.

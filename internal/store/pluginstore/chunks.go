@@ -39,8 +39,8 @@ type assembly struct {
 	total int64
 }
 
-// add adds a chunk. It returns an error for an invalid chunk. A chunk without bytes has only diagnostics, or announces a
-// length: then bytes must follow, because an empty answer means that no state exists.
+// add adds a chunk. It returns an error for an invalid chunk. A chunk without bytes has only diagnostics, or announces
+// a length: then bytes must follow, because an empty answer means that no state exists.
 func (a *assembly) add(c Chunk) error {
 	n, at := int64(len(c.Bytes)), int64(len(a.data))
 	switch {

@@ -64,8 +64,8 @@ func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
 	return nil
 }
 
-// Delete implements store.Store. It releases the lock of the state first, as Terraform does. Some providers keep the lock
-// beside the state, and with a lock they delete only one of the two.
+// Delete implements store.Store. It releases the lock of the state first, as Terraform does. Some providers keep the
+// lock beside the state, and with a lock they delete only one of the two.
 func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err

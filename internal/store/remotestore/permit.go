@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Permit implements store.PolicyChecker.
+// Permit implements store.PolicyChecker. It permits everything if the workspace does not exist, or has the execution
+// mode "local".
 func (r *remote) Permit(ctx context.Context, of string, runs bool, version string) error {
 	name, err := r.name(of)
 	if err != nil {

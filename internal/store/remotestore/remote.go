@@ -92,7 +92,8 @@ func errorMessage(text []byte) string {
 	return strings.Join(out, "; ")
 }
 
-// name returns the name of a workspace on the service.
+// name returns the name of a workspace on the service. It returns store.ErrOnly if the store has one workspace, and
+// another name was given.
 func (r *remote) name(workspace string) (string, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err

@@ -74,8 +74,9 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 }
 
 // put creates a state version. locked is true if the caller holds the lock. The service refuses a state if its serial
-// is not higher or its lineage differs. If locked is true, put then forces the write, because the user may want such a
-// state. If the workspace is not locked although locked is true, put returns errUnlocked.
+// is not higher or its lineage differs. If locked is true and the state still has the version prev, put then forces the
+// write, because the user may want such a state. If the workspace is not locked although locked is true, put returns
+// errUnlocked. If the state has another version than prev, it returns a *store.StaleError.
 func (r *remote) put(ctx context.Context, workspace, name string, data []byte, prev store.Version, locked bool) (store.Version, error) {
 	w, err := r.find(ctx, name)
 	if err == nil && w == nil && prev == "" {

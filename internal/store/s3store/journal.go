@@ -25,7 +25,7 @@ import (
 // Locks are exclusive. While a process holds the lock, every other run with a journal has ended, or its lock was
 // broken. So runs need no signs of life.
 
-// segment is the size up to which an object is written again.
+// segment is the size, in bytes, up to which an object is written again.
 const segment = 64 << 10
 
 // journaling is a store that keeps journals.
@@ -120,8 +120,8 @@ type piece struct {
 	at       int64
 }
 
-// pieces lists the objects of a run, or of all runs if run is "". It omits empty objects, and sorts by run and
-// position.
+// pieces lists the objects of a run's journal, or of all journals if run is "". It omits empty objects and objects with
+// other names, and sorts by run and position.
 func (j *journaling) pieces(ctx context.Context, workspace, run string) ([]piece, error) {
 	var out []piece
 	root := j.below(workspace, "")
@@ -236,8 +236,8 @@ func (j *journaling) remove(ctx context.Context, key string) error {
 // handedFor is the validity of a presigned request. The request also expires with the credentials that signed it.
 const handedFor = 24 * time.Hour
 
-// Presign implements store.JournalPresigner. It refuses if objects have a customer key: the request would contain that key, which
-// decrypts all states.
+// Presign implements store.JournalPresigner. It refuses if objects have a customer key: the request would contain that
+// key, which decrypts all states.
 func (j *journaling) Presign(ctx context.Context, workspace string) (*store.PresignedRequest, error) {
 	run := j.own(workspace)
 	if run == nil {

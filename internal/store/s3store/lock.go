@@ -12,12 +12,13 @@ import (
 
 // locker is one kind of lock. It sends each request once.
 type locker interface {
-	// acquire takes the lock. If it is held, acquire returns the holder's text, or nil if the lock was released in the
-	// meantime.
+	// acquire takes the lock, and stores info as the text of its holder. If another process holds the lock, acquire
+	// returns false and that holder's text, or nil if the lock was released in the meantime.
 	acquire(ctx context.Context, workspace string, info []byte) (locked bool, held []byte, err error)
 	// read returns the holder's text, or nil if the lock is free.
 	read(ctx context.Context, workspace string) ([]byte, error)
-	// free releases the lock with that text.
+	// free releases the lock. A table lock is released only if the text of its holder is info; otherwise free returns
+	// nil, because the lock was released in the meantime.
 	free(ctx context.Context, workspace string, info []byte) error
 }
 
@@ -33,7 +34,8 @@ func (r *remote) lockers() []locker {
 	return all
 }
 
-// Lock implements store.Store. If no kind of lock is configured, it does nothing.
+// Lock implements store.Store. It takes all configured kinds of lock. If one of them is not free, it releases the
+// others. If no kind of lock is configured, it does nothing.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err

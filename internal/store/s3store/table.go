@@ -62,8 +62,9 @@ func (t *Table) forget(ctx context.Context, id string) error {
 // settling is how long Get waits for a state to match its checksum.
 const settling = 10 * time.Second
 
-// settled reads a state until it matches its checksum in the table. If the checksum cannot be read, settled returns the
-// state unchecked after a warning, as Terraform does: a role may have access to states but not to the table.
+// settled reads a state until it matches its checksum in the table. After the time settling, the error is a
+// *store.DamagedError. If the checksum cannot be read, settled returns the state unchecked after a warning, as
+// Terraform does: a role may have access to states but not to the table.
 func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read func() ([]byte, store.Version, error)) ([]byte, store.Version, error) {
 	for deadline := time.Now().Add(store.Hurried(settling)); ; {
 		data, v, err := read()
