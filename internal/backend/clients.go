@@ -25,7 +25,7 @@ func (c *clients) settings(sch *schema.Block, config cty.Value, where string) st
 	return s
 }
 
-// open opens a store without encryption. It reports nothing.
+// open opens a store without encryption. It returns the error, and adds no diagnostic.
 func (c *clients) open(ctx context.Context, s settings) (store.Store, error) {
 	return s.driver.Open(ctx, c.settings(s.driver.Schema, s.config, backendSettings(s.driver)))
 }

@@ -97,8 +97,8 @@ func (d *declaration) of(m *config.Module) (settings, bool) {
 	return s, ok
 }
 
-// overridden returns s with the settings of -backend-config. It reports an error and returns false if one of them is
-// invalid.
+// overridden returns s with the settings of -backend-config, in overrides. Without a backend block, it warns and
+// returns s. It reports an error and returns false if a setting is invalid.
 func (d *declaration) overridden(s settings, overrides []string) (settings, bool) {
 	if len(overrides) == 0 {
 		return s, true

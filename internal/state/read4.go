@@ -134,8 +134,8 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// acceptable completes an instance after its block is read: it adds the provider of the block and the dependencies in the
-// old form, if the instance has none. If the instance has mistakes, acceptable adds an error and returns false.
+// acceptable completes an instance after its block is read: it adds the provider of the block and the dependencies in
+// the old form, if the instance has none. If the instance has mistakes, acceptable adds an error and returns false.
 func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common addr.ProviderConfig) bool {
 	if !n.provider {
 		n.entry.Provider = b.provider

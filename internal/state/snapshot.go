@@ -290,7 +290,6 @@ func (r *Resource) copy(a addr.AbsResource) *Resource {
 // winner returns the host with more resources, or "" if neither host has any. The registries of Terraform and OpenTofu
 // name the same providers. An object keeps the host with which it was stored. A new object gets the host that its state
 // already uses, so that the program that wrote the state finds its own addresses in it.
-
 func (v hostCounts) winner() string {
 	switch {
 	case v.terraform > v.tofu:

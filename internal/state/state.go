@@ -7,8 +7,8 @@
 // values.
 //
 // Files are in layers, each above the files that it uses: equal.go, overridden.go; commands.go, mv.go, near.go,
-// transferred.go, move.go, object.go, edit.go; read.go, read4.go and write.go; paths.go, outputs.go, checks.go, writer.go, reader.go; closure.go,
-// snapshot.go, state.go.
+// transferred.go, move.go, object.go, edit.go; read.go, read4.go and write.go; paths.go, outputs.go, checks.go,
+// writer.go, reader.go; closure.go, snapshot.go, state.go.
 //
 // These packages build on package state: internal/store keeps the bytes of states under a lock, and state/journal makes
 // each change durable during an apply.
@@ -30,16 +30,16 @@ type Entry struct {
 	Flatmap        map[string]string // attributes in the form of very old files; nil if Attrs is set
 	Schema         int64             // version of the resource type's schema
 	Provider       addr.ProviderInstance
-	Private        []byte
+	Private        []byte // the provider's private data; nil without any
 	Identity       []byte // JSON object; nil without an identity
 	IdentitySchema int64
 	Sensitive      []cty.Path      // paths of sensitive values, sorted as in files
 	Recorded       []addr.Resource // dependencies: direct in memory, transitive in files
-	CreateFirst    bool
-	SkipDestroy    bool // forget the object instead of destroying it (lifecycle.destroy = false)
-	Protected      bool // do not destroy the object unless the user decides so (lifecycle.prevent_destroy = true)
-	Tainted        bool
-	Extra          []byte // JSON object with unknown fields, which are kept
+	CreateFirst    bool            // create a replacement before the object is destroyed (lifecycle.create_before_destroy = true)
+	SkipDestroy    bool            // forget the object instead of destroying it (lifecycle.destroy = false)
+	Protected      bool            // do not destroy the object unless the user decides so (lifecycle.prevent_destroy = true)
+	Tainted        bool            // the next plan replaces the object
+	Extra          []byte          // JSON object with unknown fields, which are kept
 }
 
 // ID returns the attribute "id", or "" if it is missing or not a string.

@@ -22,8 +22,9 @@ func (s *Snapshot) WithTransfer(id string) *Snapshot {
 	return s.withList(transfersKey, list[max(0, len(list)-mostTransfers):])
 }
 
-// MoveInto moves objects into another state, and returns both changed states. recorded returns the recorded
-// dependencies of a moved object in its new state. If recorded is nil, the objects keep their dependencies.
+// MoveInto moves objects, which must exist, into another state, and returns both changed states. moves has the new
+// address of each object by its present address. recorded returns the recorded dependencies of a moved object in its
+// new state. If recorded is nil, the objects keep their dependencies.
 func (s *Snapshot) MoveInto(into *Snapshot, moves map[addr.Object]addr.Object, recorded func(*Entry) []addr.Resource) (source, target *Snapshot) {
 	src, dst := s.Edit(), into.Edit()
 	for from, to := range moves {

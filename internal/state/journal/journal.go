@@ -109,8 +109,8 @@ type Unknown struct {
 	was state.Digest // the digest of the object's entry in the state after the journal was replayed
 }
 
-// EarlierValue lists the objects that were written with a value of an ephemeral resource, while other objects that need the
-// same value have yet to be written (ADR 52). It does not contain the value.
+// EarlierValue lists the objects that were written with a value of an ephemeral resource, while other objects that need
+// the same value have yet to be written (ADR 52). It does not contain the value.
 type EarlierValue struct {
 	Lease   string   `json:"lease"`   // the address of the ephemeral resource, or of an instance in any module instance
 	Objects []string `json:"objects"` // the addresses of the objects
@@ -142,13 +142,13 @@ type Header struct {
 	Scrubbed state.Digest `json:"scrubbed,omitzero"`
 }
 
-// Continues reports whether the journal continues the state with the digest d.
+// Continues reports whether the journal continues the state with the digest d; zero means that no state exists.
 func (h *Header) Continues(d state.Digest) bool {
 	return h.Base == d || d != (state.Digest{}) && h.Scrubbed == d
 }
 
 // About returns the header of a journal that continues the state base. If base is nil, no state exists. lineage is the
-// lineage of a new state.
+// lineage of a new state; it is used if base has none.
 func About(base *state.Snapshot, lineage, run, version string) Header {
 	h := Header{Lineage: lineage, Run: run, Version: version, Base: base.Digest()}
 	if base != nil {

@@ -32,13 +32,13 @@ const frameSize = 17
 type kind byte
 
 const (
-	headerRecord  kind = 'H'
-	intentRecord  kind = 'I'
-	resultRecord  kind = 'R'
-	endRecord     kind = 'E'
+	headerRecord  kind = 'H' // the state that the journal continues, and the run: a Header
+	intentRecord  kind = 'I' // a provider call is about to be made
+	resultRecord  kind = 'R' // the changes of a call, or of a step without a call
+	endRecord     kind = 'E' // the state at the end of the run is about to be written
 	leaseRecord   kind = 'L' // a lease is about to be opened
 	closedRecord  kind = 'O' // the lease is closed, or was not opened
-	earlierRecord kind = 'W' // objects written with values that later rounds need; the last such record counts
+	earlierRecord kind = 'W' // objects written with values that later rounds of the run need (ADR 52); the last such record counts
 	foundRecord   kind = 'F' // the objects that one of several concurrent runs found at the addresses of its changes
 	interimRecord kind = 'S' // an interim state is about to be written, or was written
 	keyRecord     kind = 'K' // the encrypted key of the following payloads; always the first record

@@ -13,7 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// MismatchError reports that a journal continues a state that differs from the current state.
+// MismatchError reports that a journal cannot be applied to the current state: it continues another state, or its
+// header or another record is invalid. If the header cannot be read, Header is zero.
 type MismatchError struct {
 	Header Header
 	Reason string
@@ -28,15 +29,16 @@ func (e *MismatchError) Error() string {
 // because the first intent is durable only after the header.
 var ErrNothing = errors.New("the journal is empty")
 
-// Replay applies a journal to base, the state that it continues. base must be the unchanged result of reading the state; it is nil if the state
-// does not exist. Replay leaves out damaged and torn records: a call whose result was in such a record has an unknown
-// outcome. The error is ErrNothing, a *MismatchError, or the reason why the journal cannot be decrypted.
+// Replay applies a journal to base, the state that it continues. base must be the unchanged result of reading the
+// state; it is nil if the state does not exist. Replay leaves out damaged and torn records: a call whose result was in
+// such a record has an unknown outcome. The error is ErrNothing, a *MismatchError, or the reason why the journal cannot
+// be decrypted.
 func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	return replayRest(data, base, seal, nil)
 }
 
 // Already returns the number of records of a run's journal that another process has replayed from a copy of the
-// journal. nil means none.
+// journal. A nil Already means that no records were replayed.
 type Already func(Header) (uint32, error)
 
 func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
@@ -87,7 +89,8 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 	return &p.Recovery, nil
 }
 
-// header returns the payload of the header record: the first record, or the second after a key.
+// header returns the payload of the header record: the first record, or the second after a key. The error is ErrNothing
+// without records, and a *MismatchError if the header is missing.
 func header(list []record) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, ErrNothing
@@ -348,6 +351,8 @@ func (p *replay) apply(base *state.Snapshot) {
 	p.Snapshot = e.Done()
 }
 
+// settle lists the calls without a recorded outcome in p.Unknown. It omits calls of earlier runs whose outcome no
+// longer matters (Unknown.Settled).
 func (p *replay) settle() {
 	for i, u := range p.intents {
 		fresh := u.Run == ""

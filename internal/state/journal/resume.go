@@ -46,7 +46,7 @@ type Open struct {
 var errKey = errors.New("the key does not belong to the journal")
 
 // Resume continues the journal of an interrupted run. Share has opened f. key encrypts the records; it must be nil if
-// they are not encrypted.
+// they are not encrypted. If the journal has no undamaged record, the error is ErrNothing.
 func Resume(f disk.File, key []byte) (*Resumed, error) {
 	data, err := io.ReadAll(f)
 	if err != nil {

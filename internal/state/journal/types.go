@@ -103,17 +103,18 @@ type batch struct {
 	firm    bool // the goroutine must write the batch; otherwise, a caller with a lease may write it
 }
 
-// Options are settings for Create.
+// Options are settings for Create and Continue. Continue ignores Seal, Carry, Before and Replace.
 type Options struct {
-	FS      disk.FS          // the real one
-	Now     func() time.Time // the clock
+	FS      disk.FS          // nil: the real file system
+	Now     func() time.Time // nil: time.Now
 	Seal    Sealing          // nil: no encryption
 	Carry   Notes            // notes of earlier runs, which stay until they are settled
-	Before  *Writer          // the journal of the previous round, whose open leases this journal continues; nil: this is the first round
+	Before  *Writer          // the journal of the run's previous round (ADR 52), whose open leases this journal continues; nil: this is the first round
 	Replace bool             // the journal at the path was replayed; the new journal replaces it
 
-	// Opened gets the journal once it is begun, for a process that outlives this one: the key that its records are
-	// encrypted under, nil if they are not. Recorded gets each call whose result is durable. Both may be nil.
+	// Opened is called when the journal exists, with its path and the key that encrypts its records (nil without
+	// encryption), so that a process that outlives this one can continue the journal. Recorded is called with each call
+	// whose result is durable. Both may be nil.
 	Opened   func(path string, key []byte)
 	Recorded func(Op)
 

@@ -90,8 +90,8 @@ func newWriter(run string, o Options) *Writer {
 }
 
 // Continue appends to a recovered journal. A run that writes no state uses it, such as a plan: the journal must stay,
-// because its changes are not in the state yet. run is the ID of the new run, which may record leases, but no changes of
-// objects in the journal.
+// because its changes are not in the state yet. run is the ID of the new run, which may record leases, but no changes
+// of objects in the journal.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
 	w.number, w.key = r.next, aead(r.key)
@@ -128,7 +128,7 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	if len(carry.Earlier) > 0 {
 		add(earlierRecord, encode(earlierJSON{carry.Earlier}))
 	}
-	return w.put(b, false) // the first call or lease makes it durable
+	return w.put(b, false) // nobody waits for the copy: the first record of a call or lease completes it
 }
 
 // Intent implements Journal.
