@@ -21,8 +21,9 @@ import (
 // content.
 var ErrNotStreamable = errors.New("the archive can be read only as a whole")
 
-// Stream unpacks a zip file of plain files while it arrives. A zip file ends with the list of its entries. The entries
-// before the list are unpacked into a temporary directory, which is moved to its place if the entries match the list.
+// Stream unpacks a zip file of plain files and directories while it arrives. A zip file ends with the list of its
+// entries. The entries before the list are unpacked into a temporary directory, which is moved to its place if the
+// entries match the list.
 type Stream struct {
 	dir string
 	o   Options

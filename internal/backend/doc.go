@@ -1,5 +1,4 @@
-// Package backend finds the place of the states of a working directory, and moves them when the place
-// changes.
+// Package backend finds the place of the states of a working directory, and moves them when the place changes.
 //
 // The backend block of a configuration names the place, and -backend-config adds settings that should not be in the
 // block. init records the result in .terraform/terraform.tfstate, in the form that Terraform and OpenTofu use, so that

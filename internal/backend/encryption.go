@@ -173,7 +173,8 @@ func (c *encryptionConfig) read() (*config.Encryption, bool) {
 	return config.ReadEncryption(c.root(), c.env.Getenv(config.EncryptionVariable), config.Options{Limits: c.limits}, c.env.Bag)
 }
 
-// builder returns a builder for the declared encryption. It reports key providers and methods of unknown types.
+// builder returns a builder for the declared encryption. It reports key providers and methods of unknown types, and
+// warns if no target uses them.
 func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
 	b := &encryptionBuilder{c: c, declared: declared, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
 	known(b, declared.Providers, "key_provider", crypt.ProviderKinds)
@@ -212,7 +213,8 @@ func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word str
 	}
 }
 
-// target evaluates a block that selects a method, such as "state" or "plan". It returns nil without a block.
+// target evaluates a block that selects a method, such as "state" or "plan". It returns nil without a block and after
+// an error. While the builder only checks, it also returns nil if the block needs an unknown value or has no method.
 func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	if t == nil {
 		return nil

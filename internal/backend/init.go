@@ -103,8 +103,9 @@ func (o *opener) asked(ctx context.Context, s settings, ask func(name, note stri
 	}
 }
 
-// try uses the store once, so that init finds wrong settings. It returns the workspaces of the store. It reports an
-// error and returns false if the store cannot be used.
+// try uses the store once, so that init finds wrong settings. If the only workspace of the store has a name, try
+// creates it. It returns the workspaces of the store. It reports an error and returns false if the store cannot be
+// used.
 func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok bool) {
 	st, ok := o.open(ctx, s)
 	if !ok {

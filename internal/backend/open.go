@@ -99,7 +99,7 @@ func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
 	return d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
 }
 
-// CheckDeclared reports whether the backend block is valid. It opens no store.
+// CheckDeclared reports whether the backend block is valid, and adds the errors in it. It opens no store.
 func (d *Directory) CheckDeclared() bool {
 	_, ok := d.declared.settings()
 	return ok
@@ -154,9 +154,9 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	return settings{}, false, false
 }
 
-// mayBegin reports whether a backend may be used that init has not set up. A block alone names the place of backend
-// "local". For other backends, the block may have only a part of the settings, and init gets the rest. For a state
-// store, init installs the provider.
+// mayBegin reports whether a backend may be used that init has not set up. If not, it adds an error. A block alone
+// names the place of backend "local". For other backends, the block may have only a part of the settings, and init gets
+// the rest. For a state store, init installs the provider.
 func (d *Directory) mayBegin(block *config.Backend) bool {
 	if block == nil || !block.Store && (block.Type == store.LocalDriver.Name || d.o.WithoutInit) {
 		return true
@@ -165,8 +165,9 @@ func (d *Directory) mayBegin(block *config.Backend) bool {
 	return false
 }
 
-// Ready reports whether init has set up the backend. It does not evaluate the block, so Open may still find a change.
-// Commands call Ready before they install or start anything.
+// Ready reports whether init has set up the backend, or whether the backend needs no init. If not, it adds an error. It
+// does not evaluate the block, so Open may still find a change. Commands call Ready before they install or start
+// anything.
 func (d *Directory) Ready() bool {
 	block := d.declared.block()
 	was, ok := d.record.read(d.Env.Bag)

@@ -173,7 +173,8 @@ func (b *initialized) saw(declared, current settings) bool {
 
 // write records the store in use. If no block declares a backend, it removes the record. If an entry with the same
 // settings was made for the same block, it stays. If another program made it, it stays only if anew is false: anew
-// means that the user has set up the backend again.
+// means that the user has set up the backend again. write adds an error and returns false if the record cannot be
+// written.
 func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	if r.declared.block() == nil {
 		return r.remove(bag)
@@ -285,7 +286,8 @@ func canonical(config json.RawMessage) []byte {
 	return text
 }
 
-// same reports whether two stores are of the same version of a provider with the same settings. Two backends have none.
+// same reports whether two stores are of the same version of a provider with the same settings. For two backends, which
+// have no provider, both values are nil and count as the same.
 func (p *pinned) same(as *pinned) bool {
 	if p == nil || as == nil {
 		return p == as
@@ -302,7 +304,8 @@ func member(name string, value json.RawMessage) json.RawMessage {
 	return text
 }
 
-// merged adds the members of one object to another.
+// merged returns the object a with the members of the object b, which replace members of the same name. If a or b is
+// not an object, it returns a.
 func merged(a, b json.RawMessage) json.RawMessage {
 	x, ok1 := decoded(a).(map[string]any)
 	y, ok2 := decoded(b).(map[string]any)

@@ -26,8 +26,8 @@ const providerBlock = storeblock.Provider
 type stateStore struct {
 	store.Driver
 	provider addr.Provider
-	version  string // the selected one
-	own      *schema.Block
+	version  string        // the version that the lock file selects; "" for a development override
+	own      *schema.Block // the schema of the store's settings, without those of the provider
 	settings *schema.Block // the schema of the provider's settings
 }
 
@@ -55,7 +55,8 @@ func newStateStores(o Options) *stateStores {
 	return s
 }
 
-// find returns a type of state stores. It starts the provider.
+// find returns a type of state stores of a provider. It starts the provider at the first call for the type. It returns
+// an error if the provider cannot be started or has no such state store.
 func (s *stateStores) find(a addr.Provider, typ string) (*stateStore, error) {
 	for _, k := range s.known {
 		if k.provider.Canon() == a.Canon() && k.Name == typ {

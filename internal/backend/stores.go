@@ -97,8 +97,9 @@ func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	return problems
 }
 
-// encrypted returns a store that encrypts states as configured. If the store cannot keep encrypted states, encrypted
-// adds an error and returns false.
+// encrypted returns a store that encrypts states as configured, or st without a configured encryption. If the
+// encryption settings are invalid, or the store cannot keep encrypted states, encrypted adds an error and returns
+// false.
 func (o *opener) encrypted(st store.Store) (store.Store, bool) {
 	e, ok := o.encryption.get()
 	if !ok || e.State == nil {

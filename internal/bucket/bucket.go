@@ -27,7 +27,8 @@ import (
 type Object struct {
 	URL *url.URL // the address for the request
 	// Authorize signs a request for the object. It leaves requests to other hosts unsigned. If no credentials exist, it
-	// leaves the request unsigned, because the object may be public.
+	// leaves the request unsigned, because the object may be public. If credentials exist, and the address is on
+	// another machine without https, it returns an error.
 	Authorize func(context.Context, *http.Request) error
 }
 

@@ -96,8 +96,8 @@ func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	return token, err
 }
 
-// known returns the token for a host from which files are downloaded. It does not call the credentials helper: a helper
-// knows only registries, and may ask the user or fail for other hosts.
+// known returns the token for a host from which files are downloaded. It uses earlier answers of the credentials
+// helper, but does not call it: a helper knows only registries, and may ask the user or fail for other hosts.
 func (c *Credentials) known(_ context.Context, host string) (string, error) {
 	host = compared(host)
 	token := cmp.Or(c.environment(host), c.Settings.Credentials[host])
@@ -230,8 +230,8 @@ func (c *Credentials) login(host string) (login, bool, error) {
 	return login{}, false, nil
 }
 
-// netrcFile returns the path of the file of user names and passwords, or "" if neither NETRC nor a home directory is set.
-// On Windows, curl and Git also read the name with an underscore.
+// netrcFile returns the path of the file of user names and passwords, or "" if neither NETRC nor a home directory is
+// set. On Windows, curl and Git also read the name with an underscore.
 func (c *Credentials) netrcFile() string {
 	file, home := c.Getenv("NETRC"), paths.Home(c.Getenv)
 	if file != "" || home == "" {

@@ -62,8 +62,9 @@ func Files(getenv func(string) string) []string {
 	return list
 }
 
-// dataDir returns the directory beside the CLI configuration files. It returns "" if no home directory is known. getenv
-// returns the value of an environment variable.
+// dataDir returns the directory with further CLI configuration files: the directory of the user (userDir), or, if that
+// does not exist and XDG_CONFIG_HOME is set, the directory of OpenTofu in XDG_CONFIG_HOME. It returns "" if neither is
+// known. getenv returns the value of an environment variable.
 func dataDir(getenv func(string) string) string {
 	dir := userDir(getenv)
 	if xdg := getenv("XDG_CONFIG_HOME"); xdg != "" && (dir == "" || !exists(dir)) {

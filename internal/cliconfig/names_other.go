@@ -2,8 +2,8 @@
 
 package cliconfig
 
-// homeVariable names the directory of the CLI configuration files, and userDirName the directory in it for local providers
-// and credentials helpers.
+// homeVariable names the directory of the CLI configuration files, and userDirName the directory in it for local
+// providers and credentials helpers.
 const (
 	homeVariable = "HOME"
 	userDirName  = ".terraform.d"

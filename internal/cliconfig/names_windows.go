@@ -1,7 +1,7 @@
 package cliconfig
 
-// homeVariable names the directory of the CLI configuration files, and userDirName the directory in it for local providers
-// and credentials helpers.
+// homeVariable names the directory of the CLI configuration files, and userDirName the directory in it for local
+// providers and credentials helpers.
 const (
 	homeVariable = "APPDATA"
 	userDirName  = "terraform.d"

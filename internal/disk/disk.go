@@ -1,11 +1,11 @@
 // Package disk writes files atomically: a file has its old content or its new content, and never a part of it.
 //
-// A process can be killed, a disk can become full, and a machine can lose its power at any moment. So Replace does not touch
-// the existing file. It writes a new file beside it, makes the new file durable, renames it to the old name in one step, and
-// makes the rename durable. A process that opens the name finds the old content or the new content.
+// A process can be killed, a disk can become full, and a machine can lose its power at any moment. So Replace does not
+// touch the existing file. It writes a new file beside it, makes the new file durable, renames it to the old name in
+// one step, and makes the rename durable. A process that opens the name finds the old content or the new content.
 //
-// Every call that touches a file uses an FS, so that tests can make the n-th call fail, or all calls after it. The files
-// contain secrets: files are 0600 and directories 0700 under any umask, and no error contains content.
+// Every call that touches a file uses an FS, so that tests can make the n-th call fail, or all calls after it. The
+// files contain secrets: files are 0600 and directories 0700 under any umask, and no error contains content.
 package disk
 
 import (
@@ -17,8 +17,8 @@ import (
 	"strings"
 )
 
-// Reason returns the cause of a file error without the file name and without a full stop at the end, as texts of Windows
-// have, for messages that name the file themselves.
+// Reason returns the cause of a file error without the file name and without a full stop at the end, as texts of
+// Windows have, for messages that name the file themselves. It returns nil for nil.
 func Reason(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err
@@ -56,8 +56,8 @@ type File interface {
 	Fd() uintptr
 }
 
-// FS is the necessary part of a file system: functions of package os by the same names, and SyncDir, which makes the names in
-// a directory durable.
+// FS is the necessary part of a file system: functions of package os by the same names, and SyncDir, which makes the
+// names in a directory durable.
 type FS interface {
 	OpenFile(name string, flag int, mode fs.FileMode) (File, error)
 	ReadFile(name string) ([]byte, error)
@@ -103,7 +103,8 @@ func (osFS) MkdirAll(name string, mode fs.FileMode) error { return os.MkdirAll(n
 
 func (osFS) SyncDir(name string) error { return syncDir(name) }
 
-// Symlink creates a symbolic link. Unlike os.Symlink, it returns an error if the system reports success and creates nothing.
+// Symlink creates a symbolic link at name that leads to the path to. Unlike os.Symlink, it returns an error if the
+// system reports success and creates nothing.
 func Symlink(to, name string) error {
 	if err := os.Symlink(to, name); err != nil {
 		return err
@@ -177,7 +178,7 @@ func Read(fsys FS, path string) ([]byte, error) {
 	return data, err
 }
 
-// Append creates a file for appending. It fails if the file exists.
+// Append creates a file for appending, with mode 0600, and missing directories above it. It fails if the file exists.
 func Append(fsys FS, path string) (File, error) {
 	if err := fsys.MkdirAll(filepath.Dir(path), DirMode); err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ func Lock(f *os.File) error {
 	}
 }
 
-// TryLock takes the same lock as Lock, without waiting. held is false if another process has the lock. TryLock returns
-// an error if the file system has no such locks.
+// TryLock takes the same lock as Lock, without waiting. held is false without an error if another process has the lock,
+// or if a signal interrupted the call. TryLock returns an error if the file system has no such locks.
 func TryLock(f *os.File) (held bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
@@ -32,7 +32,8 @@ func TryLock(f *os.File) (held bool, err error) {
 // Share takes a shared lock on an open file. The lock ends when all processes that share it have closed the file.
 func Share(f File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) }
 
-// Held reports whether another process has a lock on an open file. If not, Held takes the lock until f is closed.
+// Held reports whether another process has a lock on an open file. If not, Held takes the lock until f is closed. It
+// returns false if the file system has no locks.
 func Held(f File) bool {
 	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

@@ -34,9 +34,9 @@ func openFile(name string, flag int, mode fs.FileMode) (f *os.File, err error) {
 	return f, err
 }
 
-// createPrivate creates a file whose access control list permits only the user of this process. Modes have no meaning on
-// Windows, and a file without its own list inherits the list of its directory. File systems without such lists, such as
-// exFAT, ignore the list.
+// createPrivate creates a file whose access control list permits only the user of this process. It fails if the file
+// exists. Modes have no meaning on Windows, and a file without its own list inherits the list of its directory. File
+// systems without such lists, such as exFAT, ignore the list.
 func createPrivate(name string, flag int) (*os.File, error) {
 	only, err := onlyUser()
 	if err != nil {
@@ -146,8 +146,8 @@ func refused(err error) bool {
 	return is(err, windows.ERROR_INVALID_FUNCTION, windows.ERROR_NOT_SUPPORTED, windows.ERROR_INVALID_PARAMETER, windows.ERROR_ACCESS_DENIED)
 }
 
-// unreplaceable reports whether a rename failed because another handle has the target open, be it the lock of this process or
-// another program, such as a virus scanner.
+// unreplaceable reports whether a rename failed because another handle has the target open, be it the lock of this
+// process or another program, such as a virus scanner.
 func unreplaceable(err error) bool {
 	return is(err, windows.ERROR_ACCESS_DENIED, windows.ERROR_SHARING_VIOLATION)
 }

@@ -14,13 +14,15 @@ import (
 	"time"
 )
 
-// Replace replaces the file at path, which need not exist, with a file that contains data. It follows a symbolic link at path
-// and keeps the link. It creates missing directories. After an error the old file still exists unchanged; after success the new
-// file is durable. Two kinds of files are not replaced:
+// Replace replaces the file at path, which need not exist, with a file that contains data. It follows a symbolic link
+// at path and keeps the link. It creates missing directories. After success the new file is durable. After an error the
+// old file exists unchanged, unless the error reports that the new file is written but may not survive a loss of power.
+// Two kinds of files are not replaced:
 //
 //   - a device or a pipe, such as /dev/null, to which Replace writes the data;
-//   - a file that can be written but not replaced, such as a mount point or, on some file systems of Windows, an open file.
-//     Replace overwrites its content (see inPlace).
+//   - a file that can be written but not replaced, such as a mount point or, on some file systems of Windows, an open
+//     file. Replace overwrites its content (see inPlace). If that fails, the new content is in the copy that the error
+//     names.
 func Replace(fsys FS, path string, data []byte) error {
 	_, err := ReplaceWith(fsys, path, data, nil)
 	return err
@@ -41,7 +43,8 @@ func ReplaceBy(fsys FS, path string, fill func(io.Writer) error) error {
 
 // ReplaceWith replaces a file like Replace, with a check before the rename. ready receives the new file, which is
 // already durable. If ready returns an error, the old file remains. If ready is not nil, ReplaceWith returns the file
-// open. If it returns nil without an error, the old file was overwritten in place.
+// open. If it returns nil without an error, the old file was overwritten in place. If it returns a file and an error,
+// the file has its new content, but the new name may not be durable.
 func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (File, error) {
 	return replace(fsys, path, replacement{fill: content(data), ready: ready, mode: FileMode})
 }
@@ -241,7 +244,8 @@ func tempName(base string, random []byte) string {
 	return "." + base + "." + hex.EncodeToString(random) + ".tmp"
 }
 
-// Temp creates an empty file beside target with a new name.
+// Temp creates an empty file beside target with a new name, which the caller renames or removes. Sweep recognizes the
+// name.
 func Temp(fsys FS, target string) (File, error) { return temp(fsys, target, FileMode) }
 
 func temp(fsys FS, target string, mode os.FileMode) (File, error) {

@@ -85,7 +85,7 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// IsStatus reports whether the server answered with a status code.
+// IsStatus reports whether err is, or wraps, a *StatusError with that status code.
 func IsStatus(err error, code int) bool {
 	var s *StatusError
 	return errors.As(err, &s) && s.Code == code
@@ -104,7 +104,8 @@ type Answer struct {
 }
 
 // Get requests a small answer. If the answer has more than limit bytes, Get returns an error. It repeats the request
-// like Repeat.
+// like Repeat. Each attempt has the time limit Timeout. For an answer that is not a success, the error wraps a
+// *StatusError.
 func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -256,7 +257,8 @@ func broken(ctx context.Context, u *url.URL, err error) error {
 func Transient(err error) error { return &transient{err} }
 
 // Repeat calls f until it succeeds or returns an error after which a further attempt is useless, but not more than
-// Retries+1 times. It waits between the attempts. It returns the last error of f.
+// Retries+1 times. It waits between the attempts. It returns the last error of f, or the cause of the end of ctx if ctx
+// ends while Repeat waits.
 func (c *Client) Repeat(ctx context.Context, f func() error) error {
 	for n := 0; ; n++ {
 		err := f()

@@ -29,7 +29,7 @@ type Limits struct {
 	Ends time.Time // the end of WallTime; zero means never
 }
 
-// Filled returns l with the defaults for zero fields.
+// Filled returns l with the defaults for fields that are zero or less. WallTime has no default.
 func (l Limits) Filled() Limits {
 	fill(&l.Bytes, 256<<20)
 	fill(&l.Tokens, 3_000_000)
@@ -139,7 +139,8 @@ func Live() int64 {
 }
 
 // Exceeded returns a message about the first exceeded limit, or "" if none is exceeded. It checks Memory, without the
-// spared bytes, which do not count; Time, counted from began; and Ends. The check takes about a microsecond.
+// spared bytes, which do not count; Time, counted from began; and Ends. l must have no zero fields (see Filled). The
+// check takes about a microsecond.
 func (l Limits) Exceeded(spared int64, began time.Time) string {
 	switch {
 	case Live()-spared > l.Memory:

@@ -147,8 +147,8 @@ func (h heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// repository returns a client for the repository with a name such as "registry.example.com/providers/random". It returns an
-// error if the name is invalid or has a tag or digest.
+// repository returns a client for the repository with a name such as "registry.example.com/providers/random". It
+// returns an error if the name is invalid or has a tag or digest.
 func (c *Client) repository(name string) (*repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil || repo.Reference.Reference != "" {
@@ -178,8 +178,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Versions returns the versions of the provider in a repository, from its tags. A tag is a version with "_" instead of "+".
-// Other tags are ignored.
+// Versions returns the versions of the provider in a repository, from its tags. A tag is a version with "_" instead of
+// "+". Other tags are ignored. If the repository does not exist, the error is ErrNotFound.
 func (c *Client) Versions(ctx context.Context, repository string) ([]versions.Version, error) {
 	repo, err := c.repository(repository)
 	if err != nil {

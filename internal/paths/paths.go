@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Real returns the absolute path of a directory, without symbolic links. On Windows, or if dir is relative to the working
-// directory of the process, it only makes the path absolute.
+// Real returns the absolute path of a directory, without symbolic links. On Windows, or if dir is relative to the
+// working directory of the process, it only makes the path absolute.
 func Real(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || !links {
 		return filepath.Abs(dir)
@@ -46,8 +46,8 @@ func In(dir, path string) string {
 	return at
 }
 
-// join joins a directory and a path without removing "..". On Windows, a path that begins with a separator is on the drive
-// of dir, and a path such as "C:a" is relative to the working directory of its drive.
+// join joins a directory and a path without removing "..". On Windows, a path that begins with a separator is on the
+// drive of dir, and a path such as "C:a" is relative to the working directory of its drive.
 func join(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

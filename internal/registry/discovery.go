@@ -46,7 +46,8 @@ func (e *NoServiceError) Error() string {
 }
 
 // Service returns the base address of a service such as "providers.v1", with a slash at its end. Requests with the
-// returned context use the credentials for the host.
+// returned context use the credentials for the host. The error is a *NoServiceError if the host does not offer the
+// service.
 func (r *Registry) Service(ctx context.Context, host, service string) (context.Context, *url.URL, error) {
 	if _, public := (addr.Provider{Host: host}).Counterpart(); public && r.Default != "" && r.Hosts[host] == nil {
 		host = r.Default
@@ -69,7 +70,8 @@ func (r *Registry) Service(ctx context.Context, host, service string) (context.C
 	return download.OnBehalf(ctx, host, u.Host), u, nil
 }
 
-// discover returns the services of a host. It requests them once for each host.
+// discover returns the services of a host. It requests them once for each host, and returns the same result, or the
+// same error, each time.
 func (r *Registry) discover(ctx context.Context, host string) (*services, error) {
 	r.mu.Lock()
 	ask, ok := r.found[host]

@@ -18,7 +18,8 @@ type Mirror struct {
 	Trusted  bool      // its hashes for other platforms are trusted
 }
 
-// Providers returns the versions of a provider in the mirror.
+// Providers returns the versions of a provider in the mirror. The error is ErrNotFound if the mirror does not have the
+// provider.
 func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, error) {
 	var doc struct{ Versions map[string]struct{} }
 	if _, err := m.Registry.document(ctx, m.URL.JoinPath(p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {

@@ -18,7 +18,7 @@ type Module struct{ Host, Namespace, Name, System string }
 // String returns "host/namespace/name/system".
 func (m Module) String() string { return m.Host + "/" + m.Namespace + "/" + m.Name + "/" + m.System }
 
-// Modules returns the versions of a module.
+// Modules returns the versions of a module. The error is ErrNotFound if the registry does not have the module.
 func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {

@@ -23,7 +23,8 @@ import (
 // ErrNotFound means that a registry or mirror does not have the requested provider or module.
 var ErrNotFound = errors.New("it has no provider or module of that name")
 
-// Providers returns the versions of a provider in its registry, and the registry's warnings for users.
+// Providers returns the versions of a provider in its registry, and the registry's warnings for users. It omits
+// versions that cannot be parsed. The error is ErrNotFound if the registry does not have the provider.
 func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, []string, error) {
 	ctx, base, err := r.Service(ctx, p.Host, "providers.v1")
 	if err != nil {
@@ -63,8 +64,9 @@ func missing(err error) error {
 	return err
 }
 
-// Provider returns the package of a version for a platform, such as "linux_amd64". It verifies the signature of the
-// list with the checksum of the package.
+// Provider returns the package of a version for a platform, such as "linux_amd64". The registry's list of checksums
+// must have the checksum of the package. If the registry names signing keys, Provider verifies the signature of that
+// list. Without keys, it returns an error if Registry.Signed is true.
 func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Version, platform string) (*Package, error) {
 	ctx, base, err := r.Service(ctx, p.Host, "providers.v1")
 	if err != nil {

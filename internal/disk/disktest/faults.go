@@ -1,4 +1,6 @@
-// Package disktest implements file systems that fail: at the n-th call only, or at that call and all later calls.
+// Package disktest implements file systems with faults, for tests: Faults makes a call fail, Full has a limited size,
+// Lacking lacks operations, and Volatile loses changes that are not durable. It also has functions for tests of links
+// and modes.
 package disktest
 
 import (
@@ -8,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Faults forwards calls to a file system and makes one of them fail.
+// Faults forwards calls to a file system and makes one of them fail, or all calls from that one on. It counts the calls
+// for which it has methods; the other calls, such as Stat and ReadDir, always succeed. A call of a file counts, too.
 type Faults struct {
 	disk.FS
 	At   int   // the number of the call that fails, from 1; 0: no call fails

@@ -15,7 +15,8 @@ const Modes = false
 var trustees = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`;;;([^)]*)\)`) })
 
 // Private returns an error if another user than the owner can read the file at path. The system (SY) and the
-// administrators (BA) may read it, because they can read every file: Wine lists the system in every access control list.
+// administrators (BA) may read it, because they can read every file: Wine lists the system in every access control
+// list.
 func Private(path string) error {
 	security, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 // Volatile is a file system in memory that can lose its power. After a power failure, a part of the changes that were
 // not durable may exist. For a file, this part is the first bytes written since its last sync. For a directory, it is
-// the first changes since its last sync, in order. Paths are absolute. The file system has no symbolic
-// links and no permissions.
+// the first changes since its last sync, in order. Paths are absolute. The file system has no symbolic links and no
+// permissions.
 type Volatile struct {
 	mu    sync.Mutex
 	names map[string]*inode // the files that a process sees
@@ -236,7 +236,7 @@ func (f *volatileFile) Stat() (fs.FileInfo, error) {
 	return info{f.name, int64(len(f.i.now))}, nil
 }
 
-// Write appends p to the file, or writes it at the position of the file.
+// Write appends p to the file. Files have no position, and Seek does nothing.
 func (f *volatileFile) Write(p []byte) (int, error) {
 	f.fs.mu.Lock()
 	defer f.fs.mu.Unlock()
