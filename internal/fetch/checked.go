@@ -136,6 +136,7 @@ func identify(dir string) []identity {
 }
 
 // stamp returns the identity of a file without its name and ctime, because new hard links to the file change the ctime.
+// It returns the zero identity if the file cannot be read.
 func stamp(path string) identity {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -34,12 +34,12 @@ type wanted struct {
 	lock      lockfile.Provider // entry of the lock file, with the selected version and the host
 	locked    bool              // the lock file has an entry for the provider
 	only      bool              // only the locked version may be installed; false with -upgrade
-	allowed   versions.Set
-	text      string // the version constraints as text; "" if there are no constraints
-	bag       diag.Bag
-	best      found
-	done      delivered
-	ok        bool
+	allowed   versions.Set      // the versions that the configuration or the lock file allows
+	text      string            // the version constraints as text; "" if there are no constraints
+	bag       diag.Bag          // the messages about the provider, which are reported in the order of the providers
+	best      found             // the chosen version
+	done      delivered         // the result of the installation or the copy
+	ok        bool              // no error was reported so far
 }
 
 // unfit returns the reason why a version cannot be used on one of w.platforms, or "" if it can be used on all.

@@ -60,7 +60,8 @@ func (d *Described) Load() []byte {
 	return b[4:]
 }
 
-// Store replaces the cached description of the provider. If that fails, later commands ask the provider again.
+// Store replaces the cached description of the provider, and removes the descriptions of its other packages. If that
+// fails, later commands ask the provider again.
 func (d *Described) Store(description []byte) {
 	dir := filepath.Dir(d.path)
 	if os.MkdirAll(dir, 0o755) != nil {

@@ -1,12 +1,12 @@
 // Package fetch installs the providers and modules of a configuration, and maintains the lock file.
 //
-// Sources (methods.go, source.go) determines where providers come from: development overrides, mirror directories, network
-// mirrors, OCI registries, and the registries in their addresses. Install (install.go) chooses a version. The functions
-// in deliver.go install its package in .terraform, through the user's store (store.go) and the plugin cache. A downloader
-// (download.go) downloads packages. Link (link.go) installs without contacting a server. Sum and Copy (copies.go) handle
-// packages for other platforms. The dependency lock file (lockfile.go) holds the selected versions and their hashes
-// (pack.go); selected.go finds the selected packages. A record holds the files that were verified (checked.go).
-// Progress (progress.go) reports the steps of an installation.
+// Sources (methods.go, source.go) determines where providers come from: development overrides, mirror directories,
+// network mirrors, OCI registries, and the registries in their addresses. Install (install.go) chooses a version. The
+// functions in deliver.go install its package in .terraform, through the user's store (store.go) and the plugin cache.
+// A downloader (download.go) downloads packages. Link (link.go) installs without contacting a server. Sum and Copy
+// (copies.go) handle packages for other platforms. The dependency lock file (lockfile.go) holds the selected versions
+// and their hashes (pack.go); selected.go finds the selected packages. A record holds the files that were verified
+// (checked.go). Progress (progress.go) reports the steps of an installation.
 //
 // Modules come from local paths, registries, git repositories (git.go), archives, OCI registries and objects in clouds
 // (modulepackage.go). installer.go installs the module of a call. address.go parses source arguments. modules.go

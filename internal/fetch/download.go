@@ -23,7 +23,8 @@ type downloader struct {
 }
 
 // temporary downloads a package into a temporary file in dir, checks its checksum, passes the path of the file to use,
-// and removes the file.
+// and removes the file. If the server announced no checksum of the file but hashes of its content, one of them must
+// match.
 func (l *downloader) temporary(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
 	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return l.save(ctx, pkg, download.ToFile(f)) }, func(zip string) error {
 		if pkg.remote.Sum == "" && len(pkg.remote.Contents) > 0 {

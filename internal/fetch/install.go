@@ -36,7 +36,8 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 
 // settle chooses a version of each provider in todo. Then it calls at for each, for several concurrently. For the
 // providers for which at returned true, it then calls then, one after the other, in the order of todo. It reports the
-// diagnostics of all providers, and returns false if choosing a version or at failed for any.
+// diagnostics of all providers, but after an interrupt only the first error, because all have the same. It returns
+// false if choosing a version or at failed for any.
 func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
 		return true
@@ -204,7 +205,8 @@ func (w *wanted) explain(all []found, asked []string) {
 	}
 }
 
-// listed returns the newest versions as text.
+// listed returns the ten newest versions as text, the oldest of them first, and the number of older ones. It returns
+// "none" without versions.
 func listed(all []found) string {
 	var vs versions.List
 	for _, f := range all {

@@ -349,7 +349,8 @@ func (m *Installer) fromStore(c *moduleCall, dir string) error {
 }
 
 // WriteManifest writes the list of all installed modules into the data directory. It calls fresh for each module that
-// the previous list does not have with the same source, version and directory.
+// the previous list does not have with the same source, version and directory. If the root module is the only module,
+// it writes nothing.
 func (i *Installer) WriteManifest(root *config.Node, fresh func(*config.Node)) error {
 	m := manifest{}
 	path := manifestPath(i.DataDir)

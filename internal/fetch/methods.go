@@ -15,8 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry"
 )
 
-// Sources determines where packages of providers come from: development overrides, mirrors and registries. Its fields must
-// not change while a method of Providers runs.
+// Sources determines where packages of providers come from: development overrides, mirrors and registries. Its fields
+// must not change while a method of Providers runs.
 type Sources struct {
 	Settings *cliconfig.Settings
 	WorkDir  string // directory of the root module

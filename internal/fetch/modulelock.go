@@ -163,8 +163,8 @@ func (m *Installer) aboutPath(hash string) string {
 	return filepath.Join(m.DataDir, "lethe-modules", fileName(hash))
 }
 
-// remember writes the file at aboutPath. Without the file, a package is installed again if other files were written into
-// its directory.
+// remember writes the file at aboutPath, unless it exists. It ignores errors. Without the file, a package is installed
+// again if other files were written into its directory.
 func (m *Installer) remember(hash, revision, list string) {
 	path := m.aboutPath(hash)
 	if revision != "" {
@@ -175,8 +175,8 @@ func (m *Installer) remember(hash, revision, list string) {
 	}
 }
 
-// recall returns the revision and the summary in the file at aboutPath. It returns "" for both if the file is missing or
-// belongs to another package.
+// recall returns the revision and the summary in the file at aboutPath. It returns "" for both if the file is missing
+// or belongs to another package.
 func (m *Installer) recall(hash string) (revision, list string) {
 	text, _ := os.ReadFile(m.aboutPath(hash))
 	list = string(text)

@@ -145,7 +145,7 @@ func (m manifest) write(path string) error {
 // Modules holds the installed modules of a working directory, by the names of their calls in the tree.
 type Modules map[string]manifestEntry
 
-// ReadModules reads the list of installed modules.
+// ReadModules reads the list of installed modules. A missing or broken list counts as empty.
 func ReadModules(dataDir string) Modules {
 	out := Modules{}
 	for _, e := range readManifest(manifestPath(dataDir)) {

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// Progress reports the progress of an installation. Several goroutines may use it: it calls Note for one note at a time.
+// Progress reports the progress of an installation. Several goroutines may use it: it calls Note for one note at a
+// time.
 type Progress struct {
 	Note     func(event.Note)     // receives notes about the steps; nil: they are dropped
 	Transfer func(event.Transfer) // receives the progress of downloads, concurrently; nil: it is dropped
@@ -32,8 +33,8 @@ func (g *Progress) send(n event.Note) {
 	}
 }
 
-// download returns functions that report the progress of a download, at most ten times a second, and its end. A download
-// without a name is not reported.
+// download returns functions that report the progress of a download, at most ten times a second, and its end. A
+// download without a name is not reported.
 func (g *Progress) download(name string) (moved func(done, all int64), ended func()) {
 	report := func(t event.Transfer) {
 		if g.Transfer != nil && name != "" {

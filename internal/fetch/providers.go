@@ -69,8 +69,8 @@ func allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) {
 	return released(versions.MeetingConstraints(all)), text, true
 }
 
-// Allows returns an error if the configuration does not allow a release of the program as the version of a provider that
-// is built in. A development version counts as the release that follows it.
+// Allows returns an error if the configuration does not allow a release of the program as the version of a provider
+// that is built in. A development version counts as the release that follows it.
 func (n Need) Allows(release string) error {
 	set, text, ok := allowed(n, &diag.Bag{})
 	v, err := versions.ParseVersion(release)

@@ -103,7 +103,9 @@ func (p *Providers) Fits(n Need, l *Lockfile) error {
 	return nil
 }
 
-// Verify compares the package of an installed provider with the lock file.
+// Verify compares the package of an installed provider with the lock file. It returns an error if the package is
+// missing or does not match, and nil for development overrides, for built-in providers, and if the lock file has no
+// hashes.
 func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 	if _, overridden := p.Sources.Override(a); overridden || a.IsBuiltin() {
 		return nil

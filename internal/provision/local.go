@@ -156,8 +156,8 @@ func (r *run) await(ctx context.Context, program ender, output *os.File, ended <
 	return errInterrupted
 }
 
-// environment returns the environment of the command: the environment of the request without values of variables, and
-// the variables of the configuration.
+// environment returns the environment of the command: the environment of the request without the variables that
+// subprocess.Environ withholds, and then the variables of the configuration.
 func (r *run) environment() []string {
 	env := subprocess.Environ(r.Env, nil)
 	if add := r.Config.Raw.GetAttr("environment"); !add.IsNull() {

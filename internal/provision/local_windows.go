@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// verbatim passes the command to cmd.exe unchanged. exec.Command escapes quotes by the rules of C programs, which cmd.exe does
-// not know: it would print the backslashes of `echo "a b"`. With /S, cmd.exe removes exactly the outer quotes.
+// verbatim passes the command to cmd.exe unchanged. exec.Command escapes quotes by the rules of C programs, which
+// cmd.exe does not know: it would print the backslashes of `echo "a b"`. With /S, cmd.exe removes exactly the outer
+// quotes. For other interpreters, verbatim does nothing.
 func verbatim(cmd *exec.Cmd) {
 	name, last := strings.ToLower(filepath.Base(cmd.Args[0])), len(cmd.Args)-1
 	if name != "cmd" && name != "cmd.exe" || last < 2 || !strings.EqualFold(cmd.Args[last-1], "/C") {

@@ -22,11 +22,12 @@ type Request struct {
 	// Scrub masks the secrets in the output of a program. nil means that no secret is known.
 	Scrub func(string) string
 
-	// Dir is the start of relative local paths, and the working directory of commands. "" means the directory of the
-	// process.
+	// Dir is the absolute path of the directory in which relative local paths start, and the working directory of
+	// commands. If it is "", commands run in the directory of the process, and the arguments must not contain relative
+	// paths.
 	Dir string
-	// Env is the environment of commands, without TF_VAR_ variables. It names the SSH agent, too. nil means the
-	// environment of the process.
+	// Env is the environment of commands. Commands do not receive the variables that subprocess.Environ withholds, such
+	// as TF_VAR_ variables. Env names the SSH agent, too. nil means the environment of the process.
 	Env []string
 	// Abandon ends the grace of an interrupted program: the program is killed at once. nil means the full grace.
 	Abandon context.Context

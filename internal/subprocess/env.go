@@ -24,8 +24,8 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// CutPrefix returns the name of a variable without a prefix, and whether the name has the prefix. On Windows, the case of
-// the prefix does not matter.
+// CutPrefix returns the name of a variable without a prefix, and whether the name has the prefix. Without the prefix,
+// it returns the name unchanged. On Windows, the case of the prefix does not matter.
 func CutPrefix(name, prefix string) (rest string, found bool) {
 	if len(name) < len(prefix) || !sameName(name[:len(prefix)], prefix) {
 		return name, false
@@ -43,8 +43,8 @@ const VersionKey = "LETHE_VERSION_KEY"
 var keys = []string{PlanKey, VersionKey, "TF_ENCRYPTION", "AGE_IDENTITY"}
 
 // Environ returns the environment for a program. It withholds values of variables (TF_VAR_*) and arguments of commands
-// (TF_CLI_ARGS*), which may contain secrets, Lethe's keys, and the variables for which withheld returns true. On Windows,
-// withheld receives names in capital letters, because the case of names does not matter there.
+// (TF_CLI_ARGS*), which may contain secrets, Lethe's keys, and the variables for which withheld returns true. withheld
+// may be nil. On Windows, withheld receives names in capital letters, because the case of names does not matter there.
 func Environ(env []string, withheld func(name string) bool) []string {
 	out := make([]string, 0, len(env)+8)
 	for _, e := range env {

@@ -16,8 +16,8 @@ func Hide() {}
 // NoCore does nothing on this system.
 func NoCore(*os.Process) {}
 
-// Attributes returns the attributes for starting a program in a separate process group. An interrupt at the console does
-// not reach it, because this process decides when it ends.
+// Attributes returns the attributes for starting a program in a separate process group. An interrupt at the console
+// does not reach it, because this process decides when it ends.
 func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
@@ -31,9 +31,9 @@ func HasTerminal() bool { return false }
 // jobs contains the job object (windows.Handle) of each started program (*os.Process).
 var jobs sync.Map
 
-// Start starts cmd in a job object. The job contains the program and its child processes, so that Kill ends all of them. If
-// this process dies while the program runs, the system ends them too. Child processes that remain when the program has
-// ended, such as a server in the background, outlive this process.
+// Start starts cmd in a job object. The job contains the program and its child processes, so that Kill ends all of
+// them. If this process dies while the program runs, the system ends them too. Child processes that remain when the
+// program has ended, such as a server in the background, outlive this process.
 func Start(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -103,8 +103,8 @@ func (f *Family) Terminate() { Terminate(f.Root) }
 // Kill kills the program and its child processes.
 func (f *Family) Kill() { Kill(f.Root) }
 
-// Terminate sends the signal of Ctrl-Break to a program and its process group. It kills them if the signal cannot be sent,
-// for example because there is no console.
+// Terminate sends the signal of Ctrl-Break to a program and its process group. It kills them if the signal cannot be
+// sent, for example because there is no console.
 func Terminate(p *os.Process) {
 	if interrupt(p) != nil {
 		Kill(p)

@@ -1,5 +1,5 @@
-// Package sshdtest starts real OpenSSH servers for tests, on a loopback port, and stops them with the test. If OpenSSH is
-// not installed, the test is skipped with that reason.
+// Package sshdtest starts real OpenSSH servers for tests, on a loopback port, and stops them with the test. If OpenSSH
+// is not installed, the test is skipped with that reason.
 package sshdtest
 
 import (
