@@ -10,7 +10,7 @@ import (
 
 // Idle returns a provider for calls that need no settings: schemas, validation, functions, upgrades and moves. Each
 // call goes to the process that currently answers such calls. Other calls return an error, and Shutdown does nothing.
-// Idle returns an error if the process cannot be started.
+// Idle returns an error if the process cannot be started. For a built-in provider, it returns that provider.
 func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if k.builtin != nil {

@@ -122,7 +122,8 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 }
 
 // Session returns a process that the caller configures and later passes to Release. This is the process that Idle uses,
-// unless another session has it.
+// or a new process if another session has it. For a built-in provider, it returns that provider, or a separate provider
+// if it is Divisible.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if d, ok := k.builtin.(Divisible); ok {

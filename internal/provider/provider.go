@@ -340,13 +340,13 @@ func (e *CallError) Error() string { return e.Text }
 type Capabilities struct {
 	PlanDestroy    bool // the provider plans destructions, too
 	SchemaOptional bool // the provider needs no GetProviderSchema before other calls
-	Move           bool
+	Move           bool // the provider accepts requests to move objects from other types
 }
 
 // Function is a provider function's signature.
 type Function struct {
 	Params             []Param
-	Variadic           *Param
+	Variadic           *Param // the parameter of all further arguments; nil: the function takes none
 	Return             cty.Type
 	Summary            string
 	Description        string

@@ -22,13 +22,14 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Resource is a managed resource type. Only Schema, Plan and Apply are required. Without Validate, each configuration is
-// valid. Without Read, an object does not change by itself. Without Import or Move, the type does not support the
-// operation.
+// Resource is a managed resource type. Only Schema, Plan and Apply are required. Without Validate, each configuration
+// is valid. Without Read, a refresh returns each object unchanged. Without Import or Move, the type does not support
+// the operation.
 type Resource struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
-	// Plan returns the planned object and the attributes whose change requires a replacement.
+	// Plan returns the planned object and the attributes whose change requires a replacement. It is not called for a
+	// destroy.
 	Plan func(c PlanCall) (Planned, provider.Diags)
 	// Apply makes the planned change. The result is stored even if there are errors.
 	Apply func(ctx context.Context, c ApplyCall) (Applied, provider.Diags)
@@ -83,7 +84,7 @@ func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value)
 	}
 }
 
-// Data is a data source.
+// Data is a data source. Validate may be nil.
 type Data struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
@@ -91,7 +92,7 @@ type Data struct {
 	Read func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags)
 }
 
-// Ephemeral is an ephemeral resource type. Renew and Close may be nil.
+// Ephemeral is an ephemeral resource type. Validate, Renew and Close may be nil.
 type Ephemeral struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
@@ -104,7 +105,7 @@ type Ephemeral struct {
 type Lease struct {
 	Result  cty.Value
 	Private []byte
-	RenewAt time.Time
+	RenewAt time.Time // zero: the lease is not renewed
 }
 
 // Function is a provider function.
@@ -113,7 +114,7 @@ type Function struct {
 	Impl function.Function
 }
 
-// Settings are the settings of a provider.
+// Settings are the settings of a provider. Validate and Configure may be nil.
 type Settings struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
@@ -176,7 +177,7 @@ func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (p
 	return config, s.Validate(v)
 }
 
-// Configure passes the settings on.
+// Configure passes the settings to Settings.Configure. The permissions have no effect: built-in providers never defer.
 func (p *Provider) Configure(_ context.Context, config provider.Dynamic, _ provider.Allow) provider.Diags {
 	s := p.settings()
 	if s.Configure == nil {
@@ -244,7 +245,8 @@ func (p *Provider) unknownType(mode addr.Mode, typ string) provider.Diags {
 }
 
 // Upgrade decodes a stored object, and drops attributes that the schema does not have. Another release or another
-// program may have stored them. Built-in schemas have only one version.
+// program may have stored them. Built-in schemas have only one version. Objects that are not stored as JSON are an
+// error.
 func (p *Provider) Upgrade(_ context.Context, req provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
@@ -447,7 +449,7 @@ func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provide
 	return s.Functions, ds
 }
 
-// Call runs a function.
+// Call runs a function. If an argument is invalid or the function fails, the error is a *provider.CallError.
 func (p *Provider) Call(_ context.Context, name string, args []provider.Dynamic) (provider.Dynamic, error) {
 	f := p.Functions[name]
 	if f == nil {

@@ -16,7 +16,7 @@ import (
 type served struct {
 	*launch.Running
 	program launch.Program
-	end     func()
+	end     func()            // ends the process, and removes it from the server; only the first call has an effect
 	asked   provider.Provider // for calls of the keeper itself; nil before the first one
 }
 

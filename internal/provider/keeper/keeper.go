@@ -137,8 +137,8 @@ func (k *Keeper) ID() int {
 }
 
 // Part asks the keeper to close the open leases, and waits up to limit. An engine that is about to end calls it. Part
-// returns the addresses of the leases that could not be closed. ok is true if the list is complete. No provider may be
-// called after Part.
+// returns the addresses of the leases that could not be closed. ok is true if the list is complete; it is false if no
+// keeper runs or the keeper does not answer in time. No provider may be called after Part.
 func (k *Keeper) Part(limit time.Duration) (open []string, ok bool) {
 	k.mu.Lock()
 	p := k.now

@@ -39,8 +39,9 @@ func Hosted(args []string) bool {
 	return len(args) == 1 && os.Getenv(launch.Handshake.MagicCookieKey) == launch.Handshake.MagicCookieValue
 }
 
-// Serve serves a provider over protocol 6 on a local socket, until the host ends the process. It returns the exit code of
-// the process.
+// Serve serves a provider over protocol 6 on a local socket, until the host ends the plugin with the call Shutdown of
+// go-plugin. Serve then shuts the provider down. It returns the exit code of the process; before it returns 1, it has
+// printed the error.
 func Serve(p provider.Provider) int {
 	subprocess.Hide()
 	err := serveHost(&serve.Server{Major: protocol, Provider: p})
@@ -78,7 +79,7 @@ func serveHost(s *serve.Server) error {
 	if os.Getenv("PLUGIN_MULTIPLEX_GRPC") != "" {
 		line += "|false" // only a host that sets this variable reads a seventh field
 	}
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // no reaction: the host gets it too, and ends the plugin when it has finished
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // no reaction: the host gets the interrupt too, and ends the plugin after its work
 	server := grpc.NewServer(options...)
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "plugin.GRPCController", HandlerType: (*any)(nil),
@@ -96,7 +97,8 @@ func certificate(c *tls.Config) string {
 	return base64.RawStdEncoding.EncodeToString(c.Certificates[0].Certificate[0])
 }
 
-// listen opens a socket for the host: a Unix socket in a new directory, or a TCP port on Windows.
+// listen opens a socket for the host: a Unix socket in a new directory, or a TCP port on Windows. remove removes the
+// directory.
 func listen() (l net.Listener, remove func(), err error) {
 	if runtime.GOOS == "windows" {
 		l, err = listenOnPort()

@@ -17,7 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Run tests that a transport passes requests and answers on unchanged.
+// Run tests that a transport passes requests, answers, errors, calls of Stop and the end of a context on unchanged,
+// also for concurrent calls. Shutdown must succeed twice.
 func Run(t *testing.T, c Contract) {
 	t.Run("schemas", c.schemas)
 	t.Run("requests", c.requests)
@@ -282,7 +283,8 @@ func (c Contract) lists(t *testing.T) {
 	<-ended
 }
 
-// invocations checks that all answers to an invocation arrive in order, and that the last has the errors.
+// invocations checks that the plan of an invocation arrives, that all answers to the invocation arrive in order, and
+// that the last has the errors.
 func (c Contract) invocations(t *testing.T) {
 	fail := provider.Diags{diag.Errorf("failed", "half way")}
 	p := c.Open(t, &Fake{Functions: Functions{OnPlanAction: func(_ context.Context, r provider.ActionRequest) (provider.Deferred, provider.Diags) {

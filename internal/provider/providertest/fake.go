@@ -110,7 +110,8 @@ func (f *Fake) note(call ...any) {
 // Addr returns the field Address.
 func (f *Fake) Addr() addr.Provider { return f.Address }
 
-// Schemas returns the result of Describe, which it calls once.
+// Schemas returns the result of Describe, which it calls once. If Describe is nil, it returns settings without
+// attributes and no types.
 func (f *Fake) Schemas(context.Context) (*provider.Schemas, provider.Diags) {
 	f.note("Schemas")
 	f.kept.described.once.Do(func() {
@@ -276,7 +277,8 @@ func (f *Fake) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Fu
 	return f.OnFunctions(ctx)
 }
 
-// Call returns the first argument.
+// Call calls OnCall. If OnCall is nil, it returns the first argument, or a *provider.CallError for a call without
+// arguments.
 func (f *Fake) Call(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error) {
 	f.note("Call", function)
 	switch {

@@ -47,8 +47,8 @@ func Decode(b []byte, answer any) error {
 	return nil
 }
 
-// Listen makes a call with a stream of answers, and calls hear for each answer. hear must neither keep its argument nor
-// wait for other calls.
+// Listen makes a call with an empty request and a stream of answers, and calls hear for each answer. It returns nil
+// after the last answer. hear must neither keep its argument nor wait for other calls.
 func (c *Conn) Listen(ctx context.Context, method string, hear func(message []byte)) error {
 	s := streams.Get().(*stream)
 	s.many, s.hear = true, hear
@@ -186,7 +186,7 @@ func (c *Conn) write(ctx context.Context, id uint32, s *stream, last bool) error
 }
 
 // await waits until ready returns true. If it has to wait, it first sends the buffered data. It returns an error if ctx
-// or the connection ends.
+// or the connection ends. The caller must hold c.mu; await releases it while it waits or writes.
 func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
@@ -222,7 +222,8 @@ func (c *Conn) giveUp(id uint32, s *stream) bool {
 	return true
 }
 
-// reset tells the server that the answer to a call is not needed any more.
+// reset forgets a call, and buffers a frame that tells the server that its answer is not needed any more. The caller
+// must hold c.mu, and flush.
 func (c *Conn) reset(id uint32) {
 	delete(c.streams, id)
 	c.changed.Broadcast()

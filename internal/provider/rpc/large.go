@@ -17,7 +17,8 @@ const large = 1 << 20
 // inside is the maximum depth of messages that are searched.
 const inside = 3
 
-// Pieces encodes a message. Its long byte fields are separate pieces that share memory with the message.
+// Pieces encodes a message. The encoding consists of the pieces in order. A long byte field is a separate piece that
+// shares memory with the message, unless the field is repeated or lies deeper than inside.
 func Pieces(m proto.Message) ([][]byte, error) {
 	if proto.Size(m) >= large {
 		return pieces(m.ProtoReflect(), inside)
@@ -67,7 +68,7 @@ func total(pieces [][]byte) int {
 	return n
 }
 
-// Unmarshal decodes a message. Its byte fields may share memory with b.
+// Unmarshal decodes a message. Its long byte fields may share memory with b, so b must not be changed later.
 func Unmarshal(b []byte, m proto.Message) error {
 	proto.Reset(m)
 	return unmarshal(b, m.ProtoReflect(), inside)

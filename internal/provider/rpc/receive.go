@@ -49,7 +49,8 @@ func (c *Conn) dispatch(x http2.Frame, f *http2.Framer) error {
 	return nil
 }
 
-// later flushes in another goroutine. The reading goroutine must not wait, because the server may wait until it reads.
+// later flushes in another goroutine, unless a goroutine is writing already. The reading goroutine must not wait for a
+// write, because the server may read nothing until the client has read its answers.
 func (c *Conn) later() {
 	if !c.writing {
 		c.Go(func() error {
@@ -183,9 +184,9 @@ func (c *Conn) allow(id uint32, s *stream) bool {
 }
 
 // append adds received bytes to the current answer, whose prefix contains the length of the message. A complete message
-// goes to hear or to the queue if the stream may have several answers. If a message is longer than max, append returns an
-// error with the code ResourceExhausted. A compressed message, or a second message in a call with one answer, is an error
-// with the code Internal.
+// goes to hear or to the queue if the stream may have several answers. If a message is longer than max, append returns
+// an error with the code ResourceExhausted. A compressed message, or a second message in a call with one answer, is an
+// error with the code Internal.
 func (s *stream) append(b []byte, max int) error {
 	for len(b) > 0 {
 		if s.answered {

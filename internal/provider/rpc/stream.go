@@ -21,7 +21,7 @@ import (
 // In a call with several requests, CloseSend ends the requests, and RecvMsg waits for the answer. If the call has ended
 // before, SendMsg returns io.EOF, and RecvMsg returns the reason.
 //
-// Requests and answers have the same types as in Invoke.
+// Requests and answers have the same types as in Invoke. Options of the call are ignored.
 func (c *Conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	if d.ClientStreams && d.ServerStreams {
 		return nil, status.Error(codes.Unimplemented, "streams in both directions are not supported")
@@ -46,7 +46,7 @@ type serverStream struct {
 	stop   func() bool // ends the wait for the end of the context
 }
 
-// SendMsg sends the request.
+// SendMsg sends the request. A second call returns an error.
 func (r *serverStream) SendMsg(request any) error {
 	if r.id != 0 {
 		return status.Error(codes.Internal, "the request of the stream was sent already")
@@ -116,7 +116,7 @@ func (c *Conn) receive(id uint32, s *stream) ([]byte, error) {
 }
 
 // OneRequest has the methods of a grpc.ClientStream that are the same for all calls with one request and several
-// answers.
+// answers. Type requests replaces CloseSend and uses the other methods.
 type OneRequest struct{ Ctx context.Context }
 
 // CloseSend does nothing, because SendMsg ends the sending.

@@ -19,8 +19,8 @@ func ask[T any, R response[T]](ctx context.Context, c *client, m method, req pro
 	return resp, ds
 }
 
-// effect makes a call that changes or opens something. unanswered is true if the call was made and no answer was
-// decoded: it is then unknown whether the call had an effect.
+// effect makes a call that changes or opens something. unanswered is true if the call was made, no answer was decoded,
+// and the error does not exclude an effect of the call (see silent).
 func effect[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message, note provider.Note) (resp R, unanswered bool, _ provider.Diags) {
 	started := !c.crashed.Load() && ctx.Err() == nil
 	ctx, cancel := c.within(ctx, m)
@@ -33,7 +33,8 @@ func effect[T any, R response[T]](ctx context.Context, c *client, m method, req 
 	return resp, false, c.diags(resp.GetDiagnostics())
 }
 
-// within adds the deadline of a call to the context. For renewals and closings, the caller has set it.
+// within adds the deadline of a call to the context. It adds none to renewals and closings, because the caller has set
+// it, and none to calls without a time limit.
 func (c *client) within(ctx context.Context, m method) (context.Context, context.CancelFunc) {
 	switch d := c.opts.Deadlines; m {
 	case configure:
@@ -65,11 +66,11 @@ func (c *client) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown ends the process.
+// Shutdown calls Options.Close, which ends the process. Later calls only return the result of the first.
 func (c *client) Shutdown() error { return c.close() }
 
 // ValidateConfig checks the provider's settings. Protocol 5 returns them with defaults. For protocol 6, ValidateConfig
-// returns them unchanged.
+// returns them unchanged. If the call itself fails, it returns the zero value.
 func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
 		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})

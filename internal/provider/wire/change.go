@@ -14,7 +14,8 @@ type Change struct {
 	Diags    provider.Diags
 }
 
-// ReadChange decodes a call of ApplyResourceChange. The messages are the same in both versions of the protocol.
+// ReadChange decodes a call of ApplyResourceChange. The messages are the same in both versions of the protocol. It
+// returns an error if a message is malformed.
 func ReadChange(request, answer []byte) (Change, error) {
 	var req wirepb.ApplyResourceChange_Request
 	if err := proto.Unmarshal(request, &req); err != nil {
@@ -39,7 +40,7 @@ type Opening struct {
 	Config, Result provider.Dynamic
 }
 
-// ReadOpening decodes a call of OpenEphemeralResource.
+// ReadOpening decodes a call of OpenEphemeralResource. It returns an error if a message is malformed.
 func ReadOpening(request, answer []byte) (Opening, error) {
 	var req wirepb.OpenEphemeralResource_Request
 	if err := proto.Unmarshal(request, &req); err != nil {

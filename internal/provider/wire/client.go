@@ -34,7 +34,7 @@ type Options struct {
 	Kept Kept
 	// Called is called after each call. It is called from several goroutines. It may be nil.
 	Called func(Call)
-	// Close ends the process. It is called once, by the first Shutdown.
+	// Close ends the process. It is called once, by the first Shutdown. It may be nil.
 	Close func() error
 }
 
@@ -63,9 +63,9 @@ type described struct {
 }
 
 // Kept is a cache for the schema answers of a provider, which lasts from one command to the next. A stored answer is
-// valid only for the same package in the same circumstances. An implementation must ensure that: Load returns the
-// stored answers unchanged, or nil. Answers are stored if they have no diagnostics, and if the provider does not need
-// the call (SchemaOptional).
+// valid only for the same package in the same circumstances: for others, Load must return nil. Otherwise it returns the
+// stored answers unchanged. Answers are stored if they have no diagnostics, and if the provider does not need the call
+// (SchemaOptional).
 type Kept interface {
 	// Load returns the stored answers, or nil if no usable ones are stored.
 	Load() []byte
@@ -83,8 +83,8 @@ type response[T any] interface {
 // Crashed reports whether a call has found that the process has ended. Later calls fail, too.
 func (c *client) Crashed() bool { return c.crashed.Load() }
 
-// Client returns a provider for a connection to a process that uses major version 5 or 6 of the protocol. A connection
-// of grpc-go must have the options DialOptions.
+// Client returns a provider for a connection to a process that uses major version 5 or 6 of the protocol. It panics for
+// other versions. A connection of grpc-go must have the options DialOptions.
 func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options) provider.Provider {
 	if tables[major] == nil {
 		panic(fmt.Sprintf("no protocol version %d", major)) // the version was negotiated before

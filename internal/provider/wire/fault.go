@@ -79,8 +79,9 @@ func silent(err error) bool {
 	return slices.ContainsFunc(broken, func(part string) bool { return strings.Contains(st.Message(), part) })
 }
 
-// silence explains why no answer came: the process has ended, or the connection has. If secret is true, the last output
-// of the process may contain the answer, so silence does not show texts from it.
+// silence explains why no answer came: the process has ended, or the connection has. If the process has ended, silence
+// sets c.crashed. If secret is true, the last output of the process may contain the answer, so silence does not show
+// texts from it.
 func (c *client) silence(call, why string, secret bool) string {
 	const log = "The output of the provider is in the log (TF_LOG=error or lower)."
 	if c.opts.Ended != nil {
@@ -116,7 +117,8 @@ func withoutText(trace string) string {
 func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // diags converts the provider's diagnostics. It returns nil for an empty list. Each severity except warning counts as
-// an error, even an unknown severity. Terraform and OpenTofu drop diagnostics with unknown severities.
+// an error, even an unknown severity. Terraform and OpenTofu drop diagnostics with unknown severities. If a diagnostic
+// has no summary, diags adds one that names the provider.
 func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	if len(from) == 0 {
 		return nil

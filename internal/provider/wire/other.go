@@ -62,7 +62,8 @@ func badTime(c *client, m method, typ string, t *timestamppb.Timestamp, ds provi
 }
 
 // ConfiguredFunctions requests the functions of a configured process. It returns nil if the provider does not support
-// this call: then it has only the functions in its schemas.
+// this call: then it has only the functions in its schemas. A function with an invalid signature is left out, with a
+// warning.
 func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	var resp wirepb.GetFunctions_Response
 	err := c.conn.Invoke(ctx, c.methods[getFunctions], &wirepb.GetFunctions_Request{}, &resp)

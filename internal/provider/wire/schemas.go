@@ -37,7 +37,8 @@ func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags
 }
 
 // describe returns the schemas from the cache. If the cache has none, describe requests the schemas and then the
-// identity schemas. Older providers do not support the second request.
+// identity schemas. Older providers do not support the second request: they have no identity schemas. describe stores
+// the answers in the cache if they may be used later.
 func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	if s := c.kept(); s != nil {
 		return s, nil
@@ -71,8 +72,8 @@ func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) 
 	return s, append(ds, more...)
 }
 
-// Prime requests the schemas and drops the answer. Unless a provider announces SchemaOptional, it relies on this call
-// before any other.
+// Prime requests the schemas and drops the answer. A provider that does not announce SchemaOptional relies on getting
+// this call before any other.
 func (c *client) Prime(ctx context.Context) provider.Diags {
 	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, nil, rawAnswer); err != nil {
 		return provider.Diags{c.fault(ctx, getSchema, err)}
@@ -97,7 +98,9 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// decodeSchemas decodes an answer to getSchema. If the answer cannot be used, it returns nil and an error.
+// decodeSchemas decodes an answer to getSchema. If the answer cannot be used, it returns nil and an error. A function
+// with an invalid signature is left out, with a warning. The schemas of types are decoded later, when a caller needs
+// them.
 func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	a, err := indexAnswer(raw)
 	if err != nil {

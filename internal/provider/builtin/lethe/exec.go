@@ -22,11 +22,11 @@ import (
 //	action   "open", "renew" or "close"
 //	input    the argument input
 //	result   the output of open; null during open
-//	renewed  the output of the last renew; null if it had no output, or before the first renew
+//	renewed  the last valid output of renew; null if there was none
 //
-// The output of open is the result. A command with an exit status other than 0 has failed. A failed open has usually
-// opened nothing. An open that was interrupted, exceeded its time limit or had invalid output may have opened a lease,
-// so close is called with a null result.
+// Empty output is null, except in the format "text". The output of open is the result. A command with an exit status
+// other than 0 has failed. A failed open has usually opened nothing. An open that was interrupted, exceeded its time
+// limit or had invalid output may have opened a lease, so close is called with a null result.
 func (p *Provider) exec() *builtin.Ephemeral {
 	command := cty.List(cty.String)
 	return &builtin.Ephemeral{

@@ -48,7 +48,7 @@ func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// path returns the absolute path for a path in the configuration.
+// path returns the absolute path for a path in the configuration. An empty path means Options.Dir.
 func (p *Provider) path(s string) string {
 	return cmp.Or(paths.In(p.o.Dir, s), p.o.Dir)
 }

@@ -126,8 +126,8 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	return r, ds
 }
 
-// read returns the characters of a class and their minimum number in the password. It adds errors to ds. ok is false if
-// an argument is unknown.
+// read returns the characters of a class and their minimum number in the password, or none if the configuration
+// excludes the class. It adds errors to ds. ok is false if an argument is unknown.
 func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least int, ok bool) {
 	const summary = "Invalid lethe_random"
 	use := config.GetAttr(c.name)

@@ -112,7 +112,7 @@ func (r record) isPlan() bool { return r.exists() && r.Plan != nil && !r.Plan.Un
 
 var errRecord = errors.New("its private data in the state cannot be read")
 
-// readRecord decodes private data. It returns an empty record for empty data.
+// readRecord decodes private data. It returns an empty record for empty data, and errRecord for invalid data.
 func readRecord(private []byte) (record, error) {
 	var r record
 	if len(private) == 0 {

@@ -94,7 +94,8 @@ func (p *Provider) write(prior, planned, config cty.Value) error {
 
 // put replaces a file by a new file that belongs to the user of this process, so that the owner of the old file cannot
 // read the new content. If missing is true, no file existed before: if another program has created one meanwhile, put
-// does not change it and returns errExists.
+// does not change it and returns errExists. If the file is in place, but the directory cannot be synced, put returns
+// errWritten.
 func put(path string, content []byte, missing bool) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, disk.DirMode); err != nil {

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	loopback = "127.0.0.1" // other machines cannot reach this address
-	alive    = 15 * time.Second
-	silent   = 45 * time.Second
-	again    = time.Second // pause between attempts to connect to the server
+	loopback = "127.0.0.1"      // other machines cannot reach this address
+	alive    = 15 * time.Second // interval of requests that check the connection
+	silent   = 45 * time.Second // the connection is closed if the server answers nothing for this time
+	again    = time.Second      // pause between attempts to connect to the server
 )
 
 // tunnels has the open tunnels. The keys are the private data of their leases.
@@ -67,8 +67,8 @@ func (ts *tunnels) closeAll() {
 // tunnel is an open tunnel.
 type tunnel struct {
 	host          sshconn.Host
-	remote, local string // addresses
-	limit         time.Duration
+	remote, local string        // addresses
+	limit         time.Duration // for logging in, and for connecting to the remote address
 	listener      net.Listener
 	life          context.Context // ends with the lease
 	cancel        context.CancelFunc
@@ -84,7 +84,7 @@ type tunnel struct {
 	why    string             // the error of the last failed connection
 }
 
-// start opens the local port and logs in to the server.
+// start opens the local port and logs in to the server. After an error, the caller must call end.
 func (t *tunnel) start(ctx context.Context) provider.Diags {
 	var err error
 	if t.listener, err = net.Listen("tcp", t.local); err != nil {
@@ -110,7 +110,8 @@ func reason(err error) string {
 	return "the connection was interrupted"
 }
 
-// server returns the connection to the SSH server. If no connection is open, server opens one.
+// server returns the connection to the SSH server. If no connection is open, server opens one. Only one caller at a
+// time logs in.
 func (t *tunnel) server(ctx context.Context) (*ssh.Client, error) {
 	t.login.Lock()
 	defer t.login.Unlock()

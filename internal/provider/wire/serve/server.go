@@ -46,7 +46,8 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	return stream.SendMsg(&answer)
 }
 
-// Answer answers a call by its name in protocol 6. Request and answer are encoded messages.
+// Answer answers a call by its name in protocol 6, which Name has returned. The call must have one answer. Request and
+// answer are encoded messages.
 func (s *Server) Answer(ctx context.Context, name string, request []byte) ([]byte, error) {
 	answer, err := calls[name](s, ctx, request)
 	if err != nil {
@@ -65,7 +66,7 @@ func init() {
 // Streams reports whether a call has several answers.
 func Streams(name string) bool { return streams[name] != nil }
 
-// Stream answers a call that has several answers.
+// Stream answers a call that has several answers. name is its name in protocol 6.
 func (s *Server) Stream(stream grpc.ServerStream, name string, request []byte) error {
 	return streams[name](s, stream.Context(), request, func(m proto.Message) error {
 		b, err := proto.Marshal(m)
@@ -108,7 +109,8 @@ func (s *Server) Name(full string) (string, bool) {
 	return name, calls[name] != nil || Streams(name)
 }
 
-// Codec is a codec that leaves the messages of the provider protocol encoded. It decodes the messages of go-plugin.
+// Codec is a codec that leaves messages of the type *[]byte encoded: the messages of the provider protocol. It encodes
+// and decodes all other messages, such as those of go-plugin.
 type Codec struct{}
 
 // Name returns the name of the codec that Codec replaces.

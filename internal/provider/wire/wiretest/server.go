@@ -31,8 +31,8 @@ type Server struct {
 	Provider provider.Provider
 	// Handlers replaces calls with one answer, by their names in protocol 6.
 	Handlers map[string]Handler
-	// Streams has functions that answer calls instead of Provider, by the name of the call, such as "ListResource". A
-	// function receives and sends messages of type *[]byte.
+	// Streams has functions that answer calls instead of Provider, by the name of the call in the served protocol, such
+	// as "ListResource". A function receives and sends messages of type *[]byte.
 	Streams map[string]func(grpc.ServerStream) error
 
 	grpc *grpc.Server
@@ -77,7 +77,7 @@ func (s *Server) Connect(t testing.TB, max int) *rpc.Conn {
 	return conn
 }
 
-// Start serves on a listener, in another goroutine.
+// Start serves on a listener, in another goroutine, until Kill.
 func (s *Server) Start(l net.Listener) {
 	s.grpc = s.server(nil)
 	go s.grpc.Serve(l)
