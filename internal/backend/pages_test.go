@@ -20,8 +20,8 @@ var updatePages = flag.Bool("update", false, "write the tables of settings into 
 // variables matches the environment variables at the end of the description of a setting.
 var variables = regexp.MustCompile(`^(.*\.) ((?:[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:, )?)+)\.$`)
 
-// TestSettingsAreListed compares the tables of settings in docs/reference with the schemas of the backends and of the key
-// providers.
+// TestSettingsAreListed compares the tables of settings in docs/reference with the schemas of the backends and of the
+// key providers.
 func TestSettingsAreListed(t *testing.T) {
 	tables := map[string]string{}
 	for _, d := range append(store.Drivers{remotestore.Cloud}, Drivers...) {

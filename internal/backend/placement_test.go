@@ -13,7 +13,7 @@ const (
 	laterState = `{"version":4,"terraform_version":"1.9.0","serial":9,"lineage":"l","outputs":{"x":{"value":1,"type":"number"}},"resources":[]}`
 )
 
-// opened opens a store, and reports no place.
+// opened returns the store of the settings, without checking or recording the place.
 func (b *bench) opened(s settings) store.Store {
 	b.Helper()
 	st, ok := b.opener.open(ctx, s)

@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk/disktest"
 )
 
-// TestReplaceWithoutDirectorySync checks that Replace succeeds if directories cannot be synchronised, and fails if the disk
-// fails to do so.
+// TestReplaceWithoutDirectorySync checks that Replace succeeds if directories cannot be synchronised, and fails if the
+// disk fails to do so.
 func TestReplaceWithoutDirectorySync(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -37,8 +37,8 @@ func mounted(path string, with error) func(string) error {
 	}
 }
 
-// TestReplaceMountPoint checks that a mount point is written in place. After any failure, even if all later calls fail, the old
-// or the new content is complete in the file or in the copy beside it.
+// TestReplaceMountPoint checks that a mount point is written in place. After any failure, even if all later calls fail,
+// the old or the new content is complete in the file or in the copy beside it.
 func TestReplaceMountPoint(t *testing.T) {
 	for _, with := range []error{syscall.EBUSY, syscall.EXDEV} {
 		for at := 0; ; at++ {

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk/disktest"
 )
 
-// TestPrivateFiles checks that a new file with mode 0600 has an access control list for the current user only, also after a
-// rename and a link, and that another new file inherits the list of its directory.
+// TestPrivateFiles checks that a new file with mode 0600 has an access control list for the current user only, also
+// after a rename and a link, and that another new file inherits the list of its directory.
 func TestPrivateFiles(t *testing.T) {
 	dir := t.TempDir()
 	name := func(n string) string { return filepath.Join(dir, n) }
@@ -64,8 +64,8 @@ func TestHeldOpen(t *testing.T) {
 	}
 }
 
-// TestHeldForever checks that a file which another program holds open all the time keeps its content, and that the error
-// names the copy with the new content.
+// TestHeldForever checks that a file which another program holds open all the time keeps its content, and that the
+// error names the copy with the new content.
 func TestHeldForever(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := disk.Replace(disk.OS, path, []byte("old")); err != nil {

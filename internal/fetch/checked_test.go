@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
-// old creates a file whose times are old enough to be compared. Its ctime cannot be set, so the test must wait.
+// old creates a file. Before the test compares its times, it must wait until they are old enough, because a program
+// cannot set the ctime.
 func old(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
@@ -20,7 +21,8 @@ func old(t *testing.T, path, text string) {
 	}
 }
 
-// TestHashOfCheckedPackage checks that a package is read again if and only if an attribute of its files has changed.
+// TestHashOfCheckedPackage checks that a package is read again if an attribute of its files has changed or the record
+// is damaged, and otherwise is not read.
 func TestHashOfCheckedPackage(t *testing.T) {
 	data, pkg := t.TempDir(), t.TempDir()
 	link := filepath.Join(data, "package")

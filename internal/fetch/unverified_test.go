@@ -167,7 +167,8 @@ func TestOnlyArchivesAreLocked(t *testing.T) {
 
 func must[T any](x T, _ bool) T { return x }
 
-// TestChecksumOfPage checks that a checksum is verified, or causes an error.
+// TestChecksumOfPage checks that a checksum in the address of a page is an error, because no archive is compared with
+// it.
 func TestChecksumOfPage(t *testing.T) {
 	s, m := modules(t)
 	u := s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# it"}))

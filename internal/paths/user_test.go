@@ -33,7 +33,8 @@ func TestUserDirectories(t *testing.T) {
 	}
 }
 
-// TestTemp checks that a system without a variable for temporary files has such a directory.
+// TestTemp checks that the variable of the system names the directory for temporary files, and that there is a
+// directory without the variable.
 func TestTemp(t *testing.T) {
 	for name, value := range map[string]string{"TMPDIR": "/x", "TEMP": `C:\x`} {
 		got := Temp(func(n string) string { return map[string]string{name: value}[n] })

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestVerbatim checks that cmd.exe receives quotes without backslashes, and that other programs receive escaped arguments.
+// TestVerbatim checks that cmd.exe receives quotes without backslashes, and that other programs receive escaped
+// arguments.
 func TestVerbatim(t *testing.T) {
 	for _, c := range []struct {
 		args []string

@@ -18,8 +18,8 @@ type noLinks struct{ disk.FS }
 
 func (noLinks) Link(string, string) error { return errors.ErrUnsupported }
 
-// commands writes the states with the serials from to to into a directory, each with a new Local, like separate
-// commands.
+// commands writes one state for each serial, from the serial from to the serial to. It writes each state with a new
+// Local, like separate commands, and returns the last Local.
 func commands(t *testing.T, o LocalOptions, from, to, size int) *Local {
 	t.Helper()
 	var l *Local
@@ -80,7 +80,7 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestFormerOfOneCommand checks that a command that writes twice keeps its first state.
+// TestFormerOfOneCommand checks that a command that writes three states keeps both states that it replaces.
 func TestFormerOfOneCommand(t *testing.T) {
 	o := LocalOptions{Dir: t.TempDir()}
 	l := commands(t, o, 1, 1, 1)
@@ -115,7 +115,8 @@ func TestFormerSealed(t *testing.T) {
 	}
 }
 
-// TestFormerNot checks that Put succeeds even if the history cannot be written.
+// TestFormerNot checks that Put succeeds even if the history cannot be written, and that a store without backups keeps
+// no history.
 func TestFormerNot(t *testing.T) {
 	o := LocalOptions{Dir: t.TempDir()}
 	if err := os.WriteFile(filepath.Join(o.Dir, ".terraform.tfstate.history"), nil, 0o600); err != nil {
@@ -141,8 +142,8 @@ func (l locked) ReadFile(name string) ([]byte, error) {
 	return l.FS.ReadFile(name)
 }
 
-// TestFormerUnreadable checks that a former state that cannot be read is listed, so that its reader gets the error, and that
-// the others are rewritten nevertheless.
+// TestFormerUnreadable checks that a former state that cannot be read is listed, so that its reader gets the error, and
+// that the others are rewritten nevertheless.
 func TestFormerUnreadable(t *testing.T) {
 	o := LocalOptions{Dir: t.TempDir()}
 	commands(t, o, 1, 4, 1)

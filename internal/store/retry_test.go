@@ -100,7 +100,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// delayed is a store whose first write returns an error and is executed. Its second write is rejected.
+// delayed is a store that answers its first write with an error, and executes this write only when the second one
+// arrives. It rejects the second write.
 type delayed struct {
 	store.Memory
 	first error

@@ -15,11 +15,11 @@ import (
 // deaf is a store whose answers to requests for locks get lost.
 type deaf struct {
 	store.Remote
-	err    error // the error of each Lock, which locks nevertheless
-	before func()
-	breaks error // the error of Break; nil: Break succeeds
-	heard  int   // how many calls of Break fail before one succeeds; 0: all fail
-	asked  int   // calls of Break
+	err    error  // the error of each Lock, which locks nevertheless
+	before func() // is called when Lock begins
+	breaks error  // the error of Break; nil: Break succeeds
+	heard  int    // how many calls of Break fail before one succeeds; 0: all fail
+	asked  int    // calls of Break
 }
 
 func (d *deaf) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
@@ -136,8 +136,8 @@ func (p *partly) PutPart(context.Context, string, store.Part, store.Version) (st
 
 func (p *partly) Version(context.Context, string) (store.Version, error) { return p.now, nil }
 
-// TestPutPartUnheard checks the same for a part of a state. If a request may have been executed, the version of the
-// store is read before each retry.
+// TestPutPartUnheard checks that the error of PutPart reports an unknown outcome if a request may have been executed,
+// and only then. In this case, the version of the store is read before each retry.
 func TestPutPartUnheard(t *testing.T) {
 	noAnswer := &store.UnansweredError{Err: errors.New("connection reset")}
 	for name, c := range map[string]struct {

@@ -419,7 +419,7 @@ func TestClosingGivenUp(t *testing.T) {
 }
 
 // TestLostKeeper checks that a lost keeper is reported. Its calls fail like calls of a crashed provider. The next
-// provider gets a new keeper, which has no state to withdraw.
+// provider gets a new keeper.
 func TestLostKeeper(t *testing.T) {
 	w := newWorld(t)
 	w.open("one")

@@ -85,7 +85,8 @@ func TestServedTypes(t *testing.T) {
 	}
 }
 
-// TestServedSecret plans and applies a lethe_secret_version, and opens a lethe_file. No secret is in an answer or a log.
+// TestServedSecret plans and applies a lethe_secret_version, and opens a lethe_file. No secret is in an answer or a
+// log.
 func TestServedSecret(t *testing.T) {
 	p, log := start(t)
 	ctx := t.Context()

@@ -273,7 +273,8 @@ func TestStreamOfRequests(t *testing.T) {
 	}
 }
 
-// TestStreamOfRequestsFails checks that the error of a server that stops reading reaches the caller, who may still send.
+// TestStreamOfRequestsFails checks that the error of a server that stops reading reaches the caller, who may still
+// send.
 func TestStreamOfRequestsFails(t *testing.T) {
 	c := serve(t, func(st grpc.ServerStream) error { return status.Error(codes.NotFound, "no more") })
 	st := upload(t, context.Background(), c)

@@ -180,7 +180,8 @@ func TestUnusableParts(t *testing.T) {
 	}
 }
 
-// TestSchemaDiagnostics checks that errors of the provider about its schemas leave no schemas, and warnings do.
+// TestSchemaDiagnostics checks that there are no schemas if the provider reports an error about them, and that a
+// warning is passed on together with the schemas.
 func TestSchemaDiagnostics(t *testing.T) {
 	warning := &wirepb.Diagnostic{Severity: wirepb.Diagnostic_WARNING, Summary: "old"}
 	s, ds := described(t, 6, &wirepb.GetProviderSchema_Response{Diagnostics: []*wirepb.Diagnostic{warning}}).Schemas(context.Background())

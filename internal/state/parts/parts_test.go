@@ -18,9 +18,9 @@ func instance(t *testing.T, text string) addr.Instance {
 	return i
 }
 
-// TestMeet checks when two sets of parts conflict: if one run changes an instance that the other run needs. The other
-// run needs a resource because code in a module instance refers to it. Code in module.m["a"]
-// needs the instances of a resource of m in module.m["a"], and code in the root module those in all instances of m.
+// TestMeet checks that two sets of parts conflict if one run changes an instance that the other run needs. The other
+// run needs a resource because code in a module instance refers to it. Code in module.m["a"] needs the instances of a
+// resource of m in module.m["a"], and code in the root module those in all instances of m.
 func TestMeet(t *testing.T) {
 	for _, c := range []struct {
 		// change is the changed instance. The instance from refers to the resource of the instance need.

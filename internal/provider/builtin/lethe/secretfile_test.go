@@ -259,7 +259,7 @@ func TestSecretFileFails(t *testing.T) {
 	}
 }
 
-// TestSecretFileUpdateFails checks that the old object and the old content remain.
+// TestSecretFileUpdateFails checks that the old object and the old content remain after a failed update.
 func TestSecretFileUpdateFails(t *testing.T) {
 	r := newRig(t)
 	given := map[string]any{"path": "s", "content_wo": canary + "-1", "content_wo_version": 1}

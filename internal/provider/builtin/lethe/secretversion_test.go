@@ -142,7 +142,7 @@ func (v *versioned) is(version, keyRevision int64) {
 	}
 }
 
-// says checks that there are no diagnostics, or the one with this title.
+// says checks that there is exactly one diagnostic, with this title. An empty title means that there must be none.
 func (v *versioned) says(ds provider.Diags, title string) {
 	v.t.Helper()
 	if title == "" && len(ds) == 0 || len(ds) == 1 && ds[0].Summary == title {
@@ -213,8 +213,8 @@ func TestWorkOfDigests(t *testing.T) {
 	}
 }
 
-// TestNewerValueAtApplyIsRecorded applies a saved plan in another process. The secret has been rotated since the plan, so
-// there is no warning.
+// TestNewerValueAtApplyIsRecorded applies a saved plan in another process. The secret has been rotated since the plan,
+// so there is no warning.
 func TestNewerValueAtApplyIsRecorded(t *testing.T) {
 	for name, lethe := range map[string]bool{"Lethe": true, "Terraform": false} {
 		t.Run(name, func(t *testing.T) {
@@ -248,8 +248,8 @@ func TestEngineThatDoesNotPlanAgain(t *testing.T) {
 	v.is(3, 1)
 }
 
-// TestReturnedValueKeepsTheApprovedVersion gives back the former value between plan and apply. Terraform refuses the apply,
-// because the second plan has no change; it does not pass the approved plan to the provider.
+// TestReturnedValueKeepsTheApprovedVersion gives back the former value between plan and apply. Terraform refuses the
+// apply, because the second plan has no change; it does not pass the approved plan to the provider.
 func TestReturnedValueKeepsTheApprovedVersion(t *testing.T) {
 	v := newVersioned(t, key1, nil)
 	v.bring(hidden("a"), hidden("a"), true)
