@@ -418,7 +418,7 @@ func (x *Diagnostic) GetAttribute() *AttributePath {
 type FunctionError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Text  string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// The index of the wrong argument. It is not set if the error is not about one argument.
+	// The index of the wrong argument, from 0. It is not set if the error is not about one argument.
 	FunctionArgument *int64 `protobuf:"varint,2,opt,name=function_argument,json=functionArgument,proto3,oneof" json:"function_argument,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
