@@ -77,7 +77,6 @@ type encryptionConfig struct {
 	evaluated *evaluatedEncryption
 }
 
-// evaluatedEncryption is the result of the evaluation.
 type evaluatedEncryption struct {
 	once  sync.Once
 	value *Encryption

@@ -61,7 +61,7 @@ func connections(shared bool) http.RoundTripper {
 	return t
 }
 
-// forFiles returns the transport for files.
+// forFiles returns c.Transport, or if it is nil, the transport for files that all clients share.
 func (c *Client) forFiles() http.RoundTripper { return cmp.Or(c.Transport, ForFiles()) }
 
 // ForFiles returns a transport with the proxy and certificates of the environment, and a separate connection for each

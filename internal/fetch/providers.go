@@ -49,7 +49,6 @@ func (p *Providers) record() *packageRecord {
 // hash returns the "h1:" hash of a package. It reads the package only if its files have changed since they were read.
 func (p *Providers) hash(dir string) (string, error) { return p.record().hash(dir) }
 
-// downloader returns the downloader of packages.
 func (p *Providers) downloader() *downloader { return &downloader{&p.Sources, &p.Progress} }
 
 // allowed returns the versions that all constraints allow together, and the constraints as text. A pre-release that one

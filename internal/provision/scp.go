@@ -36,7 +36,6 @@ type upload struct {
 	send  func(*sender) error
 }
 
-// kind is the kind of an upload.
 type kind int
 
 const (

@@ -39,7 +39,6 @@ type book struct {
 	left     []string     // addresses of the leases for whose closing the engine did not wait
 }
 
-// effect is the effect of a call.
 type effect uint8
 
 const (

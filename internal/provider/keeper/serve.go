@@ -58,7 +58,6 @@ type starting struct {
 	Heard bool // the engine wants the lines that the program writes
 }
 
-// program returns the program to start.
 func (s starting) program() launch.Program {
 	s.Program.Path = string(s.Path)
 	for _, e := range s.Env {

@@ -213,7 +213,8 @@ func (h *held) command(action string, args []string) *command {
 	return &command{args: args, dir: h.Dir, limit: h.Timeout, stdin: append(stdin, '\n'), secrets: []json.RawMessage{h.Input, h.Result, h.Renewed}}
 }
 
-// failure returns the error for a command.
+// failure returns the diagnostic about the failed command with this name: "open", "renew" or "close". It has the masked
+// standard error of the program.
 func failure(name string, err error) diag.Diagnostic {
 	detail := fmt.Sprintf("The %s command failed: %s.", name, err)
 	var e *commandError

@@ -12,7 +12,6 @@ import (
 // leastKey is the minimum number of bytes of a version key.
 const leastKey = 16
 
-// settings returns the settings of the provider.
 func (p *Provider) settings() *builtin.Settings {
 	secret := func(name, about string) *schema.Attr {
 		return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: about}

@@ -64,7 +64,7 @@ func (ts *tunnels) closeAll() {
 	}
 }
 
-// tunnel is an open tunnel.
+// tunnel is the tunnel of one lease. start opens it, and end closes it.
 type tunnel struct {
 	host          sshconn.Host
 	remote, local string        // addresses

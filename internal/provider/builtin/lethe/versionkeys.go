@@ -5,7 +5,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// versionKeys are the keys for digests.
+// versionKeys are the keys for digests: the present key, and the former key.
 type versionKeys struct{ current, previous versionKey }
 
 // versionKey is the text of a key from the provider's settings, or an unknown key. The zero value means that the key is
