@@ -66,7 +66,8 @@ func (x *Lease) settle() {
 	<-running
 }
 
-// callClose calls the provider with the private data of the last successful renewal.
+// callClose calls the provider with the private data of the last successful renewal, or of the opening. It returns an
+// error without a call if Options.Leave has ended, and an error if the provider does not answer in time.
 func (x *Lease) callClose() provider.Diags {
 	x.mu.Lock()
 	private := x.private
@@ -111,7 +112,8 @@ func (x *Lease) end(ds provider.Diags) bool {
 	return x.why == ""
 }
 
-// reason returns true if the lease is open, and the reason for that.
+// reason reports whether the lease is open. The text is the reason: the lease was not closed yet, is being closed, or
+// could not be closed. It is empty for a closed lease.
 func (x *Lease) reason() (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -116,7 +116,8 @@ func (x *Lease) sleep(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// run makes one renewal: a call, and up to three further calls if it fails.
+// run makes one renewal: a call, and up to three further calls if it fails. No further call is made if ctx ends or the
+// closing of the lease begins. At the end, run closes done.
 func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	began := time.Now()
 	x.ledger.send(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
@@ -145,7 +146,8 @@ func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	close(done)
 }
 
-// callRenew makes one call to the provider and reports its warnings.
+// callRenew makes one call to the provider and reports its warnings. It returns an error if the provider does not
+// answer in time.
 func (x *Lease) callRenew(ctx context.Context, private []byte) (provider.RenewResponse, provider.Diags) {
 	type answer struct {
 		resp provider.RenewResponse
@@ -194,7 +196,8 @@ func (x *Lease) warn(ds provider.Diags) {
 	x.report(out)
 }
 
-// report passes diagnostics to Opened.Report, but each warning only once.
+// report passes diagnostics to Opened.Report, but each warning only once. Diagnostics without an address get the
+// address of the lease.
 func (x *Lease) report(ds provider.Diags) {
 	var out provider.Diags
 	x.mu.Lock()
@@ -223,7 +226,7 @@ func (x *Lease) report(ds provider.Diags) {
 	x.ledger.safely(func() { x.opened.Report(out) })
 }
 
-// silence returns the error about a provider that has not answered in time. what is the operation.
+// silence returns the error about a provider that has not answered in time. what names the operation, such as "closed".
 func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 	return diag.Errorf("Provider did not answer",
 		"provider[%q] did not answer the request to have %s %s within %s. Lethe stopped waiting, so the result is unknown.",
@@ -258,7 +261,7 @@ func within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 }
 
 // caught turns a panic of a provider in this process into an error. The error omits the panic value, which may contain
-// secrets.
+// secrets. what names the operation, such as "closed".
 func caught(ds *provider.Diags, what string) {
 	if recover() != nil {
 		*ds = provider.Diags{diag.Errorf("Provider failed", "The provider panicked while the ephemeral resource was being %s.", what)}

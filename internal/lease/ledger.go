@@ -45,12 +45,13 @@ type Options struct {
 	Parallelism int
 	// Abandon cancels running renewals when it ends; nil: never.
 	Abandon context.Context
-	// Leave cancels running closings when it ends; nil: never.
+	// Leave cancels running closings when it ends, and later closings fail without a call to the provider; nil: never.
 	Leave context.Context
 	// Again returns a new process with the same configuration as a process that has crashed (provider.Crasher), to
 	// close the leases that the crashed process opened. It returns nil if that is impossible. Again may be nil.
 	Again func(ctx context.Context, crashed provider.Provider) provider.Provider
-	// Kept reports whether a lease stays open for the next round of the command. nil means that no lease does.
+	// Kept reports whether a lease stays open for the next round of the command: a further plan and apply (ADR 52). nil
+	// means that no lease does.
 	Kept func(*Lease) bool
 }
 
@@ -77,19 +78,19 @@ type Lease struct {
 	since  time.Time
 
 	mu       sync.Mutex
-	private  []byte        // private data of the opening or of the last successful renewal
-	renew    time.Time     // time of the next renewal; zero: never
-	last     time.Time     // end of the last renewal
-	running  chan struct{} // closed at the end of the running renewal; nil if no renewal runs
-	giveUp   func()        // cancels the running renewal
-	expired  *Expired      // error of the last renewal; nil if it succeeded
-	reported map[string]bool
+	private  []byte          // private data of the opening or of the last successful renewal
+	renew    time.Time       // time of the next renewal; zero: never
+	last     time.Time       // end of the last renewal
+	running  chan struct{}   // closed at the end of the running renewal; nil if no renewal runs
+	giveUp   func()          // cancels the running renewal
+	expired  *Expired        // error of the last renewal; nil if it succeeded
+	reported map[string]bool // texts of the warnings that were reported
 
-	started bool
+	started bool          // the closing has begun
 	until   time.Time     // end of the closing
 	closing chan struct{} // closed at the begin of the closing
 	closed  chan struct{} // closed at the end of the closing; then why may be read
-	why     string        // why it could not be closed; empty if it was closed
+	why     string        // why the lease is not closed; empty before the closing begins, and if it was closed
 }
 
 // session is a provider process that CloseAll has to stop.
@@ -131,7 +132,7 @@ type Opened struct {
 	Object   addr.Object
 	Provider provider.Provider // a configured process, which must outlive the lease
 	Type     string
-	Private  []byte    // passed to the provider at each renewal and at the end
+	Private  []byte    // for renewals and the closing, until a renewal returns other private data
 	RenewAt  time.Time // zero: the lease needs no renewal
 
 	// Parents are the leases whose values the configuration of the lease or the settings of its provider use. They are
@@ -163,8 +164,8 @@ func (x *Lease) finished() bool {
 	}
 }
 
-// Continue prepares the ledger for the next walk. The leases that are still open stay in the ledger. The summary then
-// counts only the events of that walk.
+// Continue prepares the ledger for the next walk. The leases whose closing has not ended stay in the ledger. A lease
+// that could not be closed is removed. The summary then counts only the events of that walk.
 func (l *Ledger) Continue() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

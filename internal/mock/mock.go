@@ -99,7 +99,8 @@ func (o *Object) Read(_ context.Context, req provider.ReadRequest) (provider.Rea
 	return provider.ReadResponse{State: req.State, Private: req.Private, Identity: req.Identity}, nil
 }
 
-// Plan returns the proposed object. The values that a provider decides are unknown, unless Answer.Known is set.
+// Plan returns the proposed object, with null for write-only attributes. In a new object, the values that a provider
+// decides are unknown, or, if Answer.Known is set, given or invented. In an update they stay as proposed.
 func (o *Object) Plan(ctx context.Context, req provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {
@@ -147,7 +148,8 @@ func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider
 	return resp, ds
 }
 
-// Import returns an object for every id.
+// Import returns an object for every id, with given or invented values. Its attribute id is the requested id if the
+// type has a string attribute of this name.
 func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {

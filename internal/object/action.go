@@ -12,7 +12,8 @@ import (
 )
 
 // PlanAction asks the provider to check an invocation of an action. The configuration may have unknown values. The
-// outcome is Known if the provider accepts it.
+// outcome is Known if the provider accepts the invocation, Deferred if it defers the answer and t.Allow permits that,
+// and otherwise Failed.
 func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome {
 	if !t.Validate(ctx, config) {
 		return plan.Outcome{}

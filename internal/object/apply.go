@@ -126,7 +126,8 @@ func recordUnreadable(t *Tools, prior *state.Entry, s Stored, private []byte) *s
 }
 
 // undo destroys an object that was just created. It is called if the answer has a secret in the identifier: the state
-// stores no secrets, and the rest does not identify the object. undo returns true if the object was destroyed.
+// stores no secrets, and the rest does not identify the object. undo reports an error in any case, and returns true if
+// the object was destroyed. It makes no call if the configuration keeps destroyed objects (SkipDestroy).
 func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 	undone := false
 	if !s.SkipDestroy {
@@ -202,8 +203,8 @@ func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 }
 
 // Approved returns the planned proposal if its inputs are the same as in the plan. It returns nil and true if the
-// configuration has changed: a provider of the legacy type system may apply another value than it planned, and this
-// object may refer to that value. It returns false after an error.
+// configuration has changed. The caller then plans again: a provider of the legacy type system may apply another value
+// than it planned, and this object may refer to that value. It returns false after an error.
 func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
 	p := &Proposal{Prior: guard.NullWire, Was: t.Type.Null(), Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
 	var ok bool

@@ -17,7 +17,7 @@ import (
 )
 
 // ReadData reads a data source. The request contains no earlier result, so each read is independent. refreshing is true
-// during planning.
+// during planning. The value and the entry are empty unless the outcome is Known.
 func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refreshing bool) (mark.Value, *state.Entry, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {
@@ -56,8 +56,8 @@ func recordRead(t *Tools, config mark.Value, answer *guard.Answer, s Stored) (ma
 	return value, entry, a.Outcome
 }
 
-// StoredData returns the stored result of a data source if it was read with the same configuration, and false
-// otherwise. The returned entry has the sensitive paths of the current configuration.
+// StoredData returns the stored result of a data source if it was read with the same configuration and has the current
+// schema version, and false otherwise. The returned entry has the sensitive paths of the current configuration.
 func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	if e == nil || e.Schema != t.Type.Version || e.Attrs == nil {
 		return mark.Value{}, nil, false
@@ -141,7 +141,8 @@ func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s S
 	return v.Raw, ok
 }
 
-// Objections returns the paths of the attributes for which the provider reports errors in a configuration.
+// Objections returns the paths of the attributes for which the provider reports errors in a configuration. If the
+// configuration cannot be encoded, it reports an error and returns nil.
 func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 	wire, ok := encode(t, config)
 	if !ok {
@@ -164,7 +165,8 @@ type Alternative struct {
 
 // Alternatives returns the arguments that the provider recommends to replace by write-only arguments. A provider
 // reports them as warnings when it validates a configuration: the warning has the path of the argument, and the text of
-// the warning names the write-only argument.
+// the warning names the write-only argument. If the configuration cannot be encoded, Alternatives reports an error and
+// returns nil.
 func (t *Tools) Alternatives(ctx context.Context, config cty.Value) []Alternative {
 	wire, ok := encode(t, config)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 // ListArguments are the arguments of a list block.
 type ListArguments struct {
 	Config  mark.Value // in the list schema of the provider; empty if the block omits it
-	Objects cty.Value  // include_resource
-	Limit   cty.Value
+	Objects cty.Value  // include_resource: a boolean, null if the block omits it
+	Limit   cty.Value  // a number, null if the block omits it
 }
 
 // ListArgumentsOf divides the body of a list block (program.ListBody). empty is the configuration to use if the block

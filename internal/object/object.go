@@ -41,7 +41,7 @@ type Walk struct {
 	Times event.Sink   // receives the events with times; nil: no such events are made
 	Guard *guard.Guard // checks all answers and has the secrets
 	// Token runs a call while it holds one of the -parallelism tokens. Calls that may use a remote API need a token. If
-	// the walk is cancelled first, Token returns false without making the call.
+	// the walk is cancelled first, Token returns false without making the call. If Token is nil, calls need no token.
 	Token func(ctx context.Context, call func()) bool
 	// Retries are the policies for calls that fail for a time. Pause waits between two attempts, and returns false if the
 	// walk is cancelled.
@@ -155,8 +155,8 @@ func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answ
 	}
 }
 
-// attempt calls make, which makes a call of the provider, while it holds a token. It returns false if the walk is
-// cancelled first.
+// attempt calls make, which makes a call of the provider, while it holds a token. If Walk.Times is set, it receives the
+// times of the call. attempt returns false if the walk is cancelled first.
 func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool {
 	if t.Walk.Times == nil {
 		return t.token(ctx, make)
@@ -173,10 +173,10 @@ func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool 
 // Stored has the fields of a state entry other than the object itself.
 type Stored struct {
 	Provider    addr.ProviderInstance
-	Recorded    []addr.Resource
-	CreateFirst bool
-	SkipDestroy bool
-	Protected   bool
+	Recorded    []addr.Resource // dependencies
+	CreateFirst bool            // create_before_destroy, of the object or of an object that depends on it
+	SkipDestroy bool            // lifecycle.destroy = false
+	Protected   bool            // lifecycle.prevent_destroy = true
 
 	Was *state.Entry // only for a data source: the entry of the previous run, or nil
 

@@ -25,7 +25,7 @@ type Forced struct {
 	Elsewhere bool       // the new instance of the provider does not find the object, and cannot update it
 	Rewrite   bool       // an update writes the write-only arguments, even if nothing else changes
 	Ignore    []cty.Path // ignore_changes
-	IgnoreAll bool
+	IgnoreAll bool       // ignore_changes = all
 }
 
 // ignored returns the paths in ignore_changes. If all attributes are ignored, it returns one empty path.
@@ -52,18 +52,18 @@ type Proposal struct {
 	Asked    mark.Value // the configuration, with the prior values of ignored attributes
 	Config   []byte     // wire form of Asked, for the plan request
 	Written  []byte     // wire form of the configuration without ignore_changes, for the apply request
-	Planned  []byte
-	Prior    []byte
-	Was      cty.Value // value of Prior
-	Value    cty.Value // value of Planned
-	Replace  []cty.Path
-	Private  []byte
-	Identity cty.Value
-	Legacy   bool
+	Planned  []byte     // wire form of the planned object
+	Prior    []byte     // wire form of the prior object; null for a new object
+	Was      cty.Value  // value of Prior
+	Value    cty.Value  // value of Planned
+	Replace  []cty.Path // changed attributes that need a replacement
+	Private  []byte     // planned private data
+	Identity cty.Value  // planned identity; NilVal if the object has none
+	Legacy   bool       // the provider uses the legacy type system
 }
 
-// Propose calls the provider to plan the configuration, with the prior object if one exists. It returns a nil Proposal
-// if the outcome is not Known or Deferred.
+// Propose calls the provider to plan the configuration, with the prior object if one exists. The Proposal is nil unless
+// the outcome is Known. A deferred answer has the outcome Deferred.
 func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f Forced) (*Proposal, plan.Outcome) {
 	prior := t.Type.Null()
 	if cur.Wire != nil {
@@ -263,7 +263,7 @@ func (p *Proposal) digest() []byte {
 }
 
 // PlanDown plans the destruction of an object. It calls the provider only if capable is true: the provider can plan a
-// destruction.
+// destruction. It returns nil and false after an error, and if the walk is cancelled.
 func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.Change, bool) {
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, ProviderData: plan.ProviderData{Private: cur.Entry.Private}}
 	before, ok := t.Value(cur.Entry, cur.Known)

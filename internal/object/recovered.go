@@ -10,8 +10,8 @@ import (
 
 // Recovered returns the entry for a call that another process made and did not record. It is the entry that Up or Down
 // would return for the same answer. stored has the fields of the entry that were known before the answer. prior is the
-// prior entry, or nil. ok is false if the entry cannot be determined, or if the answer contains a secret: then the
-// caller must record nothing.
+// prior entry, or nil. It is nil if the object no longer exists. The second result is false if the entry cannot be
+// determined, or if the answer contains a secret: then the caller must record nothing.
 func (t *Tools) Recovered(ctx context.Context, call provider.ApplyRequest, answer provider.ApplyResponse, ds provider.Diags, stored, prior *state.Entry) (*state.Entry, bool) {
 	t.Provider = t.Provider.Replay(answer, ds)
 	if isNull(call.Planned.Msgpack) {

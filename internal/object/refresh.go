@@ -68,7 +68,7 @@ func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.
 }
 
 // Read refreshes an object. It returns the same entry if the object is unchanged, and a nil entry if the object no
-// longer exists. It returns false after an error.
+// longer exists. It returns false after an error, and if the walk is cancelled.
 func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	began := time.Now()
 	idKey, id := wireID(t, k.Wire, entry)

@@ -15,7 +15,7 @@ import (
 // Found is the result of Search.
 type Found struct {
 	By     string // the identity or id in the request, for messages: `identity name = "a"`, or `id "a"`
-	Exists bool
+	Exists bool   // false also if the provider returned an error
 	ID     string // the id attribute of the object; "" if its type has none, or if it is sensitive
 }
 

@@ -38,7 +38,8 @@ const (
 type Policy struct {
 	// Lock is the name of the operation in locks and in the history of states. Terraform uses the same names.
 	Lock string
-	// Runs is true if the operation plans or applies. A service may permit only the other operations.
+	// Runs is true if the operation plans or applies. A remote service that stores the state may permit only the other
+	// operations.
 	Runs bool
 	// ReadOnly is true if the operation changes nothing. It replays the journals of interrupted runs in memory, but
 	// does not write the result.

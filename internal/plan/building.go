@@ -24,9 +24,10 @@ func (a arc) node() int32 { return int32(a >> 1) }
 
 func (a arc) needs() bool { return a&1 != 0 }
 
-// role is the purpose of a gate that belongs to a vertex. An up creates, updates or reads an object, and a down
-// destroys or forgets it (see order.go). A vertex that is itself a gate has one node for upIn and upOut, and one node
-// for downIn and downOut.
+// role is the purpose of a gate (a node without work, which saves edges) that belongs to a vertex. A vertex is a
+// resource in one module instance, or a value. An up creates, updates or reads an object, and a down destroys or
+// forgets it (see order.go). A vertex that is itself a gate has one node for upIn and upOut, and one node for downIn
+// and downOut.
 type role uint8
 
 const (
@@ -62,20 +63,21 @@ type building struct {
 	*problem
 	firsts
 	graph    graph
-	vertex   [roles][]id
-	hold     [2][]id // closedUp and closedDown of holds
-	sources  []id    // by hold: after the ups of the objects that its settings refer to
-	users    []id    // by hold: after the ups through it
-	sessions [2][]session
-	lasting  []bool // by hold: its before session also serves create-first downs
-	objs     []ends
-	todo     []work // by group: the kinds of work that its objects have
+	vertex   [roles][]id  // by role and vertex: the gate
+	hold     [2][]id      // closedUp and closedDown of holds
+	sources  []id         // by hold: after the ups of the objects that its settings refer to
+	users    []id         // by hold: after the ups through it
+	sessions [2][]session // by face and hold
+	lasting  []bool       // by hold: its before session also serves create-first downs
+	objs     []ends       // by object
+	todo     []work       // by group: the kinds of work that its objects have; all is their union
 	all      work
 }
 
 // ends are the first and the last step of an object's up and of its down. An id is 0 if there is no work.
 type ends struct{ up, upLast, down, downLast id }
 
+// session has the begin and the end of a session of a hold. The ids are 0 until the session is created.
 type session struct{ up, down id }
 
 func (g *graph) add(n node) id {

@@ -9,7 +9,7 @@ const (
 	AbsentPrereq          = "absent_prereq"           // the provider misses an object that does not exist yet
 )
 
-// Deferral is the reason why a change is left to a later round (ADR 52).
+// Deferral is the reason why a change is left to a later round: a further plan and apply (ADR 52).
 type Deferral struct {
 	Reason string `json:"reason"`
 

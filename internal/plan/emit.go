@@ -15,7 +15,7 @@ func (g *graph) sort() bool {
 	return len(g.order) == len(g.nodes)
 }
 
-// acyclic reports whether the graph with its soft edges has no cycle.
+// acyclic links and sorts the graph with its soft edges. It reports whether there is no cycle.
 func (g *graph) acyclic() bool {
 	hard := len(g.edges)
 	g.edges = append(g.edges, g.soft...)
@@ -114,7 +114,8 @@ func (g *graph) followers(n int32, useful []bool) int {
 	return count
 }
 
-// collect lists the predecessors of n. It replaces a dissolved gate by the predecessors of the gate.
+// collect lists the predecessors of n. It leaves out gates that are not useful, and replaces a dissolved gate by the
+// predecessors of the gate. The edge to such a predecessor is a need if the edges before and after the gate are needs.
 func (g *graph) collect(n int32, deps *lists, useful, dissolved []bool) {
 	deps.begin(n)
 	for _, a := range g.in.Of(n) {
@@ -138,7 +139,7 @@ func (g *graph) collect(n int32, deps *lists, useful, dissolved []bool) {
 type lists struct {
 	start, stop []int32
 	arcs        []arc
-	seen        []struct{ by, at int32 } // by node: the last list that it was put on, and its index there
+	seen        []struct{ by, at int32 } // by node: one plus the last list that it was put on, and its index there
 }
 
 func newLists(n int) *lists {

@@ -2,6 +2,9 @@ package plan
 
 import "slices"
 
+// The facts about the sources of a vertex or of a hold. The sources are the objects to which the vertex, or the
+// settings of the hold (a provider instance or an ephemeral resource), refer. An up creates, updates or reads an
+// object. A down destroys or forgets it.
 const (
 	known   facts = 1 << iota // the facts have been computed
 	changed                   // a source has a step that changes it
@@ -62,7 +65,8 @@ func (p *problem) objectFacts(objects []int32) facts {
 	return f
 }
 
-// holdFacts returns the facts of the sources of a hold's settings, including sources behind values and other holds.
+// holdFacts returns the facts of the sources of a hold's settings, including sources behind values and other holds. If
+// the prior settings are not known (Hold.NoBefore), the facts include fresh.
 func (p *problem) holdFacts(k int32) facts {
 	if p.held[k]&known != 0 {
 		return p.held[k]
@@ -83,7 +87,8 @@ func (p *problem) holdFacts(k int32) facts {
 }
 
 // downFace returns the face of the hold's session that the down of an object uses. createFirst is true if the object is
-// destroyed after its replacement is created.
+// destroyed after its replacement is created. The face is After if a source is fresh, or if createFirst is true and no
+// source goes down. Otherwise, and in a destroy plan, it is Before.
 func (p *problem) downFace(k int32, createFirst bool) Face {
 	f := p.holdFacts(k)
 	switch {

@@ -1,7 +1,8 @@
 package plan
 
-// firsts records which objects and groups are create-first: a replacement creates the new object before it destroys the
-// old object.
+// firsts records which objects and groups (resources in one module instance) are create-first: a replacement creates
+// the new object before it destroys the old object. An up creates, updates or reads an object. A down destroys or
+// forgets it.
 type firsts struct {
 	object []bool   // by object: its down, if any, comes after the ups
 	cause  []Vertex // by object: the group that made it create-first, or -1
@@ -24,6 +25,8 @@ const (
 	asRecorded
 )
 
+// passing is an entry of the queue. The dependencies of the vertex from become create-first. cause is the group that
+// made from create-first. direction is asDeclared or asRecorded.
 type passing struct {
 	from, cause Vertex
 	direction   int
@@ -168,7 +171,7 @@ func (s *spreading) drain() {
 }
 
 // reach extends create-first to v, a dependency of x. Along recorded references the spreading continues behind objects
-// that do not go down, because rule 2 continues there, too.
+// that do not go down, because rule 2 of order.go continues there, too.
 func (s *spreading) reach(v Vertex, x passing) {
 	switch {
 	case s.isGate(v):

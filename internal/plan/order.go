@@ -60,7 +60,7 @@ func Order(in *Input) *Steps {
 // CreateFirst returns Steps.CreateFirst for in, without the other results of Order.
 func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 
-// build returns the graph. The soft edges are separate.
+// build returns the graph of the plan. Its soft edges, which may be dropped to break cycles, are separate.
 func (p *problem) build(f firsts) *building {
 	b := &building{problem: p, firsts: f, objs: make([]ends, len(p.Objects)), todo: make([]work, len(p.Groups)),
 		sources: make([]id, len(p.Holds)), users: make([]id, len(p.Holds)), lasting: make([]bool, len(p.Holds))}
@@ -115,7 +115,8 @@ type links struct {
 	n, first int
 }
 
-// chain adds consecutive steps of an object. Each step needs the previous step.
+// chain adds consecutive steps of an object. Each step needs the previous step. The results are 0 if parts have no
+// steps.
 func (b *building) chain(o int32, parts ...links) (first, last id) {
 	for _, l := range parts {
 		for i := range l.n {

@@ -20,9 +20,9 @@ const (
 	// Pending means that the apply of this plan does the work: it reads the data source, or opens the lease. In this
 	// walk the instance has a placeholder with unknown parts. The plan has a change for a pending data source.
 	Pending
-	// Deferred means that a later round decides about the instance (ADR 52). This plan changes nothing about it. A
-	// provider defers its answer only if the request allowed that (provider.Allow); otherwise a deferral is a breach of
-	// the protocol and ends in Failed.
+	// Deferred means that a later round, a further plan and apply, decides about the instance (ADR 52). This plan
+	// changes nothing about it. A provider defers its answer only if the request allowed that (provider.Allow);
+	// otherwise a deferral is a breach of the protocol and ends in Failed.
 	Deferred
 )
 

@@ -160,7 +160,8 @@ func (c *Change) Subject() string {
 	return c.Object.String()
 }
 
-// Visited reports whether apply has something to do for the change, if only to record it.
+// Visited reports whether apply has something to do for the change, if only to record it. A NoOp that has a Deferral is
+// not visited.
 func (c *Change) Visited() bool {
 	return c.Action != NoOp || c.Deferral == nil && (c.Importing != nil || c.Was != c.Object || c.Conditions)
 }
@@ -174,8 +175,9 @@ func (c *Change) EndsCurrent() bool {
 // it.
 func (c *Change) Overrides() bool { return c.Protected && c.EndsCurrent() }
 
-// Visits reports whether apply has steps: changes that it visits, or conditions that planning could not decide or that
-// do not hold. A plan without changes may have such conditions, for example about the time or about a variable.
+// Visits reports whether apply has steps: changes that it visits, an invocation that the user requested, or, in a plan
+// of the mode Normal, conditions that planning could not decide or that do not hold. A plan without changes may have
+// such conditions, for example about the time or about a variable.
 func (p *Plan) Visits() bool {
 	if p.Requested() || slices.ContainsFunc(p.Changes, (*Change).Visited) {
 		return true
@@ -185,7 +187,8 @@ func (p *Plan) Visits() bool {
 	})
 }
 
-// Decides reports whether applying the plan changes or reads something, so that a later round can decide more.
+// Decides reports whether applying the plan changes, imports, moves or reads something, other than data sources in
+// checks, so that a later round (a further plan and apply) can decide more.
 func (p *Plan) Decides() bool {
 	for _, c := range p.Changes {
 		if c.Action != NoOp && c.Why != ReadCheckNested || c.Importing != nil || c.Was != c.Object {
@@ -254,7 +257,7 @@ type Plan struct {
 	Outputs  []*OutputChange `json:"outputs"`  // sorted by name
 	Deferred []*Change       `json:"deferred"` // left to a later round, sorted by object
 
-	Previous, Refreshed *state.Snapshot `json:"-"` // separate files in a saved plan
+	Previous, Refreshed *state.Snapshot `json:"-"` // states before and after refresh; separate files in a saved plan
 	Checks              []state.Check   `json:"checks"`
 
 	Request
@@ -272,8 +275,8 @@ type Plan struct {
 
 	Origin
 	Timestamp time.Time `json:"timestamp"`
-	Errored   bool      `json:"errored"`
-	Complete  bool      `json:"complete"`
+	Errored   bool      `json:"errored"`  // planning reported an error or was interrupted: not applicable
+	Complete  bool      `json:"complete"` // no errors, no deferred changes, no targets or excludes
 
 	// Leases are the leases that the apply will open. Commands show them together with the plan. Plan files do not
 	// contain them, and no decision depends on them.
@@ -412,7 +415,10 @@ type Relevant struct {
 	Path     cty.Path         `json:"path"`
 }
 
-// Applyable reports whether there is anything to apply.
+// Applyable reports whether there is anything to apply: a change, import or move of an object, or a change of an
+// output. Data sources in checks do not count, because apply reads them again only if the plan has other work. In the
+// mode RefreshOnly, changes outside and requested invocations count instead of changes. A plan with Errored is not
+// applyable.
 func (p *Plan) Applyable() bool {
 	if p.Errored {
 		return false
@@ -422,7 +428,7 @@ func (p *Plan) Applyable() bool {
 	}
 	for _, c := range p.Changes {
 		if c.Why == ReadCheckNested {
-			continue // apply reads the data of a check again only if the plan has other work
+			continue
 		}
 		if c.Action != NoOp || c.Importing != nil || c.Was != c.Object {
 			return true

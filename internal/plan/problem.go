@@ -206,7 +206,7 @@ func (p *problem) sortMembers() {
 	}
 }
 
-// searchKey returns the index of the first object whose key is not below key.
+// searchKey returns the index in among of the first object whose key is not below key, or len(among) if all are below.
 func searchKey(objects []Object, among []int32, key int32) int {
 	return sort.Search(len(among), func(i int) bool { return objects[among[i]].Key >= key })
 }

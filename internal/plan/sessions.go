@@ -2,7 +2,8 @@ package plan
 
 import "slices"
 
-// open returns the session of a hold for a face. The first call creates it.
+// open returns the session of a hold (a provider instance or an ephemeral resource) with the prior settings (face
+// Before) or the planned settings (After). The first call creates it.
 func (b *building) open(k int32, face Face) session {
 	if b.holdFacts(k)&changed == 0 { // one session serves everything
 		face = After

@@ -84,8 +84,10 @@ func (s *Steps) Graph() *walk.Graph {
 	return g
 }
 
-// Label returns the name of a step: +A and -A for the up and down of A, P' for a before session, +A.1 for the first
-// provisioner after the up of A, -A.1 for the first before its down, +A!1 for the first action around its up.
+// Label returns the name of a step: +A and -A for the up and down of A, +P and -P for the begin and the end of a
+// session of P, +P' and -P' if it is a before session, +A.1 for the first provisioner after the up of A, -A.1 for the
+// first before its down, +A!1 and -A!1 for the first action around its up and its down, and the number of the step,
+// such as (7), for a gate.
 func (s *Steps) Label(step int) string {
 	x := s.List[step]
 	if x.Kind == Gate {

@@ -50,7 +50,7 @@ func withoutSensitive(v mark.Value) mark.Value {
 }
 
 // AddLacking adds the results of data sources to the prior state of a saved plan, which lacks them, from the current
-// state.
+// state. A result that the current state does not have either stays missing.
 func (p *Plan) AddLacking(now *state.Snapshot) {
 	if len(p.Unstored.Lacking) == 0 {
 		return

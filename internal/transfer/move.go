@@ -25,13 +25,14 @@ type Plan struct {
 	Moves   []Move                // sorted by From
 	Dropped []addr.Object         // data sources in moved modules: the target reads them again
 	Renamed [][2]addr.Target      // each address, and its address in the target
-	Source  *state.Snapshot       // the state after the move
+	Source  *state.Snapshot       // the source state after the move
 	before  *state.Snapshot       // the target before the move
 	entries map[Move]*state.Entry // the moved objects with their new dependencies; their provider configurations are unchanged
 }
 
-// Between computes the move. It reports an error if an address selects nothing, cannot be moved, or already exists in
-// the target. It then returns false.
+// Between computes the move. If an address selects nothing, selects an object for the second time, cannot be moved, or
+// already exists in the target, Between adds an error to bag and returns nil and false. It does the same if As is set
+// for several addresses, or if only data sources are selected.
 func Between(r Request, bag *diag.Bag) (*Plan, bool) {
 	p := &Plan{before: r.Target, entries: map[Move]*state.Entry{}}
 	if !p.choose(r, bag) {
@@ -175,7 +176,8 @@ func (d dependencies) of(e *state.Entry) []addr.Resource {
 	return out
 }
 
-// Lines describes the moves in one line for each address.
+// Lines has one line for each moved object, with its address in the target if that differs, and for each data source
+// that the target reads again.
 func (p *Plan) Lines() string {
 	var b strings.Builder
 	for _, m := range p.Moves {

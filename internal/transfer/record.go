@@ -80,7 +80,7 @@ type Version struct {
 	Digest  state.Digest `json:"digest"`
 }
 
-// VersionOf identifies a snapshot by its bytes.
+// VersionOf returns the version of a snapshot. digest is the digest of its bytes.
 func VersionOf(s *state.Snapshot, digest state.Digest) Version {
 	return Version{s.Lineage, s.Serial, digest}
 }
@@ -111,7 +111,8 @@ func (r *Record) For(role Role) []byte {
 	return append(data, '\n')
 }
 
-// Parse parses the text of a record.
+// Parse parses the text of a record. It returns an error if the text is not JSON, or if the format, the ID or the role
+// is not valid.
 func Parse(data []byte) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -142,7 +143,9 @@ func (r *Record) Concerns(s *state.Snapshot) bool {
 // Arrived reports whether the target state was written. source may still have the objects.
 //
 // The target's state contains the name of the transfer, also after later writes of Lethe. Terraform and OpenTofu do not
-// keep the name. If they have written the state since then, the target has all objects with the same IDs.
+// keep the name. If the lineage is that of the transfer and the serial is higher than before it, Arrived therefore
+// compares objects: the state was written if it has, with the same IDs, all moved objects that source still has, and at
+// least one.
 func (r *Record) Arrived(target, source *state.Snapshot) bool {
 	switch {
 	case target == nil:

@@ -1,8 +1,8 @@
 package walk
 
 // Components returns the strongly connected components of a graph with n nodes. from returns the edges of a node, and
-// to the target of an edge. In the result, of has the number of each node's component, starting from 1. nodes has the
-// nodes, grouped by component. A component comes after all components to which its edges lead.
+// to returns the target of an edge. In the result, of has the number of each node's component, starting from 1. nodes
+// has the nodes, grouped by component. A component comes after all components to which its edges lead.
 //
 // It is Tarjan's algorithm without recursion, because chains may be very long.
 func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nodes []int32) {
@@ -38,7 +38,7 @@ func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nod
 type tarjan struct {
 	of    []int32 // by node: number of its component; 0: not known yet
 	seen  []int32 // by node: number of its first visit, from 1; 0: not visited
-	low   []int32 // by node: lowest number of a node that is known to be in the same component
+	low   []int32 // by node: lowest number in seen of a node that is known to be in the same component
 	next  []int32 // by node: index of the next edge to follow
 	path  []int32 // nodes being visited
 	open  []int32 // visited nodes whose component is not known yet

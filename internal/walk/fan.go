@@ -8,8 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// Fan lets the visit of a node run several jobs. The visit calls Jobs and returns. The jobs then run on the workers of
-// the walk, with the rank of the node. The node ends when the last job ends. It succeeds if all jobs succeed.
+// Fan lets the visit of a node (the call of RunOptions.Run) run several jobs. The visit calls Jobs and returns. The
+// jobs then run on the workers of the walk, at the node's position in the order of ready nodes. The node ends when the
+// last job ends. It succeeds if all jobs succeed. If the context of the walk ends, the jobs that have not started are
+// skipped and the node fails, unless it is a closer.
 type Fan struct {
 	jobs int
 	job  func(ctx context.Context, i int) bool
@@ -18,14 +20,17 @@ type Fan struct {
 	failed        bool // a job failed or was skipped
 }
 
-// Jobs sets the jobs 0 to n-1 of this node. A visit may call it once. The jobs run only if the visit succeeds.
+// Jobs sets the jobs 0 to n-1 of this node. A visit may call it once. The jobs run only if the visit succeeds. job
+// returns whether job i succeeded.
 func (f *Fan) Jobs(n int, job func(ctx context.Context, i int) bool) { f.jobs, f.job = n, job }
 
 // done reports whether all jobs have ended.
 func (f *Fan) done() bool { return f.running == 0 && f.next >= f.jobs }
 
 // Each calls do concurrently for 0 to n-1 and waits for all calls. If a call panics, Each panics after the other calls
-// have ended. Each recovers the panic first, because a panic in another goroutine would end the process.
+// have ended, with a string that has the first panic's value and stack. Each recovers the panic first, because a panic
+// in another goroutine would end the process. A single call runs in the goroutine of the caller, and its panic is not
+// recovered.
 func Each(n int, do func(i int)) {
 	if n == 1 {
 		do(0)

@@ -74,8 +74,8 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	return rank, byRank
 }
 
-// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors. label
-// returns the label of a node. For example:
+// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors. The word
+// for a lazy node is "late". label returns the label of a node. For example:
 //
 //	+S
 //	+P late; needs +E

@@ -70,7 +70,8 @@ func (r *run) work() {
 	r.cond.Broadcast()
 }
 
-// runNode removes n, the first node of the ready list, and visits it.
+// runNode takes n, the first node of the ready list, out of the list and visits it. If n is dead or the context has
+// ended, n is skipped instead. fan is memory for the jobs of the visit, which the worker uses for all its nodes.
 func (r *run) runNode(n Node, fan *Fan) {
 	r.ready.remove(r.rank[n])
 	if r.nodes[n].flags&dead != 0 || r.cancelled(n) {
@@ -100,7 +101,8 @@ func (r *run) runNode(n Node, fan *Fan) {
 	}
 }
 
-// runJob starts the next job of n, the first node of the ready list.
+// runJob runs the next job of n, the first node of the ready list. If the context has ended, it skips all jobs that
+// have not started, and n fails.
 func (r *run) runJob(n Node, f *Fan) {
 	if r.cancelled(n) {
 		f.next, f.failed = f.jobs, true
@@ -167,7 +169,8 @@ func (r *run) outside(f func() bool, n Node) (ok bool) {
 	return f()
 }
 
-// cancelled reports whether n or its next job must not run because the context has ended. Closers run nevertheless.
+// cancelled reports whether n or its next job must not run because the context has ended, and then marks the result as
+// interrupted. Closers run nevertheless.
 func (r *run) cancelled(n Node) bool {
 	is := !r.is(n, closer) && r.ctx.Err() != nil
 	r.result.Interrupted = r.result.Interrupted || is

@@ -32,8 +32,8 @@ const (
 	finished                   // has ended
 	dead                       // the node will end without running
 	ripe                       // lazy, and can run if asked
-	asked                      // lazy, and a node waits only for it and other lazy nodes
-	touched                    // a predecessor was visited
+	asked                      // lazy, and runs when its predecessors have ended: see ask
+	touched                    // a predecessor was visited, directly before this node or before gates between them
 )
 
 // run is one run of a graph. mu guards its fields.
@@ -48,7 +48,7 @@ type run struct {
 	rank    []uint32
 	byRank  []Node
 	ready   ready
-	fans    map[Node]*Fan // nodes with running jobs
+	fans    map[Node]*Fan // nodes whose visit has set jobs that have not all ended
 	todo    []Node        // nodes with changed predecessors
 	result  Result
 	left    int            // number of nodes that have not ended
@@ -85,7 +85,8 @@ func (r *run) settle() {
 	}
 }
 
-// consider advances n as far as its predecessors allow.
+// consider advances n as far as its predecessors allow: it ends a dead node, marks a lazy node as ripe, asks the lazy
+// nodes that n needs, or adds n to the ready list.
 func (r *run) consider(n Node) {
 	s := &r.nodes[n]
 	if s.flags&(queued|finished) != 0 || s.wait > 0 {
@@ -149,7 +150,7 @@ func (r *run) askAll(n Node) {
 	}
 }
 
-// ask lets the lazy node n run.
+// ask marks the lazy node n as asked, so that it runs as soon as its predecessors have ended.
 func (r *run) ask(n Node) {
 	s := &r.nodes[n]
 	if s.flags&asked != 0 {
@@ -164,7 +165,8 @@ func (r *run) ask(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// end records the outcome of n and informs the nodes that wait for n.
+// end records the outcome of n, passes a skipped node to RunOptions.Skipped unless it is a gate, and informs the
+// successors of n.
 func (r *run) end(n Node, how Outcome) {
 	s := &r.nodes[n]
 	s.flags |= finished
@@ -216,8 +218,8 @@ func (r *run) kill(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// release records that n no longer needs its lazy nodes. A lazy node that no other node needs, and that has not
-// started, becomes dead.
+// release records that n no longer needs its lazy nodes. A lazy node that no other node needs, and that has not ended,
+// becomes dead. If it is running, it still finishes.
 func (r *run) release(n Node) {
 	for _, a := range r.before(n) {
 		if !r.onLazy(a) {

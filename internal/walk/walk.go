@@ -13,8 +13,8 @@
 //   - A lazy node runs only when a node that needs it waits for nothing else, apart from lazy nodes in the same
 //     position. It does not run if no such node remains. So nothing is opened before its first user is ready (invariant
 //     I7).
-//   - A Closer runs even after failures and cancellation (I8), before all other ready nodes. It is skipped only if no
-//     predecessor was started: then there is nothing to close.
+//   - A Closer runs even after failures and cancellation (I8), before all other ready nodes. It is skipped only if it
+//     has predecessors and none of them was started: then there is nothing to close.
 //
 // Ready nodes run in this order: closers first; then by the longest chain of nodes that follow, with lazy nodes after
 // others of the same length; then in the order of addition. With one worker a run is deterministic.
@@ -141,8 +141,8 @@ type RunOptions struct {
 	// cancellation, because visits and jobs in progress must be finished.
 	Inside context.Context
 
-	// Skipped, if set, is called for every node that ends without a visit, before any of its successors starts. Calls
-	// are sequential and must not block.
+	// Skipped, if set, is called for every node, except gates, that ends without a visit or is stuck on or behind a
+	// cycle. The call is made before any of the node's successors starts. Calls are sequential and must not block.
 	Skipped func(Node)
 
 	// Panicked, if set, is called after a panic in a visit or a job, which counts as a failure. If Panicked is nil, the
@@ -164,7 +164,7 @@ func (o Outcome) String() string { return [...]string{"skipped", "failed", "succ
 
 // Result is the result of a run.
 type Result struct {
-	Outcomes    []Outcome // by node
+	Outcomes    []Outcome // by node; Skipped for the nodes in Stuck
 	Stuck       []Node    // nodes on or behind a cycle, which never ran; nil if the graph has no cycle
 	Interrupted bool      // the end of the context prevented a node or a job from running
 }

@@ -15,7 +15,8 @@ func (a *admission) succeeded() bool {
 	return a.out.Succeeded && !a.deferred()
 }
 
-// outcome reports the diagnostics of a call that changes something. Its answer counts even if there are errors.
+// outcome reports the diagnostics of a call that changes something, and sets Succeeded. The answer counts even if there
+// are errors. If the provider did not answer, outcome sets Unanswered and adds Terms.Unanswered to each diagnostic.
 func (a *admission) outcome() {
 	if a.answer.unanswered {
 		a.out.Unanswered = true
@@ -45,7 +46,8 @@ func (a *admission) deferred() bool {
 // when returns the phase of the call, for errors.
 func (a *admission) when() string { return a.answer.of.when }
 
-// encoded sets the object of the answer as MessagePack. It returns false if that fails.
+// encoded sets a.out.Wire to the object of the answer as MessagePack. It reports an error and returns false if that
+// fails.
 func (a *admission) encoded() (ok bool) {
 	a.out.Wire, ok = a.of.msgpackOf(a.answer.state, a.title)
 	a.answer.wire = a.out.Wire

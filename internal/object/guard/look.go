@@ -53,7 +53,9 @@ type rights struct {
 	asked bool
 }
 
-// allows reports whether text may be at the path at. text contains the secret hidden.
+// allows reports whether text may be at the path at. text contains the secret hidden, or, if hidden is "", is a secret
+// as a whole. If the prior object has another schema or cannot be decoded, allows searches only its whole stored text,
+// because the paths of its texts are unknown.
 func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 	if !r.asked {
 		r.ask(t)

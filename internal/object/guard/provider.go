@@ -113,7 +113,7 @@ func (p Provider) UpgradeIdentity(ctx context.Context, typ string, version int64
 
 // Move makes the call MoveResourceState. Many providers accept only one address of the source provider. So if the
 // provider refuses the source, Move repeats the call with the address of the source provider in the other registry
-// (Terraform's or OpenTofu's).
+// (Terraform's or OpenTofu's). If the second call fails, too, the answer is that of the first call.
 func (p Provider) Move(ctx context.Context, r provider.MoveRequest) Answer {
 	resp, ds := p.to.Move(ctx, r)
 	if other, ok := r.SourceProvider.Counterpart(); ok && ds.HasErrors() {

@@ -118,7 +118,7 @@ func textsOf(v cty.Value) map[string]bool {
 }
 
 // addUnreadable registers the strings in a result that does not match its schema as secrets, because messages of the
-// provider may contain them.
+// provider may contain them. Texts of the configuration and texts in the form of constants are excluded.
 func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	given := textsOf(config)
 	_, _ = eachString(result, 0, func(text string) {

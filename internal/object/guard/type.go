@@ -24,7 +24,7 @@ type Type struct {
 	Identity *provider.Identity // nil if objects of the type have no identity
 	Meta     provider.Dynamic   // provider_meta of the module, encoded
 
-	once      sync.Once
+	once      sync.Once // guards writeOnly and top: the results of writeOnlyNames
 	writeOnly []string
 	top       bool
 }

@@ -28,7 +28,8 @@ func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 }
 
 // eachString calls visit for each string in an encoded value, except for the keys of maps. It returns the bytes after
-// the value. depth is the nesting depth of the value: 0 for a whole object.
+// the value, and an error if the value is malformed or nested more than 100 levels deep. depth is the nesting depth of
+// the value: 0 for a whole object.
 func eachString(b []byte, depth int, visit func(text string)) (rest []byte, err error) {
 	const deepest = 100
 	n := uint32(0)

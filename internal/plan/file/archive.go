@@ -21,10 +21,10 @@ import (
 // Limits of a saved plan when it is inflated. Write keeps the same limits, so that Read accepts every plan that it
 // wrote: a member that compresses too well is stored without compression.
 const (
-	maxTotal   = uint64(4 << 30)
+	maxTotal   = uint64(4 << 30) // bytes of all members together
 	maxMembers = 100_000
-	maxRatio   = 200
-	freeSize   = 4 << 10 // members up to this size may have any ratio
+	maxRatio   = 200     // inflated size : compressed size, of a member and of the archive
+	freeSize   = 4 << 10 // bytes; members up to this size may have any ratio
 )
 
 // archive writes a sealed zip archive, one member after the other, so that a plan with large values is never in memory
@@ -44,7 +44,8 @@ func newArchive(w io.Writer, when time.Time, key []byte) *archive {
 	return a
 }
 
-// add writes a member, whose contents are the concatenated parts.
+// add writes a member, whose contents are the concatenated parts. It keeps the first error in a.err, and does nothing
+// after an error.
 func (a *archive) add(name string, parts ...[]byte) {
 	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
 	size := 0
@@ -199,7 +200,7 @@ type Contents struct {
 // modules.json. The key of the root module is "".
 type ConfigModule struct {
 	Key, Source, Version, Dir string
-	Led                       string // as in config.Node
+	Led                       string // directory of a local module whose source has symbolic links; otherwise ""
 	Files                     map[string][]byte
 }
 

@@ -18,12 +18,13 @@ import (
 // members are the members of an archive.
 type members struct {
 	files map[string]*zip.File
-	order []string
-	data  map[string][]byte
-	whole []byte // the archive
+	order []string          // names, in the order of the archive
+	data  map[string][]byte // inflated members
+	whole []byte            // the archive
 }
 
-// open finds the members without inflating them.
+// open finds the members of an archive without inflating them. It returns a diagnostic if data is not an archive, or if
+// the member tfplan is missing. name is the file name, for the message.
 func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, zip.ErrFormat) {
@@ -70,8 +71,8 @@ const format = "15"
 // firstLine returns the first line of the member tfplan. The rest is the body (body.go).
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
 
-// header reads the first line of the plan. It returns the program that wrote it, and the offset of the body. If the
-// member is no plan of this format, it returns a diagnostic.
+// header reads the first line of the plan. It returns contents with the version of the program that wrote the plan, and
+// the offset of the body. If the member is no plan of this format, it returns a diagnostic.
 func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	r, err := m.files[memberPlan].Open()
 	if err != nil {
@@ -100,7 +101,8 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 }
 
 // inflate reads all members, within the limits. It returns a diagnostic if a member is missing, cannot be read, or
-// exceeds the limits. It returns nil otherwise.
+// exceeds the limits. It returns nil otherwise. The previous state is not read if it equals the refreshed state: then
+// m.data lacks it.
 func (m *members) inflate() *diag.Diagnostic {
 	for _, name := range []string{memberValues, memberState, memberPrev, memberList, memberLock} {
 		if m.files[name] == nil {

@@ -28,7 +28,7 @@ const (
 	sealSize  = len(sealBegin) + idDigits + 1 + macDigits + len(sealSum) + macDigits
 )
 
-// keyID returns the ID of a key, which does not reveal the key.
+// keyID returns the ID of a key, which does not reveal the key. For a nil key, the ID is zeros.
 func keyID(key []byte) string {
 	if key == nil {
 		return strings.Repeat("0", idDigits)

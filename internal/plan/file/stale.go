@@ -9,8 +9,9 @@ import (
 )
 
 // Stale returns an error if a plan can no longer be applied to the current state of a workspace, and nil otherwise. The
-// state must equal the state that the plan was made from. place is the current value of plan.Plan.Place. It matters
-// only if no state exists yet, because a state has a lineage, which stays the same when the state moves.
+// plan must have been made in this workspace, and the state must equal the state that the plan was made from, with the
+// same serial. A nil state is an empty one. place is the current value of plan.Plan.Place. It matters only if no state
+// exists yet, because a state has a lineage, which stays the same when the state moves.
 func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag.Diagnostic {
 	if p.Workspace != workspace {
 		d := diag.Errorf(wrongPlace, "The plan was made in the workspace %q, and the current workspace is %q. Select that workspace, or make a plan in this one.", p.Workspace, workspace)
