@@ -41,8 +41,8 @@ import (
 // Engine plans, applies and runs the other operations of one command.
 type Engine struct {
 	Settings
-	handover run.Handover
-	shared   *Engine // if not nil, this engine uses the handover of shared
+	handover run.Handover // data that the runs of the command pass on to the next: processes, failed functions
+	shared   *Engine      // if not nil, this engine uses the handover of shared
 }
 
 // With returns an engine with the settings s, for some runs of the same command. The engines share their handover: each
@@ -53,7 +53,8 @@ func (e *Engine) With(s Settings) *Engine { return &Engine{Settings: s, shared: 
 type (
 	// Settings are the settings of the caller for all runs of one command.
 	Settings = run.Settings
-	// Rounds has the leases that stay open between rounds.
+	// Rounds has the leases that stay open between rounds: the plans, each with its apply, of a command that needs
+	// several (ADR 52).
 	Rounds = run.Rounds
 	// Hosts has the registry host of each provider in one run.
 	Hosts = run.Hosts
@@ -78,7 +79,7 @@ type (
 )
 
 // Compile compiles a configuration to a program and checks it against the schemas of its providers. It continues after
-// errors and reports all of them. It returns false if there are any.
+// errors and reports all of them. It returns false if there are any. The program may then be nil.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	if o.Called {
 		called := *tree
@@ -229,9 +230,9 @@ func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(add
 	}})
 }
 
-// Frame returns a frame with a stored state as its before face. Frame reads and plans nothing, and opens no lease.
-// The values of resources without stored objects are unknown (see filling.Stored). Frame returns false if the frame
-// could not be created.
+// Frame returns a frame (the values of a program) with a stored state as its before face: the prior values. A nil state
+// is empty. Frame reads and plans nothing, and opens no lease. The values of resources without stored objects are
+// unknown (see filling.Stored). Frame returns false if the frame could not be created.
 func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {

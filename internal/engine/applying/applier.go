@@ -151,7 +151,7 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 	return a.edit.Get(o)
 }
 
-// failed marks the after value of an instance as failed, so that its dependents do not run.
+// failed marks the after value (the new value) of an instance as failed, so that its dependents do not run.
 func (a *applier) failed(d *program.Declaration, i addr.Instance) {
 	if f := a.run.Frame.At(i.Module, frame.After); f != nil {
 		f.Fail(d.ID, i.Key, frame.After)

@@ -22,7 +22,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Apply applies a plan. It returns false if a step failed or did not run.
+// Apply applies a plan. It returns false if a step failed or did not run, or if there is another error. The result is
+// never nil. If the apply cannot start, its snapshot is the state before the plan.
 func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.PlanTime = false, req.Plan.Timestamp
 	if req.Journal == nil {
@@ -126,9 +127,9 @@ func (a *applier) recordMoves() {
 	}
 }
 
-// taint taints each object whose replacement was deferred to a later round although replace_triggered_by requires it.
-// The trigger has changed in this round and does not change again. If the command ends before the later round, the
-// taint makes the next command replace the object.
+// taint taints each object whose replacement was deferred to a later round (a further plan and apply of the command)
+// although replace_triggered_by requires it. The trigger has changed in this round and does not change again. If the
+// command ends before the later round, the taint makes the next command replace the object.
 func (a *applier) taint() {
 	var changed []journal.Change
 	for _, c := range a.plan.Deferred {

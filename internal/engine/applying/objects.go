@@ -222,7 +222,8 @@ func (x *step) forgot(o addr.Object) {
 	x.run.Settings.Send(event.Done{Object: o, Op: event.Forget})
 }
 
-// down destroys or forgets one object. It returns false if that fails, or if the journal has failed.
+// down destroys or forgets one object. It returns false if that fails, or if the journal has failed. It does nothing
+// and returns true if the state has no such object.
 func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	o, e, ok := x.destroyedEntry(c)
 	if e == nil {

@@ -50,8 +50,9 @@ func (a *applier) sound(name string) bool {
 }
 
 // output stores one declared output. If the plan knew its value, output stores the planned value. Otherwise, and after
-// a failed run, output evaluates it. An output that has no known value now keeps its stored value. well is false after
-// a failed run.
+// a failed run, output evaluates it. An output that has no known value now keeps its stored value. A null value of no
+// particular type removes the output from the state, unless the run failed or the output was null before. well is false
+// after a failed run.
 func (a *applier) output(c *plan.OutputChange, well bool) {
 	v, known, bag := c.After, c.After.Raw.IsWhollyKnown(), a.run.Bag
 	if !well {

@@ -104,7 +104,8 @@ func (a *applier) kept(o addr.Object) {
 }
 
 // destroyProvision runs one provisioner of an object that is about to be destroyed: the provisioner with the index
-// part. It returns false if the provisioner fails.
+// part. It returns false if the provisioner fails. If the object or the module of the provisioner no longer exists, it
+// runs nothing and returns true.
 func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) bool {
 	o, e, ok := x.destroyedEntry(c)
 	if e == nil {

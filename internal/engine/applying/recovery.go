@@ -118,8 +118,8 @@ func (l Recovery) tools(ctx context.Context, o addr.Object, typ string) (*object
 	}, true
 }
 
-// expected returns a state entry with the fields that are known before the provider answers. asked is the planned
-// value. tainted is true if provisioners must run after the call.
+// expected returns a state entry with the fields that are known before the provider answers. asked is the
+// configuration, whose sensitive paths the entry gets. tainted is true if provisioners must run after the call.
 func expected(s object.Stored, asked mark.Value, tainted bool) *state.Entry {
 	return &state.Entry{
 		Provider: s.Provider, Recorded: s.Recorded, CreateFirst: s.CreateFirst, SkipDestroy: s.SkipDestroy, Protected: s.Protected,

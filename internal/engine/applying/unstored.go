@@ -23,7 +23,8 @@ import (
 //
 //   - before the walk, data sources that depend on no managed resource;
 //   - in a step, other data sources: a change with the action Read orders them after the resources they depend on;
-//   - on the before face, the data sources that the settings of a session refer to, when the session begins.
+//   - on the before face (the prior values), the data sources that the settings of a session refer to, when the session
+//     begins.
 type rereading struct {
 	run    *run.Run
 	steady map[addr.Object]*plan.Change // to be read before the walk
@@ -104,8 +105,10 @@ func (x *rereading) before(ctx context.Context, d program.Decl) {
 	})
 }
 
-// ready calls read for all instances of the data source id, after the data sources on which it depends. It calls read
-// for each of them only once. It does not search behind managed resources, because their values are in the state.
+// ready calls read for all instances of the data sources on which the declaration id depends, and of id itself if it is
+// a data source. Each data source comes after those on which it depends. ready calls read only once for each instance
+// and face. It does not search behind managed resources, because their values are in the state. On the before face it
+// also omits declarations whose faces are equal, except in a destroy plan.
 func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face, read func(*program.Declaration, *frame.Frame, addr.Object)) {
 	once, _ := x.got.LoadOrStore(rereadKey{id, face}, new(sync.Once))
 	once.(*sync.Once).Do(func() {

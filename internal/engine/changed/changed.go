@@ -33,7 +33,7 @@ type Reach struct {
 }
 
 // Reach returns the scope of a plan. It compares the digests of m with the digests in a store, which r has. Resources
-// in more count as changed.
+// in more count as changed. The error means that the store has a resource name that is not an address.
 func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	b := &reacher{m: m, program: m.request.Program, needed: map[program.Decl]bool{}, chosen: map[program.Decl]bool{}, part: map[string]bool{}, back: map[program.Decl][]program.Decl{}}
 	decls, resources := m.request.Program.Decls(), 0

@@ -153,8 +153,8 @@ func (x *filler) fillLeft() {
 	}
 }
 
-// fillDeferred sets unknown values for instances whose change was deferred to a later round. An instance whose key is
-// unknown needs no value.
+// fillDeferred sets unknown values for instances whose change was deferred to a later round (a further plan and apply).
+// An instance whose key is unknown needs no value.
 func (x *filler) fillDeferred() {
 	for _, c := range x.plan.Deferred {
 		d, ok := x.prog.Resource(c.Object.Resource())

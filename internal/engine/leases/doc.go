@@ -2,8 +2,8 @@
 //
 // The first receiver of a lease opens it. A job (the work of one node of the walk) calls Receive for its declaration
 // before it evaluates anything. The first call opens the lease. Later calls get the same lease, renewed if a renewal is
-// due, or the same diagnostics. If the lease is not open, its slot in the frame has a placeholder or is marked as
-// failed, so a job does not need a result of Receive.
+// due, or the same diagnostics. If the lease is not open, its slot in the frame (the place of its value) has a
+// placeholder or is marked as failed, so a job does not need a result of Receive.
 //
 // Package receivers determines which declarations receive which leases, and thereby when leases are closed. In the plan
 // walk, a closing node waits until all receivers have ended, with or without success. If each receiver names the
@@ -45,9 +45,9 @@ type Options struct {
 	// Pending if apply opens it, and Failed if a dependency failed. nil means that this walk opens all leases that it
 	// needs.
 	Ready func(e program.Decl, in addr.ModuleInstance) plan.Outcome
-	// Later is true if a later round decides about some declarations (ADR 52). An ephemeral resource whose
-	// configuration depends on them is not opened. If Later is false and Ready is nil, an unknown configuration is an
-	// internal error.
+	// Later is true if a later round (a further plan and apply of the command) decides about some declarations (ADR
+	// 52). An ephemeral resource whose configuration depends on them is not opened. If Later is false and Ready is nil,
+	// an unknown configuration is an internal error.
 	Later bool
 	// Kept has the leases that stay open between rounds; nil: all leases are closed in this walk.
 	Kept *Kept

@@ -78,9 +78,9 @@ type opening struct {
 }
 
 // Receive opens the ephemeral resources that an instance of the declaration d uses. If an ephemeral resource cannot be
-// opened, Receive sets its slot to a placeholder or to failed. So after Receive, every ephemeral value that the
-// instance refers to is set. Receive also renews leases whose renewal is due. at and own are the module instance and
-// the key of the receiver.
+// opened, Receive sets its slot (the place of its value in the frame) to a placeholder or to failed. So after Receive,
+// every ephemeral value that the instance refers to is set. Receive also renews leases whose renewal is due. at and own
+// are the module instance and the key of the receiver.
 func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
 }
@@ -238,7 +238,8 @@ func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration
 
 // tryOpen opens an instance, unless a dependency or a precondition has failed, or the opening is pending. It returns
 // the value, the lease and the outcome. The lease is nil if none is open. If the opening is pending, the value is a
-// placeholder.
+// placeholder. tryOpen uses the lease of an earlier round if it was kept, and in a plan walk the lease of the other
+// face if the configuration and the provider process are the same.
 func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
 	ready := plan.Done(true)
 	if l.o.Ready != nil {
@@ -406,8 +407,8 @@ func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	}
 }
 
-// End closes, at the end of the walk, all leases that are still open, except the leases that later rounds need. It
-// reports the leases that cannot be closed.
+// End closes, at the end of the walk, all leases that are still open, except the leases that later rounds (further
+// applies of the command) need. It reports the leases that cannot be closed.
 func (l *Leases) End() {
 	if l.o.Keep != nil && l.o.Kept != nil {
 		l.o.Kept.retain(l.o.Keep)

@@ -17,7 +17,8 @@ import (
 )
 
 // PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers. It derives them from
-// the configuration and the plan and opens nothing. It returns nil for a plan with errors or without steps.
+// the configuration and the plan and opens nothing. It returns nil for a plan with errors or without steps, and if the
+// program has no ephemeral resources.
 func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
 	if p.Errored || !received.Any || !p.Visits() {
 		return nil
@@ -95,7 +96,7 @@ func (f *preview) instancesOf(h Hold) []string {
 // preview collects the receivers of leases.
 type preview struct {
 	ordering *Ordering
-	by       map[int32]map[string]bool
+	by       map[int32]map[string]bool // by hold of an ephemeral resource: the names of the receivers
 }
 
 func (f *preview) object(i int32) {

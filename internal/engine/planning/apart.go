@@ -15,7 +15,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// generated identifies a value of a generator: an instance of an ephemeral resource, or all instances.
+// generated identifies a value of a generator: an ephemeral resource that returns a new value at each opening. The
+// value is that of one instance, or of all instances.
 type generated struct {
 	decl program.Decl
 	in   addr.ModuleInstance
@@ -23,7 +24,8 @@ type generated struct {
 	all  bool
 }
 
-// sharers lists the objects that receive a value of a generator in write-only arguments.
+// sharers lists the objects that receive a value of a generator in write-only arguments. The objects in sent receive a
+// new value in this plan, and the objects in kept keep an earlier one.
 type sharers struct{ sent, kept []string }
 
 // warnApart warns of generators whose value some objects receive in this plan, while others keep the value of an

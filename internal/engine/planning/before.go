@@ -85,8 +85,9 @@ func (b *beforeFace) beforeKeys(d *program.Declaration) {
 //   - the stored result, if useStored allows it;
 //   - a new result.
 //
-// Without a result, the instance has no value. In a destroy plan, readBefore then reports the errors. If the state has
-// an entry for the instance, it uses the stored result, and reports the errors as warnings.
+// If no result can be read, readBefore uses the stored result in any case. Without one, the instance has no value. It
+// has no value either if its configuration or the prior settings of its provider are not known. Errors are reported
+// only in a destroy plan, and there as warnings if the state has a result.
 func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(key).Current()
 	stored := b.p.prior.Get(o)

@@ -88,7 +88,8 @@ func (x *instance) read(ctx context.Context) bool {
 	return x.run.Conditions.Post(x.run.Bag, x.d, x.f, x.key, x.inst, func() mark.Value { return v })
 }
 
-// readNow returns the result of a data source, or a placeholder if the reading is pending.
+// readNow returns the result of a data source, or a placeholder if the reading is pending. The outcome is Deferred if a
+// later round (a further plan and apply) must read the data source, and Failed after an error.
 func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
@@ -158,11 +159,12 @@ func (x *instance) tryAgain() {
 	x.readLater(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
 }
 
-// readLater adds the reading to the plan, so that apply carries it out, and returns the expected result after.
+// readLater adds the reading to the plan, so that apply carries it out, and returns the expected result after. If no
+// apply follows, it adds nothing.
 func (x *instance) readLater(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
 	x.planned = true
 	if x.run.Kind.DecidesNothing() {
-		return after // no apply follows
+		return after
 	}
 	c := &plan.Change{
 		Object: x.inst.Current(), Was: x.p.moved.Origin(x.inst.Current()), Action: plan.Read, Why: why,

@@ -52,8 +52,8 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	return jobs, whole
 }
 
-// keepAll sets the refreshed objects as the values on the after face, for a refresh-only plan. It plans no changes, but
-// evaluates conditions.
+// keepAll sets the refreshed objects as the values on the after face (the planned values), for a refresh-only plan. It
+// plans no changes, but evaluates conditions.
 func (p *planner) keepAll(d *program.Declaration) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	whole := status == frame.Known
@@ -78,8 +78,9 @@ func (p *planner) keepAll(d *program.Declaration) {
 }
 
 // keep sets the keys and values of a resource in one module instance on the after face. An instance in the state has
-// its refreshed value. A declared instance without an object has an unknown value if other instances exist or if the
-// plan is for an action. Otherwise the resource has no instances.
+// its refreshed value. It has no value if it could not be refreshed, and is left out if its object no longer exists. A
+// declared instance without an object has an unknown value if other instances exist or if the plan is for an action.
+// Otherwise the resource has no instances.
 func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares frame.Keys) {
 	resource := d.Resource.In(f.Addr())
 	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}

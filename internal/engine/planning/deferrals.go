@@ -19,8 +19,8 @@ func newDeferrals(p *planner) *deferrals {
 	return &deferrals{p: p, noted: map[within]bool{}, waits: map[within]program.Use{}}
 }
 
-// keys records that the instance keys of a declaration in a module instance are unknown until a later round. It returns
-// false if the keys failed instead: then an error was reported.
+// keys records that the instance keys of a declaration in a module instance are unknown until a later round: a further
+// plan and apply of the command (ADR 52). It returns false if the keys failed instead: then an error was reported.
 func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys) bool {
 	if keys.Waits == nil {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Add adds the decisions of a round whose plan was applied. Objects that the plan took from the state without a refresh
-// count as undecided.
+// Add adds the decisions of a round (one plan and its apply, in a command that needs several) whose plan was applied.
+// Objects that the plan took from the state without a refresh count as undecided.
 func (e *Earlier) Add(r *Result) {
 	p := r.Plan
 	if e.decided == nil {

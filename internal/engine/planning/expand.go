@@ -15,7 +15,7 @@ import (
 
 // expand determines the instances of a module call on the after face. In a destroy plan, expand does nothing if the
 // keys refer to resources, because resources have no after values there. It returns false if the keys of an instance of
-// the call are unknown or failed, unless a later round decides about them.
+// the call are unknown or failed, unless a later round (a further plan and apply) decides about them.
 func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
 		return true

@@ -24,7 +24,8 @@ type importFinisher struct {
 }
 
 // finish reports each import that was not carried out because its resource has no such instance. If Generate requested
-// blocks, finish writes a block for each import target that no resource block declares.
+// blocks, finish writes a block for each import target that no resource block declares. It does nothing in destroy and
+// refresh-only plans, and after an interrupt.
 func (x *importFinisher) finish(ctx context.Context) {
 	if x.p.req.Mode != plan.Normal || x.p.run.Budget.Interrupted() {
 		return
@@ -67,8 +68,8 @@ func (x *importFinisher) imports() []frame.Import {
 }
 
 // decided reports whether an import needs no error. This is true if the prior state or the plan has the instance, or if
-// a later round decides about it. A stored object is not imported again, even if the configuration no longer declares
-// it.
+// a later round (a further plan and apply) decides about it. A stored object is not imported again, even if the
+// configuration no longer declares it.
 func (x *importFinisher) decided(i addr.Instance) bool {
 	if d, ok := x.p.run.Program.Resource(i.Resource()); ok && x.p.deferred.is(d.ID, i.Module) {
 		return true

@@ -27,7 +27,9 @@ func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing
 
 // importFor imports an existing object for a declared instance, if an import block or the command line requests this.
 // The caller checks that the state has no object for the instance. importFor returns false if the import fails or waits
-// for a later round.
+// for a later round (a further plan and apply). It returns no object and true if nothing requests an import, if a
+// deposed object of the instance has the ID, or if the object does not exist and the import block permits that
+// (if_exists).
 func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importing, bool) {
 	im, found, ok := x.p.imports.find(x.d, x.inst)
 	if !ok || !found {

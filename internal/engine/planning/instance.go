@@ -19,7 +19,8 @@ import (
 )
 
 // decide plans one declared instance of a managed resource and sets its after value. It returns false if planning, a
-// postcondition or an invocation of an action fails.
+// postcondition or an invocation of an action fails. If a later round (a further plan and apply) must decide, the
+// result is true, unless a destruction that must precede it cannot be planned.
 func (x *instance) decide(ctx context.Context) bool {
 	if ok, known := x.again(ctx); known {
 		return ok

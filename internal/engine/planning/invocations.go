@@ -143,8 +143,8 @@ func (x *invoking) final(inst addr.Instance, config mark.Value) bool {
 	return true
 }
 
-// exists reports whether the configuration of an action that the user invokes is known. If it is not known, exists
-// reports an error that names the missing objects.
+// exists reports whether the configuration of an action that the user invokes is known, apart from write-only
+// arguments. If it is not known, exists reports an error that names the missing objects.
 func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 	d := x.p.run.Program.Decls()[x.i.Decl]
 	if x.p.run.Program.Schema(d.ID).NullWriteOnly(config.Raw).IsWhollyKnown() {

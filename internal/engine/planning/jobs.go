@@ -19,16 +19,16 @@ import (
 
 // job is a declared instance to decide about, or a stored object to destroy or forget.
 type job struct {
-	frame *frame.Frame
+	frame *frame.Frame // nil for a stored object
 	key   addr.Key
 	ended addr.Object // a stored object that is not declared; set instead of frame and key
-	why   plan.Reason
+	why   plan.Reason // the reason for the end of the stored object
 }
 
 // declaredJobs lists the declared instances of a resource that the targets select. The other declared instances keep
 // their stored values. kept has all declared instances. If the keys in a module instance are unknown, it has the stored
 // instances there. whole is false if the evaluation of keys failed. It stays true if the decision about unknown keys is
-// left to a later round.
+// left to a later round (a further plan and apply of the command).
 func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	kept, whole = map[addr.Instance]bool{}, status == frame.Known

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// laterInvocations returns the invocations of actions that the deferred changes of a plan may cause in later rounds.
-// Their configurations are unknown now.
+// laterInvocations returns the invocations of actions that the deferred changes of a plan may cause in later rounds
+// (further plans and applies of the command). Their configurations are unknown now.
 func laterInvocations(p *planner, deferred []*plan.Change) (out []*plan.Invocation) {
 	for _, c := range deferred {
 		d, ok := p.run.Program.Resource(c.Object.Resource())

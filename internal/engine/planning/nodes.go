@@ -25,7 +25,7 @@ func newNodes(decls int) *nodes {
 	return &nodes{decide: make([]walk.Node, decls), users: map[program.Decl][]walk.Node{}}
 }
 
-// add adds a node with work, or a gate if v is nil. name is the address on which the node works.
+// add adds a node with work, or a gate if v is nil. name is the address on which the node works, or "" for a gate.
 func (n *nodes) add(name string, v nodeWork) walk.Node {
 	n.visits, n.names = append(n.visits, v), append(n.names, name)
 	if v == nil {

@@ -170,8 +170,9 @@ func (x *endedObject) decide(ctx context.Context) bool {
 	return x.p.allowed(x.d, f, c) && invoke(ctx, x.p, x.d, c, f, nil)
 }
 
-// session returns the session that destroys the object. If a later round can destroy the object because the provider's
-// settings are unknown now, ok is false and why has the errors.
+// session returns the session that destroys the object. If the provider's settings are unknown now and a later round (a
+// further plan and apply) can destroy the object, ok is false and why has the errors. If ok is false without why, an
+// error was reported.
 func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Session, ok bool, why []diag.Diagnostic) {
 	if !x.p.req.Options.Defers {
 		s, ok = x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

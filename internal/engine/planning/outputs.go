@@ -48,7 +48,9 @@ func (x *rootOutputs) previous() map[string]state.Output {
 }
 
 // change compares one declared output with its stored value. It returns nil if the output keeps its stored value: if
-// the targets exclude a resource to which it refers, or if a destroy plan has targets.
+// the targets exclude a resource to which it refers, if a destroy plan has targets, or if the value is unknown in a
+// refresh-only plan. It also returns nil if the value has an error, and in a destroy plan for an output without a
+// stored value.
 func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	old, had := x.previous()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))

@@ -50,8 +50,8 @@ type Request struct {
 	// DeferEphemerals keeps an ephemeral resource closed during planning if only write-only arguments receive its
 	// value. Providers then plan with unknown values for these arguments.
 	DeferEphemerals bool
-	// Rounds allows the plan to leave decisions to a later round, for example about instances whose keys depend on
-	// objects of this plan.
+	// Rounds allows the plan to leave decisions to a later round (a further plan and apply of the command, ADR 52), for
+	// example about instances whose keys depend on objects of this plan.
 	Rounds       bool
 	Earlier      *Earlier // the decisions of the earlier rounds of the command; nil in the first round
 	Provisioners plan.ProvisionerSettings

@@ -98,8 +98,8 @@ func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Res
 }
 
 // ready reports whether an ephemeral resource may be opened (plan.Known). The result is Pending if apply must open it,
-// because an object on which it depends is created or replaced, or waits for a later round. The result is Failed if a
-// dependency failed.
+// because an object on which it depends is created or replaced, or waits for a later round (a further plan and apply).
+// The result is Failed if a dependency failed.
 func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	switch {
 	case p.outcomes.dependencyFailed(e):

@@ -45,7 +45,9 @@ type storedObject struct {
 	entry *state.Entry // as stored, at its address after moves
 }
 
-// look refreshes the object and sets its before value. It returns false if the object cannot be refreshed.
+// look refreshes the object and sets its before value (the prior value). It returns false if the object cannot be
+// refreshed. With -refresh=false, if the settings of the provider are unknown, or if an earlier round (plan and apply)
+// of the command has refreshed the object, look only converts the stored object to the current schema.
 func (x *storedObject) look(ctx context.Context) bool {
 	if x.p.req.Earlier.has(x.o) {
 		x.again()

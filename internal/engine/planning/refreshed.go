@@ -17,10 +17,10 @@ type refreshedState struct {
 	hosts run.Hosts
 
 	mu     sync.Mutex
-	found  map[addr.Object]object.Current
+	found  map[addr.Object]object.Current // refreshed and imported objects; a nil entry if the object no longer exists
 	edit   *state.Edit
 	drift  []*plan.Change
-	doubts map[addr.Object]bool
+	doubts map[addr.Object]bool // see doubt
 }
 
 func newRefreshedState(prior *state.Snapshot, hosts run.Hosts) *refreshedState {
@@ -68,8 +68,8 @@ func (s *refreshedState) put(o addr.Object, e *state.Entry) {
 	s.edit.Put(o, e)
 }
 
-// doubt records that a later round must decide about an object or a data source again. Either this walk knows it only
-// from the state, or the walk used provider settings that a later round replaces.
+// doubt records that a later round (a further plan and apply) must decide about an object or a data source again.
+// Either this walk knows it only from the state, or the walk used provider settings that a later round replaces.
 func (s *refreshedState) doubt(o addr.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

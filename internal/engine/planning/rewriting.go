@@ -52,8 +52,8 @@ func receives(p *planner, o addr.Object, lease string) bool {
 }
 
 // unversioned returns a refreshed object with null for the version arguments of its write-only arguments, so that the
-// provider sees them change and writes the write-only arguments again. It returns false if the result cannot be
-// encoded.
+// provider sees them change and writes the write-only arguments again. It returns the object unchanged, and true, if
+// the stored attributes are not a JSON object. It returns false if the result cannot be encoded.
 func unversioned(p *planner, t *object.Tools, cur object.Current) (object.Current, bool) {
 	d, _ := p.run.Program.Resource(t.Object.Resource())
 	entry, err := withoutVersions(cur.Entry, p.run.Program.Schema(d.ID).Attrs)

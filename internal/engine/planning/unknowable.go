@@ -10,7 +10,7 @@ import (
 )
 
 // explainUnknown adds an explanation to the errors of providers in a destroy plan, if the settings of a provider refer
-// to objects that the state no longer has. No later round can make these settings known.
+// to objects that the state no longer has. No later round (a further plan and apply) can make these settings known.
 func explainUnknown(p *planner) {
 	if p.req.Mode != plan.Destroy || !p.run.Bag.HasErrors() {
 		return

@@ -46,8 +46,9 @@ func (u *unplanned) provisioners(ctx context.Context) {
 	}
 }
 
-// warn warns of an ephemeral resource that is not opened and to which no declaration refers. It does not warn of a
-// resource that a target names, because that was reported before.
+// warn warns of an ephemeral resource that is not opened and to which no declaration refers. It warns only in normal
+// plans, and not for the import command. It does not warn of a resource that a target names, because that was reported
+// before.
 func (u *unplanned) warn(d *program.Declaration) {
 	if u.p.req.Mode == plan.Normal && !u.p.req.Operation.Policy().ImportsOnly && !u.p.sel.Named[d.Resource] && !u.p.run.Receivers.Referred(d.ID) {
 		u.p.run.Bag.Add(diag.Warningf("Ephemeral resource not opened", "%s is not opened, because it has no conditions and no user of its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another open ephemeral resource.", d.Resource).At(d.Range))

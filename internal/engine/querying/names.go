@@ -39,7 +39,8 @@ func (n *names) init(p *program.Program, s *state.Snapshot) {
 	}
 }
 
-// generated records the type and identity of an object, and reports whether they were recorded before.
+// generated records the type and identity of an object, and reports whether they were recorded before. It compares
+// hashes of 64 bits, to save memory.
 func (n *names) generated(typ string, identity []byte) bool {
 	h := maphash.String(n.seed, typ) ^ maphash.Bytes(n.seed, identity)
 	n.mu.Lock()

@@ -10,7 +10,7 @@
 //
 //   - Received: the ephemeral resources whose values it receives, and their instances. ReceivedByParts does the same
 //     for its provisioners and connections, Repeating for its repetition.
-//   - Steady, Face: whether its value is equal on both faces.
+//   - Steady, Face: whether its value is equal on both faces: the prior and the planned values.
 //   - Resources, FromResources, Recorded, Leased: the sources of its value.
 //
 // It has these methods for ephemeral resources:

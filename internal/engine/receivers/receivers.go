@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Face returns the face on which a declaration's value is to be read: the after face if the value is equal on both
-// faces, and face otherwise.
+// Face returns the face on which a declaration's value is to be read. The before face has prior values, and the after
+// face planned values. The result is the after face if the value is equal on both faces, and face otherwise.
 func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	if r.Steady(d) {
 		return frame.After

@@ -144,7 +144,8 @@ func propagate(p *program.Program, own func(*program.Declaration) answer) []answ
 // Steady reports whether a declaration has the same value on both faces, because it depends on no managed resource.
 func (r *Analysis) Steady(d program.Decl) bool { return r.moving[d] == no }
 
-// FromResources reports whether the value of a declaration depends on resources.
+// FromResources reports whether a declaration refers to resources, directly or through values. The resources behind
+// provider settings do not count.
 func (r *Analysis) FromResources(d program.Decl) bool {
 	found := false
 	r.Resources(d, func(program.Ref) { found = true })

@@ -12,8 +12,9 @@ import (
 )
 
 // Needed returns a function that reports whether the deferred changes of a plan need an instance of an ephemeral
-// resource. The lease of such an instance stays open after the round, so that the next round uses the same value. echoes
-// reports whether a provider returns its settings in its answers; nil means that no provider does.
+// resource. The lease of such an instance stays open after the round (the apply of this plan), so that the next round
+// uses the same value. echoes reports whether a provider returns its settings in its answers; nil means that no
+// provider does.
 func Needed(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan) func(program.Decl, addr.Key) bool {
 	if len(p.Deferred) == 0 {
 		return func(program.Decl, addr.Key) bool { return false }
@@ -36,8 +37,9 @@ func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 
 // Earlier returns earlier with additions: the objects that a plan writes with values of ephemeral resources, if later
 // rounds need the same values, or if an earlier round has written them. If the command does not finish, these objects
-// keep values that no later command can obtain. earlier is the result for the plan of the previous round. echoes
-// reports whether a provider returns its settings in its answers; nil means that no provider does.
+// keep values that no later command can obtain. earlier is the result for the plan of the previous round. Earlier
+// returns nil if earlier is empty and the plan defers no change. echoes reports whether a provider returns its settings
+// in its answers; nil means that no provider does.
 func Earlier(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	if len(p.Deferred)+len(earlier) == 0 {
 		return nil

@@ -1,6 +1,7 @@
-// Package rounds decides about the later rounds of an apply (ADR 52). The user approves the plan of the first round, and
-// may approve plans of later rounds. For each later plan, Approval decides which changes the approvals cover. Needed
-// decides which leases later rounds need. The package depends only on programs and plans.
+// Package rounds decides about the later rounds of an apply (ADR 52). A round is a plan and its apply, in a command
+// that needs several. The user approves the plan of the first round, and may approve plans of later rounds. For each
+// later plan, Approval decides which changes the approvals cover. Needed decides which leases later rounds need. The
+// package depends only on programs and plans.
 package rounds
 
 import (

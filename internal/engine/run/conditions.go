@@ -33,7 +33,9 @@ type Conditions struct {
 }
 
 // Test evaluates the conditions of a declaration in one module instance, and returns false if one fails. Failures in a
-// check block are only warnings, so Test returns true. For an ephemeral resource, Test opens it and returns true.
+// check block are only warnings, so Test returns true. If the walk decides nothing about objects (a refresh-only plan
+// or an import), failed conditions of outputs are warnings, too. For an ephemeral resource, Test opens it and returns
+// true.
 func (c *Conditions) Test(ctx context.Context, bag *diag.Bag, d *program.Declaration, f *frame.Frame) bool {
 	receive := func(bag *diag.Bag) { c.leases.Receive(ctx, bag, d.ID, f.Addr(), addr.NoKey, frame.After) }
 	switch d.Kind {

@@ -40,8 +40,9 @@ func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 	return f
 }
 
-// function returns a function's signature, or nil if the provider has no such function. It returns false if the schemas
-// of the provider cannot be loaded, after adding the errors to the bag.
+// function returns a function's signature, or nil if the provider has no such function. It returns false if the
+// provider cannot start, which was reported before, or if its schemas cannot be loaded. It adds the errors of loading
+// to the bag.
 func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
 	if c.settings.Providers.Absent[p] {
 		return nil, false

@@ -27,8 +27,8 @@ type Request struct {
 	// Ready reports whether an ephemeral resource may be opened (see leases.Options). nil means that each may be
 	// opened.
 	Ready func(program.Decl, addr.ModuleInstance) plan.Outcome
-	// Later is true if a later round decides about some declarations, so that their values are unknown (see
-	// leases.Options).
+	// Later is true if a later round (a further plan and apply of the command) decides about some declarations, so that
+	// their values are unknown (see leases.Options).
 	Later bool
 	// Keep reports whether a later round needs a lease (see leases.Options). nil means that the walk makes a plan.
 	Keep func(program.Decl, addr.Key) bool

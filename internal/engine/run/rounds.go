@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Rounds has the leases that stay open between the rounds of a command, and the provider processes that opened them.
-// The zero value is empty. A nil Rounds keeps no lease open.
+// Rounds has the leases that stay open between the rounds of a command (plans, each with its apply, see ADR 52), and
+// the provider processes that opened them. The zero value is empty. A nil Rounds keeps no lease open.
 type Rounds struct {
 	leases leases.Kept
 

@@ -20,8 +20,8 @@ type Session struct {
 	well     bool // the settings have no errors
 	Unknown  bool // the settings have unknown values: the session may plan, but not read
 	settings mark.Value
-	opened   bool
-	ok       bool
+	opened   bool // the process was started and configured, or this has failed
+	ok       bool // the process is configured
 	Provider provider.Provider
 	shared   bool        // another session uses the same process
 	warned   bool        // the user was warned that objects of this session are not refreshed

@@ -35,7 +35,7 @@ type Sessions struct {
 	echoed    *echoedSettings
 	kind      Kind
 	before    func(context.Context, program.Decl)
-	defers    bool // a later round opens sessions whose settings are unknown now
+	defers    bool // a later round (a further plan and apply) opens sessions whose settings are unknown now
 
 	mu    sync.Mutex
 	open  map[sessionKey]*Session

@@ -37,7 +37,8 @@ type Settings struct {
 	// not recorded.
 	Leases journal.Leases
 
-	// Rounds has the leases that stay open between rounds. nil means that each walk closes its leases.
+	// Rounds has the leases that stay open between the rounds of a command: plans, each with its apply (ADR 52). nil
+	// means that each walk closes its leases.
 	Rounds *Rounds
 
 	// Unanswered returns advice about a call that the provider did not answer. nil means that a later plan reads the

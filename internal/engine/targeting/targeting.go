@@ -130,9 +130,9 @@ func (p *selector) values(d program.Decl) []program.Ref {
 	return slices.DeleteFunc(slices.Clone(p.request.Program.Refs(d)), func(r program.Ref) bool { return p.request.Program.Decls()[r.To].Kind == program.Resource })
 }
 
-// fed returns the root outputs whose references to resources are all selected. If the origin is Changes, fed also
-// returns outputs without references to resources, and other declarations with conditions. All other outputs and
-// results of conditions keep their stored values.
+// fed returns the root outputs that refer to resources, if all these resources are selected. If the origin is Changes,
+// fed also returns outputs without references to resources, and other declarations with conditions. All other outputs
+// and results of conditions keep their stored values.
 func (p *selector) fed(s *Selection) []program.Decl {
 	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
@@ -319,8 +319,8 @@ func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr
 	}
 }
 
-// needs selects the instances of res that a reference means. If inside is true, the reference leads to an output of a
-// module, and needs selects only the instances in the module instances of the target t.
+// needs selects the instances of res that a reference means. If inside is true, the reference and the resource are in
+// the module instance of the target t, and needs selects only the instances there.
 func (s *Selection) needs(res addr.Resource, r program.Ref, t addr.Target, inside bool) {
 	fixed := r.Key == program.Fixed
 	switch {
