@@ -27,8 +27,8 @@ type Examination struct {
 	Stored  []*JournalReport // journals in the store of runs in other directories, or whose directory no longer exists
 	Copies  []Copy           // backups and former states, the most recent first
 	Older   int              // number of further former states, which were not read
-	Files   []string
-	Twice   [][]addr.Object // objects of one type and provider with the same ID: each list may be one real object
+	Files   []string         // journals that were put aside, a state that could not be stored, a transfer record
+	Twice   [][]addr.Object  // objects of one type and provider with the same ID: each list may be one real object
 }
 
 // Copy is one text of a state.

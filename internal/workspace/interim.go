@@ -50,7 +50,7 @@ type interims struct {
 type attempt struct {
 	snapshot *state.Snapshot
 	digest   state.Digest
-	before   uint32
+	before   uint32 // number of the first journal record that is not in the snapshot
 }
 
 // Later implements journal.Journal.
@@ -93,7 +93,8 @@ func (i *interims) run() {
 	}
 }
 
-// write writes an interim state. It returns false if nothing has changed, or if the state cannot be encoded.
+// write writes an interim state. It returns false if nothing has changed, if the state cannot be encoded, or if another
+// run has changed the state in the store. After a failed write, it returns true.
 func (i *interims) write() bool {
 	i.mu.Lock()
 	changed, before := i.changed, i.Next()

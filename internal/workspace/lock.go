@@ -137,7 +137,7 @@ func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) 
 }
 
 // claimAvailable claims each of several sets of parts that is available at once. It returns the parts that other runs
-// use.
+// use. If the store returns another error, or 20 attempts fail, nothing is claimed and the result is the whole state.
 func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
 	refused = store.Parts{}
 	for range 20 { // give up after 20 attempts

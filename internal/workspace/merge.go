@@ -58,6 +58,7 @@ func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 
 // merge combines the changes of a command with the changes of others.
 type merge struct {
+	// The states at the beginning of the command, at the last claim, in the store now, and after the command.
 	base, atClaim, now, mine *state.Snapshot
 	claimed                  store.Parts
 

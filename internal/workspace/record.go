@@ -144,8 +144,9 @@ func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	}
 }
 
-// round ends the journal of a round. If leases are open or notes are unsettled, it creates the journal of the next
-// round at once, so that they are always recorded. now is the state as last read or written.
+// round ends the journal of a round: the apply of one of several plans of the command. If leases are open or notes are
+// unsettled, it creates the journal of the next round at once, so that they are always recorded. now is the state as
+// last read or written.
 func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 	if r.journal == nil {
 		return nil

@@ -123,9 +123,9 @@ func (rc *recovery) busy(ctx context.Context) bool {
 }
 
 // withJournal returns the state with the changes of a journal. changed is true if this state must be written. An
-// invocation of an action counts as a change, so that nobody applies the plan of the run again. A
-// read-only command continues with the same snapshot, serial included, so that its saved plan fits the state that the
-// apply writes first.
+// invocation of an action counts as a change, so that nobody applies the plan of the run again. If the state in the
+// store has the changes already, it is returned unchanged. A read-only command continues with the same snapshot, serial
+// included, so that its saved plan fits the state that the apply writes first.
 func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
 	if r.Written {
 		return rc.doc.snapshot, false

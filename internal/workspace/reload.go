@@ -11,8 +11,9 @@ import (
 
 // Claim claims the parts of the state that a plan uses. It waits for other runs up to the lock timeout, and reads the
 // state. If the parts have changed since the plan, it returns a diagnostic in stale and false: after Reload, a new plan
-// may succeed. It reports all other errors. Claim does nothing if the command uses the state alone, or if the parts of
-// the plan are claimed already.
+// may succeed. It also does so, after it has released the lock, if another run holds parts while this command keeps the
+// claims for an earlier plan, or if other runs ended before they wrote changes of the parts. It reports all other
+// errors. Claim does nothing if the command uses the state alone, or if the parts of the plan are claimed already.
 func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok bool) {
 	if !s.lock.shared() || c.Base != nil && c.Base == s.basis.base {
 		return nil, true

@@ -112,8 +112,8 @@ func (s *State) Encrypts() bool {
 // Part returns the addresses of the resources that were read from the store. nil means that the whole state was read.
 func (s *State) Part() []string { return s.doc.part }
 
-// unsaved reports that a state could not be written, and where its content is. data is the text of the state. recorded
-// is true if the journal has all changes.
+// unsaved reports that a state could not be written, and where its content is. It returns false. data is the text of
+// the state. recorded is true if the journal has all changes.
 func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
 	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(err, next, data, recorded)))
 	return false
@@ -268,8 +268,8 @@ func (s *State) End() {
 	s.record.close(s.doc.snapshot, s.req.Store)
 }
 
-// EndRound ends the journal of a round of an apply. Open leases and notes are copied to the journal of the next round.
-// After an error, EndRound reports it and returns false.
+// EndRound ends the journal of a round: the apply of one of several plans of a command. Open leases and notes are
+// copied to the journal of the next round. After an error, EndRound reports it and returns false.
 func (s *State) EndRound() bool {
 	s.stopInterims()
 	err := s.record.round(s.doc.snapshot, s.req.Store)
@@ -279,8 +279,8 @@ func (s *State) EndRound() bool {
 	return err == nil
 }
 
-// NoteEarlier replaces the notes about objects whose ephemeral values later rounds need. If a journal is open, the
-// notes are durable when NoteEarlier returns.
+// NoteEarlier replaces the notes about objects whose ephemeral values later rounds (further applies of the command)
+// need. If a journal is open, the notes are durable when NoteEarlier returns.
 func (s *State) NoteEarlier(list []journal.EarlierValue) error {
 	s.record.notes.Earlier = list
 	if s.record.journal == nil {

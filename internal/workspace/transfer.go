@@ -21,8 +21,8 @@ type Transfer struct {
 }
 
 // Write writes both records of the transfer, the target state, and the source state. If it is interrupted, the next
-// command in one of the directories finishes or undoes the transfer. After an error, it reports the error to the source
-// and returns false.
+// command in one of the directories finishes or undoes the transfer. After an error, it reports the error to the bag of
+// the source and returns false.
 func (t *Transfer) Write(ctx context.Context) bool {
 	bag := t.Source.env.Bag
 	for _, x := range t.sides() {

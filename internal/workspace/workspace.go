@@ -70,8 +70,9 @@ func (s *State) copying() *copied {
 }
 
 // choose determines the part of the state that the command needs, with s.req.Part. If another command writes the state
-// before the part is read, choose repeats this. If a journal or an unfinished transfer exists, or the store cannot
-// divide the state, the command reads the whole state. choose reports an error and returns false if the store fails.
+// meanwhile, choose repeats this, up to five times. If a journal or an unfinished transfer exists, if the store cannot
+// divide the state, or if the fifth attempt fails, the command reads the whole state. choose reports an error and
+// returns false if the store fails.
 func (s *State) choose(ctx context.Context) bool {
 	p := s.req.Store.Capabilities().Parts
 	if s.req.Part == nil || p == nil || !s.lock.shared() {
@@ -127,9 +128,10 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 	return s.Save(next)
 }
 
-// Save writes a snapshot with the next serial, if it differs from the state that was read, or if the encryption
-// settings have changed. The run may also have invoked an action: a saved plan with the invocation is then out of date. If the state is shared, Save writes only the changes of the command. After an error, it
-// reports the error and returns false.
+// Save writes a snapshot with the next serial, if it differs from the state that was read, if the encryption settings
+// have changed, or if the run has invoked an action, because a saved plan with the invocation is then out of date. If
+// the state is shared, Save writes only the changes of the command. After an error, it reports the error and returns
+// false.
 func (s *State) Save(next *state.Snapshot) bool {
 	s.stopInterims()
 	if next != nil && next.Lineage == "" && s.doc.snapshot.Lineage == "" && !state.Equal(s.doc.snapshot, next) { // the journal has the same
