@@ -87,7 +87,7 @@ type Run struct {
 	Failed   int                // number of failed assertions
 	Messages []string           // the messages of the failed assertions
 	Because  *Run               // the run whose error is the reason for skipping this run; nil after an interrupt
-	Planned  *plan.Plan         // the plan of the last round; nil if planning failed
+	Planned  *plan.Plan         // the plan of the last round (plan and apply); nil if planning failed
 	Earlier  []*plan.Plan       // the plans of the earlier rounds
 	State    *state.Snapshot    // the state after an apply; nil without an apply
 	Invoked  []event.ActionDone // the invocations of actions, in the order of their ends
@@ -146,10 +146,10 @@ type Summary struct {
 // Left lists the objects that remain after a cleanup, because they could not be destroyed or skip_cleanup keeps them.
 type Left struct {
 	File    *File
-	Run     *Run          // the last run that used the state
+	Run     *Run          // the last run that used the state; if Meant, the last one with skip_cleanup
 	Objects []addr.Object // that still exist
 	Meant   bool          // skip_cleanup keeps the objects
-	Failed  bool          // the objects could not be destroyed in an earlier call (see Kept)
+	Failed  bool          // the objects could not be destroyed, in this call or in an earlier one
 	Written string        // the file with the state; "" if it could not be written
 	Diags   []diag.Diagnostic
 }

@@ -25,7 +25,7 @@ type evaluation struct {
 	tree   *config.Tree // the configuration under test
 	static func() *frame.StaticFrame
 	bag    *diag.Bag
-	ok     bool
+	ok     bool // no value was refused so far
 }
 
 // object evaluates an argument that must be an object with known values. It returns NilVal if values is nil. After an

@@ -161,9 +161,9 @@ func (x *execution) use(k *kept, r *Run, h how) {
 	}
 }
 
-// carryOut plans a run, and applies the plan unless the run only plans. An apply has as many rounds as it needs,
-// because no user approves them (ADR 52). It returns the frame of the last round, or nil if this round has made no
-// frame. It returns false if a step failed.
+// carryOut plans a run, and applies the plan unless the run only plans. An apply has as many rounds (plans, each with
+// its apply) as it needs, because no user approves them (ADR 52). It returns the frame of the last round, or nil if
+// this round has made no frame. It returns false if a step failed.
 func (x *execution) carryOut(ctx context.Context, k *kept, h how, r *Run, bag *diag.Bag) (*frame.Frame, bool) {
 	req := engine.Request{
 		Operation: operation.Test, Program: h.program, Options: h.options, State: k.snapshot, Refresh: !r.NoRefresh,
