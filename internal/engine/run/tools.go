@@ -92,7 +92,7 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 
 // StoredUse returns the provider instance for a stored object. If the object is declared, this is an instance of its
 // provider configuration. Otherwise it is the stored provider instance, if the program still has its configuration or
-// the provider needs no settings. If not, StoredUse reports an error and returns false.
+// the provider needs no settings. If there is no such instance, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
 		if declared.Fits(r.Program, r.Receivers.Steady, d, stored) {
