@@ -133,7 +133,8 @@ type how struct {
 	options frame.Options
 }
 
-// look is a frame and the face that assertions read: the planned objects or the applied objects.
+// look is a frame (the values of the declarations) and the face that assertions read: the planned objects or the
+// applied objects.
 type look struct {
 	frame *frame.Frame
 	face  frame.Face

@@ -16,7 +16,7 @@ import (
 // intent is sent after it. If the store cannot be reached, no call waits, and the records are sent later.
 type copied struct {
 	st        store.Journaler
-	presigner store.JournalPresigner // presigns upload requests for the keeper; nil if the store cannot
+	presigner store.JournalPresigner // presigns uploads for the second process (Keeper); nil if the store cannot
 	name      string
 	work      chan struct{} // has an element if there are records to send
 	stop      chan struct{} // closed when the journal ends

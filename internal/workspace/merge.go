@@ -180,8 +180,8 @@ func kept[T any](list []T, n int, keep func() bool) []T {
 	return out
 }
 
-// stamps returns all without the stamps of resources that others changed since the plan was made, and of resources that
-// depend on these.
+// stamps returns all, the digests of configurations by resource, without the stamps of resources that others changed
+// since the plan was made, and of resources that depend on these.
 func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
 	moved := map[string]bool{}
 	for _, d := range state.Differences(m.base, m.now) {

@@ -14,7 +14,8 @@ import (
 
 // A store that keeps journals (store.Journaler) has a copy of the journal file, up to some record. If the machine of a
 // run is lost with its disk, the next command that takes the lock, on any machine, recovers the changes from the copy.
-// A journal file here is replayed first, because the keeper may have added records after the run ended.
+// A journal file here is replayed first, because the keeper of the run (a second process) may have added records after
+// the run ended.
 
 // stored replays the journals in the store. After an error, it reports the error and returns false.
 func (rc *recovery) stored(ctx context.Context) bool {

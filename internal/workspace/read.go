@@ -24,7 +24,7 @@ type document struct {
 	snapshot *state.Snapshot // nil before the first load
 	version  store.Version
 	part     []string               // the resources that snapshot contains; nil: all
-	stamps   map[string]store.Stamp // stamps to write with the state
+	stamps   map[string]store.Stamp // stamps (digests of configurations, by resource) to write with the state
 }
 
 // load reads the part of the state that the command needs. After an error, it reports the error and returns false.

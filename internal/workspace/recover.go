@@ -90,7 +90,8 @@ func (rc *recovery) local(ctx context.Context) bool {
 	return rc.replay(ctx, r)
 }
 
-// leastWait is the minimum time that a command waits until the keeper of an interrupted run has finished.
+// leastWait is the minimum time that a command waits until the keeper (the second process) of an interrupted run has
+// finished.
 const leastWait = 30 * time.Second
 
 // await waits while a process uses the journal: the keeper of an interrupted run, which records the outcomes of calls

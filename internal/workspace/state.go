@@ -94,7 +94,8 @@ func (s *State) writtenOnce() {
 // overrode the protection.
 func (s *State) Override(addresses []string) { s.overridden = addresses }
 
-// Stamped reports whether the store keeps stamps, which tell a plan the objects that it need not refresh.
+// Stamped reports whether the store keeps stamps: digests of configurations, which tell a plan the objects that it need
+// not refresh.
 func (s *State) Stamped() bool {
 	return s.req.Store.Capabilities().Parts != nil
 }

@@ -58,7 +58,7 @@ type applier struct {
 	notStarted []addr.Object               // objects none of whose steps started
 	failures   []string                    // addresses of failed steps
 	unknown    []string                    // see Result.Unknown
-	deposed    map[addr.Object]addr.Object // current object → the deposed object that it replaces
+	deposed    map[addr.Object]addr.Object // current object → the replaced object that must still be destroyed
 	counts
 }
 

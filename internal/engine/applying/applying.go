@@ -200,8 +200,8 @@ func stepName(o *ordering.Ordering, s plan.Step) string {
 //
 //   - A step that begins with an action that the journal does not announce: a provisioner, a provider configuration,
 //     the opening of a lease, or the read of a data source.
-//   - A step that ends a provider. If the engine crashes, the keeper asks this provider for the schema of its
-//     records.
+//   - A step that ends a provider. If the engine crashes, the keeper (a second process) asks this provider for the
+//     schema of its records.
 //
 // Other steps begin at once: the journal writes their intents after the earlier records, usually in the same write.
 func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {

@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// noted returns the data that the keeper needs to record the result of a call if the engine crashes: everything that
-// the answer does not contain. It is a sequence of objects in the form of the journal:
+// noted returns the data that the keeper (a second process) needs to record the result of a call if the engine crashes:
+// everything that the answer does not contain. It is a sequence of objects in the form of the journal:
 //
 //   - the entry, with the fields that are known before the answer;
 //   - the prior object, "gone" if none existed;

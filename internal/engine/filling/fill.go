@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// filler fills the frame of an apply walk from the plan.
+// filler fills the frame of an apply walk (the values of its declarations) from the plan.
 type filler struct {
 	prog    *program.Program
 	frame   *frame.Frame

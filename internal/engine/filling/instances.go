@@ -31,8 +31,8 @@ func calledIn(s *state.Snapshot) map[called][]addr.Key {
 	return out
 }
 
-// ExpandBefore sets the keys of module calls on the before face from the state. The frame later adds the keys of the
-// repetition, when it evaluates the repetition.
+// ExpandBefore sets the prior keys of module calls (the before face of the frame root) from the state. The frame later
+// adds the keys of the repetition, when it evaluates the repetition.
 func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	stored := calledIn(s)
 	for _, d := range prog.Decls() {

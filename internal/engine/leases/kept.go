@@ -18,7 +18,7 @@ type Kept struct {
 	open map[addr.Instance]*keptLease // keys are hidden, see leaseKey
 }
 
-// keptLease is a lease with its value on the after face.
+// keptLease is a lease with its value on the after face: with the planned values of its configuration.
 type keptLease struct {
 	of    program.Decl
 	lease *lease.Lease

@@ -68,7 +68,7 @@ type opening struct {
 	*sync.Mutex // the openings of an instance before and after share one mutex
 	done        bool
 	lease       atomic.Pointer[lease.Lease] // nil if the lease is not open: pending, failed or closed
-	kept        bool                        // an earlier round has opened the lease
+	kept        bool                        // an earlier round (apply of the same command) has opened the lease
 
 	diagnostics diag.Shared // the diagnostics of the opening, for every receiver
 

@@ -16,9 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers. It derives them from
-// the configuration and the plan and opens nothing. It returns nil for a plan with errors or without steps, and if the
-// program has no ephemeral resources.
+// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers: the declarations that
+// use their values. It derives them from the configuration and the plan and opens nothing. It returns nil for a plan
+// with errors or without steps, and if the program has no ephemeral resources.
 func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
 	if p.Errored || !received.Any || !p.Visits() {
 		return nil

@@ -109,8 +109,8 @@ func (o *Ordering) group(a addr.AbsResource) plan.Vertex {
 	return g
 }
 
-// instances returns the frames of all instances of module m. It uses the before face for a destroy plan, and the after
-// face otherwise.
+// instances returns the frames of all instances of module m. A frame has the values of one module instance. The
+// instances are the prior ones (before face) for a destroy plan, and the planned ones (after face) otherwise.
 func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	fs, ok := o.frames[m]
 	if !ok {

@@ -312,8 +312,8 @@ func (x *deferrals) deferEnds() {
 	}
 }
 
-// leaveOld defers the destruction of the old objects of create-first replacements if deferred objects depend on them.
-// It is called when the actions of all changes are final.
+// leaveOld defers the destruction of the old objects of replacements that create the new object first if deferred
+// objects depend on them. It is called when the actions of all changes are final.
 func (x *deferrals) leaveOld(changes []*plan.Change) {
 	needed := needs{}
 	for _, c := range x.list {

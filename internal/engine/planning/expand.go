@@ -13,9 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// expand determines the instances of a module call on the after face. In a destroy plan, expand does nothing if the
-// keys refer to resources, because resources have no after values there. It returns false if the keys of an instance of
-// the call are unknown or failed, unless a later round (a further plan and apply) decides about them.
+// expand determines the planned instances of a module call (the after face). In a destroy plan, expand does nothing if
+// the keys refer to resources, because resources have no after values there. It returns false if the keys of an
+// instance of the call are unknown or failed, unless a later round (a further plan and apply) decides about them.
 func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
 		return true
@@ -47,7 +47,7 @@ func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 	return keys.Status == frame.Known
 }
 
-// stay returns the keys that a module call has on the before face, as its keys on the after face.
+// stay returns the prior keys of a module call (before face), as its planned keys (after face).
 func (p *planner) stay(d *program.Declaration, f *frame.Frame) frame.Keys {
 	return frame.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, frame.Before).List)}
 }

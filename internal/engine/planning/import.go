@@ -74,8 +74,8 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
 }
 
-// deposed reports whether the instance has a deposed object with this ID. A run that was interrupted may have imported
-// the object and then deposed it to create another.
+// deposed reports whether the instance has a deposed object (a replaced object that is still to be destroyed) with this
+// ID. A run that was interrupted may have imported the object and then deposed it to create another.
 func (x *instance) deposed(id string) bool {
 	r := x.p.prior.Resource(x.inst.Abs())
 	if r == nil {

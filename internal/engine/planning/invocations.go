@@ -26,8 +26,8 @@ type triggering struct {
 }
 
 // invoke plans the invocations of actions that a change causes. after returns the after value of the object. invoke
-// returns false if an invocation cannot be planned. after is nil if the change only destroys the object. f is the frame
-// of the module instance; if f is nil, the change causes no invocation.
+// returns false if an invocation cannot be planned. after is nil if the change only destroys the object. f has the
+// values of the module instance; if f is nil, the change causes no invocation.
 func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Change, f *frame.Frame, after func() mark.Value) bool {
 	if f == nil || len(d.Res.Lifecycle.ActionTriggers) == 0 {
 		return true
@@ -165,8 +165,9 @@ func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 	return false
 }
 
-// session returns the session of the provider that runs the action. An action at the destruction of an object uses the
-// session for destroying. It reports an error and returns false if the provider cannot be configured.
+// session returns the session (the configured process) of the provider that runs the action. An action at the
+// destruction of an object uses the session for destroying. It reports an error and returns false if the provider
+// cannot be configured.
 func (x *invoking) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.t.Event.Ends() {
 		return x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

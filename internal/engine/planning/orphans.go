@@ -18,7 +18,8 @@ import (
 )
 
 // orphans returns jobs for the stored objects of a declared resource that do not belong to a declared instance: deposed
-// objects, and instances whose key or module instance is not declared. kept has the declared instances.
+// objects (replaced objects that are still to be destroyed), and instances whose key or module instance is not
+// declared. kept has the declared instances.
 func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept map[addr.Instance]bool) []job {
 	at := map[addr.ModuleInstance]*frame.Frame{}
 	for _, f := range frames {
@@ -35,7 +36,7 @@ func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept ma
 	return jobs
 }
 
-// orphanReason returns the reason why a plan destroys a stored instance of a declared resource. f is the frame of the
+// orphanReason returns the reason why a plan destroys a stored instance of a declared resource. f has the values of the
 // object's module instance; nil if the module instance is not declared.
 func orphanReason(d *program.Declaration, f *frame.Frame, o addr.Object) plan.Reason {
 	if f == nil {
@@ -170,9 +171,9 @@ func (x *endedObject) decide(ctx context.Context) bool {
 	return x.p.allowed(x.d, f, c) && invoke(ctx, x.p, x.d, c, f, nil)
 }
 
-// session returns the session that destroys the object. If the provider's settings are unknown now and a later round (a
-// further plan and apply) can destroy the object, ok is false and why has the errors. If ok is false without why, an
-// error was reported.
+// session returns the session (the configured provider process) that destroys the object. If the provider's settings
+// are unknown now and a later round (a further plan and apply) can destroy the object, ok is false and why has the
+// errors. If ok is false without why, an error was reported.
 func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Session, ok bool, why []diag.Diagnostic) {
 	if !x.p.req.Options.Defers {
 		s, ok = x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

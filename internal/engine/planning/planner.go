@@ -135,7 +135,8 @@ type deferrals struct {
 	errors []diag.Diagnostic      // the errors that a plan without rounds reports, such as unknown keys
 }
 
-// beforeFace sets the values on the before face of a plan walk when they are needed.
+// beforeFace sets the prior values of a plan walk (the before face; the after face has the planned values) when they
+// are needed.
 type beforeFace struct {
 	p   *planner
 	got sync.Map // by program.Decl: a *sync.Once, which sets the declaration's values once

@@ -11,8 +11,8 @@ import (
 )
 
 // Approval is the part of the later rounds that a user has approved. It covers reads, and the destruction of old
-// objects after a create-first replacement. It covers a number of creations of the resources that the approved plans
-// listed, with the listed invocations of actions.
+// objects after a replacement that creates the new object first. It covers a number of creations of the resources that
+// the approved plans listed, with the listed invocations of actions.
 type Approval struct {
 	listed   map[addr.Resource]bool
 	invoked  map[invoked]bool

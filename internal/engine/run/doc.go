@@ -2,7 +2,7 @@
 //
 // New starts a Run in an Env (the Settings of the command, and the Handover between its runs) from a Request. The
 // Request has the Kind of the walk, and functions of the walk that the run calls: whether a lease may be opened
-// (Ready), and how a declaration is prepared on the before face (Before). A Run has these parts:
+// (Ready), and how the prior values of a declaration (the before face) are prepared (Before). A Run has these parts:
 //
 //   - Budget: the limits on calls and jobs. A limited number of calls runs concurrently, and none starts after the
 //     interrupt; Shutdown has the contexts that end the waiting for calls in progress;

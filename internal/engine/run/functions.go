@@ -17,8 +17,8 @@ import (
 )
 
 // caller calls provider functions for expressions. It calls them in a process that is not configured, or in the session
-// of the provider configuration that the call names. The interface frame.Run has no contexts, so caller keeps the
-// context of the walk.
+// (the configured process) of the provider configuration that the call names. The interface frame.Run has no contexts,
+// so caller keeps the context of the walk.
 type caller struct {
 	frame.NoRun
 	ctx      context.Context

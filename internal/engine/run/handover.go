@@ -27,7 +27,8 @@ type Handover struct {
 	now    atomic.Pointer[inProgress] // the calls and leases of the latest walk; nil before the first walk
 }
 
-// inProgress has the calls in progress and the open leases of a walk, and the leases of earlier rounds.
+// inProgress has the calls in progress and the open leases of a walk, and the leases of earlier rounds (applies of the
+// same command).
 type inProgress struct {
 	calls  *Calls
 	ledger *lease.Ledger

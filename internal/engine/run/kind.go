@@ -17,5 +17,6 @@ func (k Kind) DecidesNothing() bool {
 	return k.Mode == plan.RefreshOnly || k.Operation.Policy().ImportsOnly
 }
 
-// Destroys reports whether the plan destroys objects in the destroy mode. Values are then evaluated on the before face.
+// Destroys reports whether the plan destroys objects in the destroy mode. The prior values are then evaluated (the
+// before face).
 func (k Kind) Destroys() bool { return k.Mode == plan.Destroy }

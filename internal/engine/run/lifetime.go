@@ -32,8 +32,8 @@ type Request struct {
 	Later bool
 	// Keep reports whether a later round needs a lease (see leases.Options). nil means that the walk makes a plan.
 	Keep func(program.Decl, addr.Key) bool
-	// Before sets the values that the evaluation of a declaration on the before face needs. nil means that no
-	// declaration needs this.
+	// Before sets the values that the evaluation of a declaration on the before face (with the prior values) needs. nil
+	// means that no declaration needs this.
 	Before func(context.Context, program.Decl)
 }
 

@@ -37,7 +37,7 @@ type Session struct {
 }
 
 // sessionKey identifies a session. If the settings of a provider do not depend on managed resources, they are equal on
-// both faces, and the provider has only a session on the after face.
+// both faces (the prior and the planned values), and the provider has only a session on the after face.
 type sessionKey struct {
 	instance addr.ProviderInstance
 	face     frame.Face

@@ -66,8 +66,8 @@ func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	}
 }
 
-// keep keeps the process of a session for further rounds if it has open leases. It returns false if the caller may end
-// the process.
+// keep keeps the process of a session for further rounds (applies of the same command) if it has open leases. It
+// returns false if the caller may end the process.
 func (ss *Sessions) keep(k sessionKey, s *Session) bool {
 	return ss.settings.Rounds.keep(keptSession{k.instance, s.settings, s.Provider, s.end})
 }

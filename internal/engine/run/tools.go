@@ -36,8 +36,8 @@ func (o opensLeases) Post(e *program.Declaration, f *frame.Frame, key addr.Key, 
 	return o.run.Conditions.Post(o.run.Bag, e, f, key, inst, value)
 }
 
-// ToolsAfter returns the tools to plan or apply a declared instance, with its provider's settings on the after face. It
-// returns false if the provider cannot be configured or lacks the type.
+// ToolsAfter returns the tools to plan or apply a declared instance, with its provider's planned settings (the after
+// face). It returns false if the provider cannot be configured or lacks the type.
 func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
 	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, frame.After, r.Sessions.Get)
 	return t, u, ok
@@ -65,7 +65,7 @@ func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Fram
 	return r.Tools(inst.Current(), s, typ), s, u, true
 }
 
-// Tools returns the tools for an object. s is the session of the object's provider.
+// Tools returns the tools for an object. s is the session (the configured process) of the object's provider.
 func (r *Run) Tools(o addr.Object, s *Session, typ *object.Type) *object.Tools {
 	p := s.Provider
 	if d := r.Settings.Providers.Substitutes; d != nil {
