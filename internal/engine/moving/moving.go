@@ -81,10 +81,10 @@ func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Ke
 	}
 }
 
-// Faults reports moved blocks whose source module is still declared, which can be found only after planning. If there
-// are none, Faults warns of objects whose new addresses are in use. If bag has errors, Faults does nothing, because the
-// errors may be the cause. destroys is true for a destroy plan: then a moved block may have a source module that is
-// still declared.
+// Faults reports moved blocks whose source module is still declared, which can be found only after planning. If no
+// block has this mistake, Faults warns of objects whose new addresses are in use. If bag has errors, Faults does
+// nothing, because the errors may be the cause. destroys is true for a destroy plan: then a moved block may have a
+// source module that is still declared.
 func (m *Moves) Faults(root *frame.Frame, destroys bool, bag *diag.Bag) {
 	if bag.HasErrors() {
 		return

@@ -38,8 +38,8 @@ import (
 )
 
 // Write writes a saved plan, sealed with a key; nil: without a key. It returns an error if w does, if the plan is
-// larger than 4 GiB, if a configuration file has a name that cannot be saved, or if the plan contains a value that must
-// not be stored, which is a bug in Lethe.
+// larger than 4 GiB, or if a configuration file has a name that cannot be saved. It also does so if the plan contains a
+// value that must not be stored, which is a bug in Lethe.
 func Write(w io.Writer, c *Contents, key []byte) error {
 	a := newArchive(w, c.Plan.Timestamp, key)
 	if err := a.addPlan(c); err != nil {
