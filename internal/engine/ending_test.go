@@ -104,8 +104,8 @@ resource "plant_item" "other" { name = "x" }
 	}
 }
 
-// A provider runs until the results of its calls are durable: if the engine crashes before, the keeper asks it for the
-// schema of its records.
+// A provider runs until the results of its calls are durable: if the engine crashes before, the keeper (a second
+// process) asks it for the schema of its records.
 func TestProviderOutlivesRecords(t *testing.T) {
 	w, plant := newPlantWorld(t)
 	j := &slow{delay: 20 * time.Millisecond, durable: func() {

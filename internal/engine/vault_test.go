@@ -321,7 +321,7 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// round plans and applies one configuration, which must succeed unless a fault was drawn.
+// round plans and applies one configuration, which must succeed unless a call fails or the walk is cancelled.
 func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	v.faults = map[string]int{}
 	for _, kind := range []string{"open", "close", "plan", "apply"} {

@@ -16,13 +16,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 )
 
-// scene is a random walk with leases.
+// scene describes a random sequence of openings, renewals and closings of leases.
 type scene struct {
 	Seed        uint64
 	Parallelism int
 	Leases      []planned
 }
 
+// planned is one lease of a scene. Times are in seconds of the fake clock.
 type planned struct {
 	At      int   // the second of its opening
 	Parents []int // earlier leases

@@ -114,7 +114,8 @@ func TestMadeUp(t *testing.T) {
 	}
 }
 
-// TestGiven checks that given values are used, during plan too if Known is set.
+// TestGiven checks that given values are used, during plan too if Known is set, that they do not replace configured
+// values, and that a value of the wrong type is an error.
 func TestGiven(t *testing.T) {
 	given := cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("i"), "name": cty.StringVal("not taken"), "limits": cty.ObjectVal(map[string]cty.Value{"cpu": cty.StringVal("4")})})
 	planned, made := create(t, object(t, Answer{Given: given, Known: true}))

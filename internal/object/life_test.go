@@ -729,8 +729,8 @@ func TestImportOfNothingIsRefused(t *testing.T) {
 	}
 }
 
-// An import without an answer, or with a null object, finds no object. The caller decides whether that is an error. An error
-// of the provider remains an error.
+// An import without an object in the answer, or with a null object, finds no object. The caller decides whether that is
+// an error. An error of the provider remains an error.
 func TestImportOfNull(t *testing.T) {
 	for _, answer := range [][]provider.Imported{nil, {{Type: "fake_thing", State: guard.Send(guard.NullWire)}}} {
 		for _, ds := range []provider.Diags{nil, {{Severity: diag.Error, Summary: "no access"}}} {

@@ -252,7 +252,8 @@ func TestIgnoreChangesHoldsForLegacyPlans(t *testing.T) {
 	}
 }
 
-// A provider of the current type system must respect the configuration.
+// If a provider of the current type system plans another value for an ignored attribute than the prior one, this is an
+// error.
 func TestIgnoreChangesIsNotRepeatedForOtherPlans(t *testing.T) {
 	b := newBench(t)
 	b.plans(false, nil, set("note", "other"))
@@ -263,7 +264,8 @@ func TestIgnoreChangesIsNotRepeatedForOtherPlans(t *testing.T) {
 	b.reported("planned an invalid value for fake_thing.a.note")
 }
 
-// The second plan during apply follows the same rule.
+// The second plan, during apply, also keeps the prior values of ignored attributes if the provider uses the legacy type
+// system.
 func TestIgnoreChangesHoldsForTheFinalPlan(t *testing.T) {
 	b := newBench(t)
 	b.plans(true, []cty.Path{cty.GetAttrPath("note")}, set("note", "hash of hash"))

@@ -2,7 +2,8 @@ package operation
 
 import "testing"
 
-// TestPolicies: what is read only overwrites nothing, only runs share a state, and each operation has a name in locks.
+// TestPolicies: read-only operations overwrite nothing, an operation that forces also overwrites, only operations with
+// Runs share or refresh a state, and each operation except None has a name in locks.
 func TestPolicies(t *testing.T) {
 	if len(policies) != int(TearDown)+1 {
 		t.Fatalf("%d policies", len(policies))
@@ -18,7 +19,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Only the command that imports decides nothing else, and only the end of a test destroys protected objects.
+// Only plans of Import are limited to the imported objects, and only plans of TearDown destroy protected objects.
 func TestPlanningPolicies(t *testing.T) {
 	for o := None; o <= TearDown; o++ {
 		p := o.Policy()

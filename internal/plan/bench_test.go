@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// shape returns a plan of n objects. A tenth of them are alone in their groups, which refer to three earlier groups each.
-// The rest are instances of a few groups, which refer to each other at the same index. All objects work through one
-// provider, whose settings refer to the first object.
+// shape returns a plan of n objects. A tenth of them are alone in their groups, which refer to three earlier groups
+// each. The rest are instances of a few groups, which refer to each other at the same index. All objects except the
+// first work through one provider, whose settings refer to the first object. what sets the work of each object.
 func shape(n int, what func(o *Object)) *Input {
 	in := &Input{Holds: []Hold{{Settings: []Ref{{To: 0}}}}}
 	provider := []int32{0}

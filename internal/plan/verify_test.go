@@ -453,7 +453,7 @@ func (v *verifier) fresh(k int32) bool {
 	return slices.ContainsFunc(h.Settings, fresh)
 }
 
-// rules checks the three rules for x.
+// rules checks the rules 1 to 3 of order.go for x.
 func (v *verifier) rules(x int32) {
 	o := &v.in.Objects[x]
 	up, hasUp := v.up[x]
@@ -537,7 +537,8 @@ func (v *verifier) through(x, d int32) {
 	}
 }
 
-// across checks rule 3.
+// across checks rule 3 of order.go for the neighbours z and w: z goes down before w comes up, or, if z is create-first,
+// after it.
 func (v *verifier) across(z, w int32) {
 	down, ok := v.down[z]
 	up, ok2 := v.up[w]

@@ -558,8 +558,8 @@ func TestWithoutLock(t *testing.T) {
 	s.Unlock()
 }
 
-// TestWithoutLockKeeper checks that no run replays the journal of a crashed run while the keeper of that run is still
-// using it.
+// TestWithoutLockKeeper checks that no run replays the journal of a crashed run while the keeper of that run (a second
+// process) is still using it.
 func TestWithoutLockKeeper(t *testing.T) {
 	b := newBench(t)
 	s := b.lock(Request{})
@@ -618,7 +618,8 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStoreRefusesEncrypted checks that this file and the journal are encrypted if the state would be.
+// TestStoreRefusesEncrypted checks that the file with a state that the store does not accept, and the journal, are
+// encrypted if the state would be.
 func TestStoreRefusesEncrypted(t *testing.T) {
 	b := newBench(t)
 	kind, _ := crypt.ProviderKinds.Find("pbkdf2")

@@ -225,8 +225,8 @@ func TestForgottenByReplacement(t *testing.T) {
 	}
 }
 
-// If the creation in a replacement that forgets the old object fails, the old object stays. If only its answer is lost,
-// the journal also keeps the intent of the creation.
+// If the creation in a replacement that forgets the old object fails, the old object stays and does not count as
+// forgotten. The next apply creates the new object and forgets the old one.
 func TestFailedReplacementForgetsNothing(t *testing.T) {
 	for _, first := range []string{"", "create_before_destroy = true\n  "} {
 		w := world.New(t)

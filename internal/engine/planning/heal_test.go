@@ -106,7 +106,8 @@ func (c *cloud) lost() bool {
 	return false
 }
 
-// command applies a configuration, in rounds if rounds is true. It returns false if a round failed.
+// command applies a configuration, in rounds (plans, each with its apply) if rounds is true. It returns false if a
+// round failed.
 func (c *cloud) command(text string, rounds bool, change func(*planning.Request)) bool {
 	if _, ok := c.Plan(text, change); change != nil && !ok {
 		return false // for example, a target excludes an object that has moved

@@ -16,7 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// applyRounds applies a configuration until nothing is left. It returns the actions of each round.
+// applyRounds applies a configuration in rounds (plans, each with its apply) until no change is deferred. It returns
+// the actions of each round.
 func applyRounds(w *world.World, text string) (actions [][]string) {
 	w.Helper()
 	actions, _ = appliedRounds(w, text)

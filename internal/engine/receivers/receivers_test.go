@@ -134,7 +134,8 @@ func TestOpensItself(t *testing.T) {
 	}
 }
 
-// Managed resources and all values from them have two faces; ephemeral resources and constants have one.
+// Managed resources and all values from them have two faces (prior and planned values). Ephemeral resources and
+// constants have one.
 func TestSteady(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": keys + `
 resource "t_item" "a" {

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A root variable is a secret as a whole. Only the sensitive parts of a module's variable are hidden, and they may be
-// stored.
+// An ephemeral root variable is a secret as a whole. In other modules, only the sensitive parts of such a variable are
+// hidden, and they may be stored.
 func TestGuardOfVariables(t *testing.T) {
 	child := addr.ModuleInstance{}.Child("m", addr.NoKey)
 	for name, c := range map[string]struct {

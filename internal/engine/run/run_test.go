@@ -209,7 +209,7 @@ resource "u_item" "y" {}
 	}
 }
 
-// A session that is held ends after its last hold, although its last step has ended.
+// A session that a job holds (Sessions.Hold) ends only after its last hold, even if Release was called before.
 func TestHeldSessionStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"x\" {}"})
@@ -232,7 +232,8 @@ func TestHeldSessionStays(t *testing.T) {
 	})
 }
 
-// The configuration, the state and the caller determine the registry host, in this order.
+// Without a configuration and a state, the provider that the user attached determines the registry host, or else the
+// default. A host that is not a registry of Terraform or OpenTofu stays.
 func TestHosts(t *testing.T) {
 	p, own := addr.Default("t"), addr.Provider{Host: "example.com", Namespace: "a", Type: "t"}
 	other := p

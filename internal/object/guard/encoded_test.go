@@ -8,7 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A value of a write-only attribute is found anywhere. If it cannot be found without decoding, nullIn returns false.
+// A value of a write-only attribute is found at every position in the map. nullIn also returns false if only decoding
+// can show whether there is such a value.
 func TestNullIn(t *testing.T) {
 	names := []string{"secret", "token"}
 	for name, c := range map[string]struct {
@@ -37,7 +38,8 @@ func TestNullIn(t *testing.T) {
 	}
 }
 
-// The shortcut is not used for types with nested write-only attributes, and not if it is closed.
+// The shortcut that searches an encoded object for write-only values is not used for types with nested write-only
+// attributes, and not if it is disabled.
 func TestSilent(t *testing.T) {
 	secret := &schema.Attr{Name: "secret", Type: cty.String, Optional: true, WriteOnly: true}
 	plain := []byte("\x81\xa6secret\xc0")
