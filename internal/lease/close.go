@@ -123,7 +123,8 @@ func (x *Lease) reason() (string, bool) {
 	return x.why, x.why != ""
 }
 
-// held returns for how long the lease has been open, and whether it is closed now.
+// held returns for how long the lease was open, until now or the end of its closing, and whether it was closed without
+// an error.
 func (x *Lease) held() (time.Duration, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -146,8 +146,8 @@ func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	close(done)
 }
 
-// callRenew makes one call to the provider and reports its warnings. It returns an error if the provider does not
-// answer in time.
+// callRenew makes one call to the provider and reports its warnings. It returns the diagnostics of the provider, or an
+// error if the provider does not answer in time.
 func (x *Lease) callRenew(ctx context.Context, private []byte) (provider.RenewResponse, provider.Diags) {
 	type answer struct {
 		resp provider.RenewResponse

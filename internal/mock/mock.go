@@ -148,8 +148,8 @@ func (o *Object) Apply(ctx context.Context, req provider.ApplyRequest) (provider
 	return resp, ds
 }
 
-// Import returns an object for every id, with given or invented values. Its attribute id is the requested id if the
-// type has a string attribute of this name.
+// Import returns an object for every id, with given or invented values. Its attribute id is the requested id, if the
+// request has one and the type has a string attribute of this name.
 func (o *Object) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	s, ds := o.schema(ctx, addr.Managed, req.Type)
 	if ds.HasErrors() {

@@ -14,7 +14,8 @@ import (
 
 // Open opens an ephemeral resource, and returns its value, which is ephemeral as a whole. Open calls held with the
 // lease that the provider may now hold open, before it checks the provider's answer. The caller must close this lease,
-// even if Open fails. why is the origin of the ephemeral mark, for messages.
+// even if Open fails. After an error, Open reports the error and returns the outcome Failed. why is the origin of the
+// ephemeral mark, for messages.
 func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, held func(guard.Lease)) (mark.Value, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {

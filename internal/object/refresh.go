@@ -154,7 +154,7 @@ func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 // Import and Move create an entry, which Read then refreshes.
 
 // Move converts a stored object of another type to this type. It reports an error and returns false if the provider
-// does not support the move.
+// does not support the move or its answer is not valid.
 func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance) (*state.Entry, Known, bool) {
 	answer := t.Provider.Move(ctx, provider.MoveRequest{
 		SourceProvider: entry.Provider.Provider, SourceType: from.Type, SourceVersion: entry.Schema,

@@ -22,7 +22,7 @@ type canary struct {
 }
 
 // leaks searches the documents of a run for its canaries, and reports each canary that it finds. reported holds the
-// diagnostics of the run.
+// diagnostics of the run. If the run has canaries, leaks also sets r.Log.
 func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, reported []diag.Diagnostic, bag *diag.Bag) {
 	var all []*canary
 	for _, c := range r.NoLeak {

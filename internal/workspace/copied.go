@@ -97,7 +97,8 @@ func (c *copied) unreachable() bool {
 	return c.problem != nil
 }
 
-// lull waits for a caller that waits, so that its records are sent in the same request. It waits at most longest.
+// lull waits for a caller that waits, so that its records are sent in the same request. It waits at most longest, and
+// ends when the copying stops.
 func (c *copied) lull(longest time.Duration) {
 	end := time.After(longest)
 	for {

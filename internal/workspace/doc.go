@@ -165,7 +165,8 @@ func (e *Env) selected() (name, by string) {
 	return store.Default, ""
 }
 
-// Select selects the workspace for later commands.
+// Select selects the workspace for later commands: it writes the name to a file in the data directory, and creates the
+// directory.
 func (e *Env) Select(name string) error {
 	if err := e.MakeData(); err != nil {
 		return err

@@ -87,7 +87,7 @@ func (t *Transfer) targetFailed(ctx context.Context, why error) bool {
 	return false
 }
 
-// remove removes both records, the record of the target first.
+// remove removes both records, the record of the target first. If this fails, the record of the source stays.
 func (t *Transfer) remove() error {
 	if err := removeRecord(t.Target.env.FS, string(t.Record.Target.File)); err != nil {
 		return err

@@ -109,7 +109,8 @@ func target(ctx context.Context, env *Env, r *transfer.Record, file string) (*st
 	return s, ok
 }
 
-// other opens the other directory of a transfer. After an error, it reports the error and returns false.
+// other opens the other directory of a transfer. It returns the environment and the store of the state there. After an
+// error, it reports the error and returns false.
 func other(ctx context.Context, env *Env, r *transfer.Record, file string) (*Env, store.Store, bool) {
 	_, side := r.This()
 	if info, err := os.Stat(string(side.Dir)); err != nil || !info.IsDir() {

@@ -18,8 +18,8 @@ type Provisioners struct {
 }
 
 // ProvisionersOf returns the provisioners that a change runs: at the destruction of the object if destroy is true, and
-// at its creation otherwise. It returns no provisioners if the change does not create or destroy the object. e is the
-// state entry of the object to destroy; at a creation it is nil.
+// at its creation otherwise. It returns no provisioners if the change does not create or destroy a managed object, or
+// if destroy is true and the object is tainted. e is the state entry of the object to destroy; at a creation it is nil.
 func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
 	runs := c.Action == plan.Create || c.Action.Replaces()
 	if destroy {
@@ -52,7 +52,8 @@ func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
 	return out
 }
 
-// Connections returns the connection blocks that apply to a provisioner, the more general block first.
+// Connections returns the connection blocks that apply to a provisioner, the more general block first. It returns none
+// for local-exec, which connects to nothing.
 func (h *Provisioners) Connections(p *config.Provisioner) []*config.Connection {
 	var out []*config.Connection
 	if p.Type == provision.LocalExec {

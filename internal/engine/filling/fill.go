@@ -170,7 +170,8 @@ func (x *filler) stays(o addr.Object) bool {
 	return c == nil || c.Action == plan.NoOp
 }
 
-// fillPlanned sets the planned values on the after face. In an apply walk, the steps set these values.
+// fillPlanned sets the planned values of declared objects on the after face (planned values). A destroy plan has no
+// such values. In an apply walk, the steps set these values.
 func (x *filler) fillPlanned() {
 	if x.plan.Mode == plan.Destroy {
 		return

@@ -117,7 +117,8 @@ func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Fa
 }
 
 // ReceiveFrom opens instances of one ephemeral resource in one module instance, as Receive does. some has the keys of
-// the instances to open; nil means all.
+// the instances to open; nil means all. If the keys of the resource are unknown, ReceiveFrom opens nothing and reports
+// that apply will open the resource.
 func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, face frame.Face, some []addr.Key) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // leases for count or for_each
 	keys := f.Keys(e.ID, face, bag)
@@ -324,8 +325,8 @@ func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, confi
 	return mark.Value{}, nil, out
 }
 
-// opening records in the journal that an instance is about to be opened. The returned function records that the lease
-// is closed. If the journal fails, opening reports an error and returns false.
+// opening records in the journal, if the run has one, that an instance is about to be opened. The returned function
+// records that the lease is closed. If the journal fails, opening reports an error and returns false.
 func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (closed func(), ok bool) {
 	closed = func() {}
 	if l.o.Journal != nil {

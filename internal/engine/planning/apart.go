@@ -28,9 +28,9 @@ type generated struct {
 // new value in this plan, and the objects in kept keep an earlier one.
 type sharers struct{ sent, kept []string }
 
-// warnApart warns of generators whose value some objects receive in this plan, while others keep the value of an
-// earlier opening. Two objects that should have the same password then have different passwords, for example after the
-// creation of one object has failed.
+// warnApart warns, in a plan of mode Normal, of generators whose value some objects receive in this plan, while others
+// keep the value of an earlier opening. Two objects that should have the same password then have different passwords,
+// for example after the creation of one object has failed.
 func warnApart(r *run.Run, p *plan.Plan) {
 	if !r.Receivers.Any || p.Mode != plan.Normal {
 		return

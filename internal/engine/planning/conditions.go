@@ -32,7 +32,8 @@ func (p *planner) testAll(ctx context.Context, d *program.Declaration) bool {
 	return ok
 }
 
-// expect records the instances of a resource whose conditions will be evaluated.
+// expect records the instances of a resource whose conditions will be evaluated. It records nothing for a resource
+// without conditions.
 func (p *planner) expect(d *program.Declaration, instances iter.Seq[addr.Instance]) {
 	if !declared.HasResourceConditions(d) {
 		return

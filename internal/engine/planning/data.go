@@ -89,7 +89,9 @@ func (x *instance) read(ctx context.Context) bool {
 }
 
 // readNow returns the result of a data source, or a placeholder if the reading is pending. The outcome is Deferred if a
-// later round (a further plan and apply) must read the data source, and Failed after an error.
+// later round (a further plan and apply) must read the data source, and Failed after an error. readNow returns the
+// stored result without a reading if useStored allows this. It plans another reading in apply for a data source in a
+// check block.
 func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
@@ -145,8 +147,8 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	return v, out
 }
 
-// tryAgain plans the reading of a data source in a check block whose reading failed in the plan. Apply evaluates the
-// check again and needs the result.
+// tryAgain plans the reading of a data source in a check block whose reading failed in the plan, unless it is planned
+// already. Apply evaluates the check again and needs the result.
 func (x *instance) tryAgain() {
 	if x.d.Res.Check == "" || x.planned {
 		return

@@ -46,8 +46,9 @@ func (r importRequests) find(d *program.Declaration, inst addr.Instance) (im fra
 	return frame.Import{}, false, true
 }
 
-// conform converts the identity of an import to the identity schema of the type. If the conversion fails, conform
-// reports an error and returns false, because the provider would otherwise receive neither an id nor an identity.
+// conform converts the identity of an import to the identity schema of the type. It changes nothing in an import
+// without an identity. If the conversion fails, conform reports an error and returns false, because the provider would
+// otherwise receive neither an id nor an identity.
 func conform(t *object.Tools, im *frame.Import) bool {
 	if im.Identity == cty.NilVal {
 		return true

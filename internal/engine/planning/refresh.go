@@ -19,8 +19,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node decide, and
-// after the nodes of the provider configurations in through.
+// addRefresh adds a node that refreshes the stored objects of a resource. Without objects, it adds none. The node runs
+// before the node decide, and after the nodes of the provider configurations in through.
 func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) {
 	if len(objects) == 0 {
 		return

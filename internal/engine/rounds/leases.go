@@ -79,8 +79,8 @@ type instance struct {
 	all  bool
 }
 
-// instances returns the instances of an ephemeral resource that a receiver uses. own is the key of the receiving
-// object.
+// instances returns the instances of an ephemeral resource that a receiver uses. If the receiver uses the resource as a
+// whole, the result is one entry for all instances. own is the key of the receiving object.
 func instances(e *program.Declaration, w receivers.Received, own addr.Key) []instance {
 	if w.Instances == nil {
 		return []instance{{name: e.Resource.String(), all: true}}

@@ -69,7 +69,7 @@ func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face
 }
 
 // Hold works like Get, for a job whose use of the session is not part of the order of the walk. Release waits until the
-// caller calls done.
+// caller calls done. The caller must call done even if ok is false.
 func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (s *Session, done func(), ok bool) {
 	k := ss.key(u, face)
 	count := func(n int) {

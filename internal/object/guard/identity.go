@@ -38,8 +38,9 @@ func (a *admission) identitySteady() bool {
 	return false
 }
 
-// identityChanges describes the attributes of an identity that differ from the planned ones. hidden has the texts to
-// mask.
+// identityChanges describes the attributes of an identity that differ from the planned ones. It ignores attributes that
+// were planned to be null. If one of the two identities is null, it describes the identity as a whole. hidden has the
+// texts to mask.
 func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 	describe := func(what string, was, is cty.Value) string {
 		return what + " was planned to be " + IdentityText(was, hidden) + ", and is now " + IdentityText(is, hidden)

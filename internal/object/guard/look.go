@@ -244,8 +244,8 @@ func (l *look) remove(part Part, p cty.Path, from secret.Origin, format string, 
 	l.of.breach(l.title, format, a...)
 }
 
-// secretIn searches a text for a secret. It ignores secrets for which allowed returns true, and text of a provider that
-// echoes its configuration.
+// secretIn searches a text for a secret. It returns the origin of the secret, or false if it finds none. It ignores
+// secrets for which allowed returns true, and text of a provider that echoes its configuration.
 func (l *look) secretIn(text string, allowed func(hidden string) bool) (secret.Origin, bool) {
 	if l.guard.Echoes != nil && l.guard.Echoes(l.of.Provider.Addr(), text) {
 		return secret.Origin{}, false

@@ -121,7 +121,8 @@ func length(parts [][]byte) (n int) {
 
 func tooDense(compressed, size uint64) bool { return size > freeSize && size/maxRatio > compressed }
 
-// addConfig writes the files of the configuration.
+// addConfig writes the files of the configuration. It returns an error if an archive cannot have a member with the name
+// of a file.
 func (a *archive) addConfig(modules []ConfigModule) error {
 	list := make([]moduleJSON, len(modules))
 	for i, m := range modules {
@@ -175,7 +176,8 @@ func plainPath(key, name string) bool {
 		!strings.ContainsAny(key+name, "\\:\x00")
 }
 
-// end completes the archive and replaces its last bytes by the seal.
+// end completes the archive and replaces its last bytes by the seal. It returns the first error of all writes to the
+// archive.
 func (a *archive) end() error {
 	if a.err == nil {
 		a.err = a.zip.Close()

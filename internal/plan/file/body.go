@@ -113,8 +113,9 @@ type encoder struct {
 	err    error
 }
 
-// encode appends the body of a plan to out. It returns the values of the plan, which the plan file has in a separate member
-// (memberValues): the member is the concatenation of the returned parts.
+// encode appends the body of a plan to out. It returns the values of the plan, which the plan file has in a separate
+// member (memberValues): the member is the concatenation of the returned parts. encode returns an error if a value
+// cannot be encoded.
 func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 	e := &encoder{plan: p, number: map[string]int{}}
 	h := head{
@@ -215,7 +216,8 @@ func (e *encoder) value(about string, v mark.Value) value {
 	return d
 }
 
-// raw encodes a plain value of any type, or NilVal.
+// raw encodes a plain value of any type. For NilVal it returns the zero value. If the encoding fails, it records the
+// error.
 func (e *encoder) raw(about string, v cty.Value) value {
 	if v == cty.NilVal {
 		return value{}
