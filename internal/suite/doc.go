@@ -164,11 +164,13 @@ type Kept struct {
 
 // Place is a locked state in the store of a backend block.
 type Place interface {
+	// Snapshot returns the state as last read or written.
 	Snapshot() *state.Snapshot
 	// Record opens the journal of an apply. It returns false if that fails.
 	Record() (journal.Journal, bool)
-	// SaveApplied writes the state after an apply. End closes its journal.
+	// SaveApplied writes the state after an apply. After an error, it reports the error and returns false.
 	SaveApplied(*state.Snapshot) bool
+	// End closes the journal.
 	End()
 	// Unlock releases the lock.
 	Unlock()
@@ -178,6 +180,7 @@ type Place interface {
 type Noted interface {
 	journal.Journal
 	journal.Leases
+	// Urge makes the journal write its records without delay, because a caller waits for them.
 	Urge()
 	// End closes the journal. If remove is true, it deletes the file.
 	End(remove bool)
@@ -208,10 +211,11 @@ type Document struct {
 // Modules loads and compiles the modules that runs test. LoadModule and Compile are called from one goroutine at a
 // time.
 type Modules interface {
-	// LoadModule loads the module of a run with the modules that it calls. key is the name under which it was
-	// installed.
+	// LoadModule loads the module of a run with the modules that it calls. After an error, it adds the error to bag and
+	// returns false. key is the name under which it was installed.
 	LoadModule(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool)
-	// Compile compiles a configuration with the engine that will run it.
+	// Compile compiles a configuration with the engine that will run it. After an error, it adds the error to bag and
+	// returns false.
 	Compile(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool)
 	// FrameOptions returns the options of walks through a tested configuration, without variables.
 	FrameOptions() frame.Options
@@ -227,7 +231,8 @@ type States interface {
 	// Begin opens the journal of a state in memory. k names the first run that uses the state. If the journal cannot be
 	// opened, Begin returns nil.
 	Begin(k Kept) Noted
-	// Open opens the state of a run's backend block.
+	// Open locks and reads the state of a run's backend block. After an error, it adds the error to bag and returns
+	// false.
 	Open(ctx context.Context, r *Run, bag *diag.Bag) (Place, bool)
 }
 

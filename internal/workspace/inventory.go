@@ -157,7 +157,7 @@ func remains(env *Env, st store.Store, name string) ([]Text, error) {
 }
 
 // besides returns the kind of the file name beside a state whose file has the name base. It returns 0 if the file does
-// not belong to the state.
+// not belong to the state. A state that could not be stored has a fixed file name, which does not depend on base.
 func besides(name, base string) TextKind {
 	rest, ok := strings.CutPrefix(name, base+".")
 	switch {

@@ -52,7 +52,7 @@ func (s *State) Share(same *state.Snapshot) {
 	}
 }
 
-// Missing reports whether neither a state nor the journal of a state exists.
+// Missing reports whether the store has no state, and no replayed journal added an object.
 func (s *State) Missing() bool { return s.doc.version == "" && s.doc.snapshot.Len() == 0 }
 
 // Stored reports whether the store has a state, which may be empty.

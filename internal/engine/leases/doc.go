@@ -66,8 +66,9 @@ type Opener interface {
 	// settings of the provider are known. If the provider cannot be used, Tools reports the error and returns false for
 	// ok.
 	Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (t *object.Tools, known, ok bool)
-	// Pre checks the preconditions of an instance.
+	// Pre checks the preconditions of an instance. It returns false after it has reported failed conditions.
 	Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool
-	// Post checks the postconditions of an instance against its value.
+	// Post checks the postconditions of an instance against its value. It returns false after it has reported failed
+	// conditions.
 	Post(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool
 }

@@ -48,7 +48,7 @@ func (x *instance) decide(ctx context.Context) bool {
 
 // propose evaluates the configuration of an instance, and calls its provider to plan it. It returns the change and a
 // function for the after value. It returns them as nil if the outcome is not Known, except for a deferred change that
-// the provider has already planned.
+// the provider has already planned: then only the function is nil.
 func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value, plan.Outcome) {
 	if x.p.req.Operation.Policy().ImportsOnly {
 		c, v, ok := x.imported(ctx)

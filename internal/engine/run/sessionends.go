@@ -73,7 +73,7 @@ func (ss *Sessions) keep(k sessionKey, s *Session) bool {
 }
 
 // leave removes a session after its holds have ended, and returns it. It returns nil if no such session is open, or if
-// another session uses its process.
+// another session uses its process: then that session ends the process.
 func (ss *Sessions) leave(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

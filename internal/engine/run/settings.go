@@ -46,7 +46,8 @@ type Settings struct {
 	Unanswered object.Advice
 
 	// Supply adds missing provider settings to a program before the program is checked against the schemas of its
-	// providers. added reports whether Supply added any. nil means that no user can be asked.
+	// providers. added reports whether Supply added any. ok is false if it was interrupted; the program is then not
+	// run. nil means that no user can be asked.
 	Supply func(p *program.Program, schemas provider.Lookup) (added, ok bool)
 }
 

@@ -194,8 +194,8 @@ func (t *Type) ImportIdentity(given cty.Value) (cty.Value, error) {
 	return cty.ObjectVal(attrs), nil
 }
 
-// IdentityWire encodes an identity for a request. It returns the empty message if v is NilVal or null, or if encoding
-// fails.
+// IdentityWire encodes an identity for a request. It returns the empty message if v is NilVal or null, if the type has
+// no identity, or if encoding fails.
 func (t *Type) IdentityWire(v cty.Value) provider.Dynamic {
 	if v == cty.NilVal || v.IsNull() || t.Identity == nil {
 		return provider.Dynamic{}
