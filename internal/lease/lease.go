@@ -76,7 +76,8 @@ func (x *Lease) wait() time.Duration {
 	return max(x.renew.Sub(x.ledger.o.Now().Round(0)), spacing-time.Since(x.last))
 }
 
-// keep renews the lease in the background until it is closed.
+// keep renews the lease in the background until its closing begins, a renewal fails, or the provider requests no
+// further renewal.
 func (x *Lease) keep() {
 	if delivered := x.opened.Delivered; delivered != nil {
 		select {

@@ -21,7 +21,8 @@ type filler struct {
 }
 
 // block fills in the computed attributes of v, the value of a block at path. config is the block in the configuration.
-// given is an object with the values to use, or NilVal: other values are invented.
+// given is an object with the values to use, or NilVal: other values are invented. A null or unknown v is returned
+// unchanged.
 func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Path) cty.Value {
 	if v.IsNull() || !v.IsKnown() {
 		return v
@@ -96,7 +97,8 @@ func each(v cty.Value, path cty.Path, fill func(cty.Value, cty.Path) cty.Value) 
 }
 
 // made returns the value of a computed attribute: given, converted to the attribute's type, or an invented value if
-// given is NilVal. If the conversion fails, made sets f.err and returns an unknown value.
+// given is NilVal. For a single nested object, made does this for each attribute. If the conversion fails, made sets
+// f.err and returns an unknown value.
 func (f *filler) made(a *schema.Attr, given cty.Value, path cty.Path) cty.Value {
 	if given == cty.NilVal {
 		return f.invented(a, path)

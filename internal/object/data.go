@@ -121,7 +121,7 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 }
 
 // Existing imports and reads an object without recording it, and returns its value. It is for generated configuration.
-// It reports an error and returns false if the object cannot be read.
+// It reports an error and returns false if the object does not exist or cannot be read.
 func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s Stored) (cty.Value, bool) {
 	entry, known, ok := t.Import(ctx, id, identity, s)
 	if !ok {

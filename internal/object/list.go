@@ -19,7 +19,7 @@ type ListArguments struct {
 }
 
 // ListArgumentsOf divides the body of a list block (program.ListBody). empty is the configuration to use if the block
-// has no config block.
+// has no config block. A null or unknown body counts as an empty block.
 func ListArgumentsOf(body mark.Value, empty cty.Value) ListArguments {
 	out := ListArguments{Config: mark.Plain(empty), Objects: cty.NullVal(cty.Bool), Limit: cty.NullVal(cty.Number)}
 	if body.Raw.IsNull() || !body.Raw.IsKnown() {

@@ -391,7 +391,7 @@ func (i *Invocation) Compare(o *Invocation) int {
 	return cmp.Or(a.Object.Compare(b.Object), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Index, b.Index), i.Action.Compare(o.Action))
 }
 
-// EventsOf returns the events of a change, in their order.
+// EventsOf returns the events of a change, in their order. It returns nil for an action without events.
 func EventsOf(a Action) []config.Event {
 	switch a {
 	case Create:

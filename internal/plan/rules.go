@@ -247,7 +247,8 @@ func (b *building) pair(x, d int32) {
 	b.across(d, x)
 }
 
-// across applies rule 3 to the neighbours z and w.
+// across applies rule 3 to the neighbours z and w, if z goes down and w comes up: the down comes first, or last if z is
+// create-first.
 func (b *building) across(z, w int32) {
 	if b.objs[z].down == 0 || b.objs[w].up == 0 {
 		return

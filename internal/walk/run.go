@@ -71,7 +71,8 @@ func (r *run) work() {
 }
 
 // runNode takes n, the first node of the ready list, out of the list and visits it. If n is dead or the context has
-// ended, n is skipped instead. fan is memory for the jobs of the visit, which the worker uses for all its nodes.
+// ended, n is skipped instead. If the visit sets jobs, n returns to the list for them. fan is memory for the jobs of
+// the visit, which the worker uses for all its nodes.
 func (r *run) runNode(n Node, fan *Fan) {
 	r.ready.remove(r.rank[n])
 	if r.nodes[n].flags&dead != 0 || r.cancelled(n) {

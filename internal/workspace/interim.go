@@ -148,7 +148,7 @@ func (i *interims) failed(err error, a attempt) {
 }
 
 // resolve checks whether the store has the state of a failed write: the request may have been executed without an
-// answer.
+// answer. If the store cannot be read, the next call of resolve checks again.
 func (i *interims) resolve() {
 	a := i.doubt
 	if a == nil {

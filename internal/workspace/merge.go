@@ -21,7 +21,8 @@ import (
 // them again.
 
 // merged waits for the command's turn to write, reads the present state, and replaces *next by the present state with
-// the command's changes. Until done is called, no other command writes. If ok is false, the error is reported.
+// the command's changes. A nil *next counts as an empty state. Until done is called, no other command writes. If ok is
+// false, the error is reported.
 func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	mine := *next
 	if mine == nil {

@@ -98,7 +98,7 @@ func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (
 }
 
 // presigned returns the request with which the keeper can upload the journal if this process ends. It returns nil if
-// the store supports no such requests.
+// the store supports no such requests, or cannot make one now.
 func (r *recorder) presigned() *store.PresignedRequest {
 	if r.copied == nil {
 		return nil

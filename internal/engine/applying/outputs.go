@@ -28,7 +28,7 @@ func (a *applier) outputs(well bool) {
 }
 
 // sound reports whether the conditions of a root output hold. The conditions of the outputs that it refers to, directly
-// or through values such as locals, must hold, too.
+// or through values such as locals, must hold, too. An output that is not declared counts as sound.
 func (a *applier) sound(name string) bool {
 	d, ok := a.run.Program.Lookup(addr.Module{}, program.Output, name)
 	if !ok {

@@ -68,8 +68,8 @@ func (f *preview) leases() []plan.Lease {
 	return out
 }
 
-// instancesOf returns the addresses of the instances of a hold. If the instance keys are unknown or hidden, it returns
-// one address for all instances.
+// instancesOf returns the addresses of the instances of a hold. If the instance keys are unknown or hidden, or the
+// module instance has no values, it returns one address for all instances.
 func (f *preview) instancesOf(h Hold) []string {
 	abs, face := h.Lease.Resource.In(h.At), frame.After
 	if f.ordering.Input.Destroy {

@@ -94,7 +94,8 @@ func generatorsOf(r *run.Run, d *program.Declaration, i addr.Instance) (out []ge
 }
 
 // keepsVersions reports whether the version arguments beside the write-only arguments at the top level do not change,
-// so that the provider does not write their values. It returns false if the type has no such version arguments.
+// so that the provider does not write their values. It returns false if the change sends no write-only argument, or one
+// in a block or without a version argument.
 func keepsVersions(c *plan.Change, s *schema.Schema) bool {
 	any := false
 	for _, path := range c.Sent {

@@ -67,8 +67,9 @@ func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.
 	return plan.Done(true)
 }
 
-// read reads one instance, now or during apply. If apply reads it, the value is a placeholder. read returns false if
-// there is no value or a postcondition fails.
+// read reads one instance, now or during apply. If apply reads it, the value is a placeholder. If a later round (a
+// further plan and apply) reads it, read records this and returns true. It returns false if there is no value, and if a
+// postcondition fails.
 func (x *instance) read(ctx context.Context) bool {
 	if ok, known := x.again(ctx); known && x.d.Res.Check == "" {
 		return ok

@@ -90,8 +90,8 @@ func names(f *frame.Frame, by program.Decl, k addr.Key, action frame.ActionInsta
 	return false
 }
 
-// checkRequested reports an error if -invoke selects no invocation, or if -target selects no caller. It is called after
-// the walk.
+// checkRequested reports an error if -invoke selects no invocation, if -target selects no caller, or if the action
+// needs no caller and -target is set. It is called after the walk.
 func checkRequested(p *planner) {
 	if p.req.Origin != targeting.Action || p.run.Bag.HasErrors() || p.run.Budget.Interrupted() {
 		return

@@ -13,8 +13,8 @@ import (
 // unplanned checks the declarations that a plan does not evaluate.
 type unplanned struct{ p *planner }
 
-// ephemerals warns of ephemeral resources whose values nothing uses, and validates them. Because they are not opened,
-// no other code reports their errors.
+// ephemerals warns, in a plan of mode Normal, of ephemeral resources whose values nothing uses, and validates them.
+// Because they are not opened, no other code reports their errors.
 func (u *unplanned) ephemerals(ctx context.Context) {
 	if !u.p.run.Receivers.Any || u.p.req.Mode != plan.Normal {
 		return

@@ -221,7 +221,8 @@ func (s *search) known(args object.ListArguments) bool {
 }
 
 // settings returns whether the provider must send whole objects (objects), and the maximum number of results (limit).
-// If the limit is invalid, settings reports an error, and ok is false.
+// Without a limit in the block, the maximum is defaultLimit. If the limit is invalid, settings reports an error, and ok
+// is false.
 func (s *search) settings(args object.ListArguments) (objects bool, limit int64, ok bool) {
 	objects = !args.Objects.IsNull() && args.Objects.True() || s.q.req.Generate || s.q.req.Objects != nil && s.q.req.Objects(s.d.Res.Type)
 	if args.Limit.IsNull() {

@@ -55,7 +55,8 @@ func (c *caller) function(p addr.Provider, name string) (*provider.Function, boo
 }
 
 // Configured returns the functions that only the configured provider has. It asks each session once. It returns false
-// if the provider's settings are unknown or the request fails.
+// if the provider's settings are unknown. If the provider cannot be configured or the request fails, it also returns an
+// error.
 func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	s, err := c.configured(config)
 	if err != nil || s == nil {
@@ -133,7 +134,7 @@ type functionName struct {
 
 // process returns the process that runs a function. It returns a configured process if the call names a provider alias,
 // or if only a configured provider has the function (own is true). In these cases, it returns nil while the settings
-// are unknown.
+// are unknown, and an error if the provider cannot be configured.
 func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provider.Provider, error) {
 	named := config != program.NoDecl && c.sessions != nil && c.sessions.prog.Decls()[config].Provider.Alias != ""
 	if !own && !named {
@@ -147,7 +148,7 @@ func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provid
 }
 
 // configured returns the session of a provider configuration. It returns nil if no configuration is named or if the
-// settings are unknown.
+// settings are unknown, and an error if the provider cannot be configured.
 func (c *caller) configured(config program.Decl) (*Session, error) {
 	if config == program.NoDecl || c.sessions == nil {
 		return nil, nil

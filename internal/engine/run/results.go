@@ -24,8 +24,8 @@ type Results struct {
 	seen map[string]string // digest of the result, by digest of the call
 }
 
-// observe records the result of a call. It returns an error if the same call had another result before, in this walk or
-// in the plan.
+// observe records the result of a call. It does nothing if a value is unknown or contains an ephemeral value. It
+// returns an error if the same call had another result before, in this walk or in the plan.
 func (r *Results) observe(name string, args []cty.Value, result cty.Value) error {
 	call, ok := digest(name, args...)
 	if !ok {

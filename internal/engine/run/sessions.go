@@ -316,7 +316,8 @@ func (ss *Sessions) substitute(crashed provider.Provider) *substitute {
 }
 
 // share sets the process of a session to the process of the session on the other face, if both sessions have the same
-// settings, and returns true. During the call, the other session cannot be released.
+// settings, and returns true. It returns false if there is no such session, or if the other session is locked at this
+// moment. During the call, the other session cannot be released.
 func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -185,7 +185,7 @@ func (a *admission) undone() bool {
 	return a.of.reportAll(a.answer.diags) && a.answer.state.JSON == nil && isNull(a.answer.state.Msgpack)
 }
 
-// read checks the answer to ReadResource. It returns false if the object must not be used.
+// read checks the answer to ReadResource. It returns false if the object must not be used, or if a rule was broken.
 func (a *admission) read() bool {
 	if !a.succeeded() {
 		return false
@@ -216,7 +216,8 @@ func (a *admission) read() bool {
 	return a.present(clean)
 }
 
-// readData checks the answer to ReadDataSource. It returns false if the result must not be used.
+// readData checks the answer to ReadDataSource. It returns false if the result must not be used, or if a rule was
+// broken.
 func (a *admission) readData() bool {
 	if !a.succeeded() {
 		return false
@@ -320,7 +321,7 @@ func (a *admission) listedObject() bool {
 }
 
 // imported checks the answer to ImportResourceState. It uses the first object of the type. It returns false if the
-// provider found no object, or the object must not be used.
+// provider found no object, if the object must not be used, or if a rule was broken.
 func (a *admission) imported() bool {
 	if !a.succeeded() || !a.oneObject() {
 		return false

@@ -128,7 +128,8 @@ func (t *Type) Configured(sensitive []cty.Path, v cty.Value) []cty.Path {
 }
 
 // carried returns the sensitive paths of an entry for the new value v. If elements of lists or maps may have moved, a
-// path rises to the path of the list or map (ADR 13).
+// path rises to the path of the list or map (ADR 13). The paths stay unchanged if the stored object has another schema
+// version or cannot be decoded.
 func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
 	inside := func(p cty.Path) bool {
 		return slices.ContainsFunc(p, func(step cty.PathStep) bool { _, attr := step.(cty.GetAttrStep); return !attr })
@@ -163,7 +164,8 @@ func (t *Type) identityType() cty.Type {
 }
 
 // ImportIdentity converts the identity in an import block to the identity schema of the type. Attributes that the block
-// omits are null. The error is the end of a sentence.
+// omits are null. It returns an error if the type has no identity, if given is no object, or if an attribute is not in
+// the schema, has another type, or is required and missing. The error is the end of a sentence.
 func (t *Type) ImportIdentity(given cty.Value) (cty.Value, error) {
 	switch ty := given.Type(); {
 	case t.Identity == nil:

@@ -181,7 +181,7 @@ const (
 	entryPrevious  = `"previous"`
 )
 
-// entry returns the entry of a change: usually a reference to one of the two states.
+// entry returns the entry of a change: usually a reference to one of the two states, or nil if the change has no entry.
 func (e *encoder) entry(c *plan.Change) json.RawMessage {
 	switch c.Entry {
 	case nil:

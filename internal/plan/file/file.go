@@ -106,8 +106,8 @@ func Read(name string, data, key []byte, bag *diag.Bag) (*Contents, bool) {
 	return c, d == nil && c != nil
 }
 
-// read returns nil and nil if it has added the errors to bag. The detail of a returned diagnostic continues a sentence
-// that begins with the name of the file.
+// read does the work of Read. It returns nil and nil if it has added the errors to bag. The detail of a returned
+// diagnostic continues a sentence that begins with the name of the file.
 func read(name string, data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagnostic) {
 	m, d := open(name, data)
 	if d != nil {

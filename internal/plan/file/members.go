@@ -23,8 +23,9 @@ type members struct {
 	whole []byte            // the archive
 }
 
-// open finds the members of an archive without inflating them. It returns a diagnostic if data is not an archive, or if
-// the member tfplan is missing. name is the file name, for the message.
+// open finds the members of an archive without inflating them. It returns a diagnostic if data is not an archive, if
+// the archive has too many members or two with one name, or if the member tfplan is missing. name is the file name, for
+// the message.
 func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, zip.ErrFormat) {
@@ -143,7 +144,8 @@ func (m *members) compressed(f *zip.File) []byte {
 	return m.whole[at : uint64(at)+f.CompressedSize64 : uint64(at)+f.CompressedSize64]
 }
 
-// read reads one member. If the member is not compressed, the result shares the archive's memory.
+// read reads one member. If the member is not compressed, the result shares the archive's memory. read returns an error
+// if the member is damaged.
 func (m *members) read(f *zip.File) ([]byte, error) {
 	data := m.compressed(f)
 	if f.Method != zip.Store || uint64(len(data)) != f.UncompressedSize64 {
@@ -155,7 +157,8 @@ func (m *members) read(f *zip.File) ([]byte, error) {
 	return data, nil
 }
 
-// inflate decompresses one member. It returns an error if the member is longer than its header states.
+// inflate decompresses one member. It returns an error if the member is damaged, or longer or shorter than its header
+// states.
 func inflate(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -175,8 +178,8 @@ func inflate(f *zip.File) ([]byte, error) {
 	return data, nil
 }
 
-// config returns the modules of the configuration with their files. If a member is not listed or has an invalid name,
-// it returns a diagnostic.
+// config returns the modules of the configuration with their files. If the list of modules cannot be read or has a
+// module twice, or if a member is not listed or has an invalid name, config returns a diagnostic.
 func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 	var list []moduleJSON
 	if err := json.Unmarshal(m.data[memberList], &list); err != nil {
