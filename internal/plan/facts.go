@@ -2,9 +2,9 @@ package plan
 
 import "slices"
 
-// The facts about the sources of a vertex or of a hold. The sources are the objects to which the vertex, or the
-// settings of the hold (a provider instance or an ephemeral resource), refer. An up creates, updates or reads an
-// object. A down destroys or forgets it.
+// The facts about the sources of a vertex or of a hold. The sources of a group are its objects. The sources of a gate,
+// or of a hold (a provider instance or an ephemeral resource), are the objects to which the gate, or the settings of
+// the hold, refer. An up creates, updates or reads an object. A down destroys or forgets it.
 const (
 	known   facts = 1 << iota // the facts have been computed
 	changed                   // a source has a step that changes it
@@ -13,8 +13,9 @@ const (
 	looked                    // a source has an up without a change: its conditions may fail
 )
 
-// vertexFacts returns the union of the facts of the objects that v refers to, through values. It does not follow the
-// references of the objects: an object's own steps show the effect of its sources.
+// vertexFacts returns the union of the facts of the objects in v. If v is a gate, it uses the objects that v refers to,
+// directly or through other gates. It does not follow the references of the objects: an object's own steps show the
+// effect of its sources.
 func (p *problem) vertexFacts(v Vertex) facts {
 	if p.facts[v]&known != 0 {
 		return p.facts[v]

@@ -3,7 +3,8 @@ package plan
 import "slices"
 
 // open returns the session of a hold (a provider instance or an ephemeral resource) with the prior settings (face
-// Before) or the planned settings (After). The first call creates it.
+// Before) or the planned settings (After). The first call creates it. If the plan does not change the settings, one
+// session serves both faces: After, or Before in a destroy plan.
 func (b *building) open(k int32, face Face) session {
 	if b.holdFacts(k)&changed == 0 { // one session serves everything
 		face = After

@@ -46,7 +46,7 @@ func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, reported []dia
 // leaked is the title of a canary that was found.
 const leaked = "Secret leaked"
 
-// source returns the text at a place, for messages.
+// source returns the text at a place, for messages, or the place itself if its text is not known.
 func (s *Suite) source(at diag.Range) string {
 	snippet, ok := s.Sources.Snippet(at, nil)
 	if !ok {

@@ -47,7 +47,7 @@ type watched struct {
 	log *leaseLog
 }
 
-// Open opens the lease and records its value.
+// Open opens the lease and records its value, also if the provider reports an error but may have opened the lease.
 func (w *watched) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	resp, ds := w.Provider.Open(ctx, req)
 	if ds.HasErrors() && resp.Private == nil {

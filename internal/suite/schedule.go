@@ -57,7 +57,8 @@ func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 	results.end(r)
 }
 
-// still calls tell at intervals, with the time since the call of still. The returned function ends this.
+// still calls tell at intervals, with the time since the call of still. The returned function ends this. If Clock.Beat
+// is 0, still never calls tell.
 func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
 	if s.Clock.Beat == 0 {
 		return func() {}

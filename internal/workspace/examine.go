@@ -114,7 +114,8 @@ func (c *Copy) read(data []byte) {
 	}
 }
 
-// opened returns the decrypted text of a state.
+// opened returns the decrypted text of a state, or data itself if the store does not encrypt. It returns an error if
+// the text cannot be decrypted.
 func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	if s := sealing(st); s != nil && len(data) > 0 {
 		return s.Open(ctx, data)

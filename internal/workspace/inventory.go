@@ -79,7 +79,8 @@ func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Te
 }
 
 // Versions lists the earlier versions of a state and of its journals that the service of the store keeps, such as
-// object versions of a bucket. It returns nil if the store has no such service.
+// object versions of a bucket. It returns nil if the store has no such service. If the service fails, it returns the
+// error with the versions that the service has listed.
 func Versions(ctx context.Context, st store.Store, name string) ([]Text, error) {
 	service := st.Capabilities().Service
 	if service == nil {

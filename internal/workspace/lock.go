@@ -120,7 +120,8 @@ func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.Lock
 	return nil
 }
 
-// claim claims parts of a shared state, and waits up to timeout for other runs that use them.
+// claim claims parts of a shared state, and waits up to timeout for other runs that use them. After an error, it has
+// claimed no further part.
 func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) error {
 	waiting := func(*store.LockError) {
 		if l.req.Waiting != nil {

@@ -87,7 +87,8 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	return rc.doc.load(ctx)
 }
 
-// claimAvailable is like claim, but returns false without an error if another command uses the parts.
+// claimAvailable is like claim, but does not wait: it returns false without an error if the parts cannot be claimed at
+// once, usually because another command uses them.
 func (rc *recovery) claimAvailable(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
 	p := recovered(r)
 	if rc.lock.share.participant.Claim(ctx, p) != nil {

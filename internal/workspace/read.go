@@ -133,7 +133,8 @@ const checkIt = " To check the state and its backups, run: lethe state check"
 func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
 
 // giveUp writes the bytes of an unreadable state, which is about to be replaced, to a file. why is the reason in
-// sentences. If the file cannot be written, giveUp adds an error and returns false.
+// sentences. If the file cannot be written, giveUp adds an error and returns false. Otherwise it warns the user. It
+// writes no file for empty bytes.
 func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
 	kept := "It could not be saved in a file."
 	if len(data) > 0 {

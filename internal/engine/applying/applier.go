@@ -109,7 +109,8 @@ func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	return well
 }
 
-// journalFailed records that the journal failed. The run starts no new calls, because it cannot record their results.
+// journalFailed records that the journal failed, and reports its first error. The run starts no new calls, because it
+// cannot record their results.
 func (a *applier) journalFailed(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

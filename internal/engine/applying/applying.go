@@ -144,7 +144,8 @@ func (a *applier) taint() {
 	}
 }
 
-// walk runs the steps of the plan and reports whether all of them succeeded.
+// walk runs the steps of the plan. It returns true if all steps succeeded, apart from the begins and ends of sessions
+// and leases, the journal has not failed, and no interrupt came.
 func (a *applier) walk(ctx context.Context) bool {
 	if !a.plan.Visits() {
 		return true

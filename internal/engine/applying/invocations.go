@@ -63,7 +63,8 @@ func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, fa
 	return x.halted(i)
 }
 
-// requested runs an invocation that the user requested with -invoke. It returns false if the action failed.
+// requested runs an invocation that the user requested with -invoke. It returns false if the action failed or was not
+// invoked.
 func (x *step) requested(ctx context.Context, of *plan.Invocation) bool {
 	d, ok := x.run.Program.Resource(of.Action.Resource())
 	if !ok {
@@ -178,7 +179,8 @@ func (i *invocation) config(ctx context.Context) (mark.Value, bool) {
 }
 
 // caller opens the leases that the action uses, and returns the value of "caller", the object that invokes the action.
-// It returns nil if no object does.
+// It returns nil if no object does. If the object has no value, it returns the planned value, or an unknown value
+// without a plan for the object.
 func (i *invocation) caller(ctx context.Context, f *frame.Frame) *mark.Value {
 	o := i.of.Trigger.Object
 	by, ok := i.run.Program.Resource(o.Resource())

@@ -118,8 +118,9 @@ func addInvoked(o *Ordering) {
 	}
 }
 
-// plannedTests returns the addresses of the conditions that planning evaluated, because apply evaluates them again. It
-// returns nil unless the plan is a normal one.
+// plannedTests returns the addresses of the conditions that planning evaluated, because apply evaluates them again. The
+// value is true for the addresses of objects and resources, and false for other declarations. It returns nil unless the
+// plan is a normal one.
 func (o *Ordering) plannedTests() map[string]bool {
 	if o.source.Plan.Mode != plan.Normal {
 		return nil

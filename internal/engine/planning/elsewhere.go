@@ -38,7 +38,8 @@ func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Us
 }
 
 // unsettled leaves the decision about an instance to a later round, because the settings of its new provider instance u
-// are unknown. If there are no rounds, unsettled reports an error.
+// are unknown. It then returns the outcome Deferred. If the command has no rounds, unsettled reports an error and
+// returns Failed.
 func (x *instance) unsettled(u, was declared.Use) plan.Outcome {
 	d := diag.Errorf("Invalid provider instance key", "The object of %s was created through %s, and its resource now selects %s. The settings of this instance depend on values that are known only after apply, so Lethe cannot ask it for the object. First apply the changes of these values, for example with -exclude=%[1]s. To replace the object, use -replace=%[1]s.",
 		x.inst, was.Instance, u.Instance).At(x.d.Range).About(x.inst)

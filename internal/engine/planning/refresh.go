@@ -141,7 +141,8 @@ func (x *storedObject) impliedProvider() (implied addr.ProviderInstance, ok bool
 	return addr.ProviderInstance{ProviderConfig: x.p.run.Program.ImpliedProvider(x.o.Resource())}, true
 }
 
-// supports reports whether a provider has the type of the object.
+// supports reports whether a provider has the type of the object. It returns false if the schemas of the provider
+// cannot be read.
 func (x *storedObject) supports(ctx context.Context, p addr.Provider) bool {
 	schemas, ds := x.p.run.Settings.Pool.Schemas(ctx, p)
 	if ds.HasErrors() {

@@ -64,7 +64,8 @@ func unversioned(p *planner, t *object.Tools, cur object.Current) (object.Curren
 	return object.Current{Entry: entry, Known: known}, ok
 }
 
-// withoutVersions returns an entry without the versions of its write-only arguments.
+// withoutVersions returns an entry without the versions of its write-only arguments. It returns an error if the stored
+// attributes are not a JSON object.
 func withoutVersions(e *state.Entry, list []*schema.Attr) (*state.Entry, error) {
 	var attrs map[string]json.RawMessage
 	if err := json.Unmarshal(e.Attrs, &attrs); err != nil {

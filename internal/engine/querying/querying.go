@@ -133,8 +133,8 @@ func isList(d *program.Declaration) bool {
 	return d.Kind == program.Resource && d.Resource.Mode == addr.List
 }
 
-// visit starts the searches of a list block, one for each instance. It returns false if the instance keys are unknown
-// or failed.
+// visit starts the searches of a list block, one for each instance. For other declarations it does nothing and returns
+// true. It returns false if the instance keys are unknown or failed.
 func (q *querier) visit(_ context.Context, d *program.Declaration, f *walk.Fan) bool {
 	if !isList(d) {
 		return true

@@ -33,7 +33,8 @@ func (r *Run) Account(failed ...string) {
 	r.Bag.Add(diag.Errorf("Internal error", "%s failed without a message, so do not rely on the result. This is a bug in Lethe: please report it. The log (TF_LOG=debug) may show the provider's answer.", few(failed)))
 }
 
-// few returns up to three names. If the list is longer, it returns two names and the number of the others.
+// few returns up to three names, sorted and each once. If there are more, it returns two names and the number of the
+// others.
 func few(names []string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)

@@ -78,7 +78,7 @@ func (r *Request) warnUnmatched(bag *diag.Bag) {
 }
 
 // WarnAbsent warns, after planning, of addresses with keys that match no instance although the resource or module
-// exists. If root is nil, it considers only stored instances.
+// exists. If root is nil, it considers only stored instances. It does not warn if not all instances are known.
 func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 	all := slices.DeleteFunc(r.named(), func(n named) bool { return !n.keyed })
 	if len(all) == 0 {

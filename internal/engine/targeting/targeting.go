@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Select computes the selection, and warns the user that the plan is partial. It returns false if the request has both
-// targets and excludes.
+// Select computes the selection. It warns the user that the plan is partial, and of addresses that match nothing. It
+// returns false if the request has both targets and excludes.
 func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	p := &selector{r, bag}
 	s := &Selection{

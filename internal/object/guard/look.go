@@ -161,8 +161,9 @@ func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
 	return origin, hit
 }
 
-// harmless reports whether an encoded object contains no secret, and reports an error for each secret in it. It decodes
-// the object only if necessary: the encoding contains texts unchanged, but not numbers.
+// harmless reports whether an encoded object contains no secret, and reports an error for each secret in it. It also
+// reports an error and returns false if it cannot decode the object. It decodes the object only if necessary: the
+// encoding contains texts unchanged, but not numbers.
 func (l *look) harmless(wire []byte) bool {
 	if secrets := l.guard.Secrets; !secrets.Number() {
 		if !secrets.MayRefuse(wire) {
@@ -358,7 +359,8 @@ func (c chosen) swap(v cty.Value) swap {
 	return swap{path: c.in.Copy(), open: c.name}
 }
 
-// in returns v with the replacement. If the path leads into a set, the whole set becomes null.
+// in returns v with the replacement, or with null if s has no replacement or its type does not fit. If the path leads
+// into a set, the whole set becomes null.
 func (s swap) in(v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
 		switch {

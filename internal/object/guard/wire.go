@@ -19,7 +19,7 @@ func isNull(wire []byte) bool { return len(wire) == 0 || len(wire) == 1 && wire[
 // Send returns a message with an encoded object.
 func Send(wire []byte) provider.Dynamic { return provider.Dynamic{Msgpack: wire} }
 
-// decodeAny decodes a message, which has JSON or MessagePack.
+// decodeAny decodes a message, which has JSON or MessagePack. It returns an error if the message does not fit the type.
 func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 	if d.JSON != nil {
 		return ctyjson.Unmarshal(d.JSON, ty)

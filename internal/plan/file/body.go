@@ -232,8 +232,8 @@ func (e *encoder) raw(about string, v cty.Value) value {
 	return d
 }
 
-// place adds an encoded value to the member values, and returns its position. If it equals the last value, such as an
-// unchanged after value, it is not added again.
+// place adds an encoded value to the member values, and returns its position and its size in bytes. If it equals the
+// last value, such as an unchanged after value, it is not added again.
 func (e *encoder) place(data []byte) (at, size int) {
 	if n := len(e.values); n > 0 && bytes.Equal(e.values[n-1], data) {
 		return e.size - len(data), len(data)
@@ -273,7 +273,8 @@ type decoder struct {
 	err    error
 }
 
-// decode reads the body and the member values into p, which already has its states.
+// decode reads the body and the member values into p, which already has its states. It returns an error if they cannot
+// be decoded or do not fit the states.
 func decode(body, values []byte, p *plan.Plan) (err error) {
 	defer func() {
 		if x := recover(); x != nil { // package cty panics for impossible values
