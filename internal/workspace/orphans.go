@@ -54,13 +54,21 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 		return true
 	}
 	if len(r.Objects) > 0 && rc.lock.shared() {
-		done, ok := rc.claimAvailable(ctx, r)
-		defer done()
-		if !ok {
+		if rc.used(ctx, r) {
 			return true
 		}
-		if left, err := rc.orphans(ctx); err != nil || !slices.ContainsFunc(left, func(l store.OrphanedJournal) bool { return l.Run == j.Run }) {
-			return err == nil
+		done, ok := rc.claim(ctx, r)
+		defer done()
+		if !ok {
+			return false
+		}
+		left, err := rc.orphans(ctx)
+		if err != nil {
+			rc.env.Bag.Add(diag.Errorf("Failed to read the journal", "%s.", err))
+			return false
+		}
+		if !slices.ContainsFunc(left, func(l store.OrphanedJournal) bool { return l.Run == j.Run }) {
+			return true // another command has replayed it
 		}
 		if r, err = journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal); err != nil {
 			_ = errors.As(err, &mismatch)
@@ -87,14 +95,12 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	return rc.doc.load(ctx)
 }
 
-// claimAvailable is like claim, but does not wait: it returns false without an error if the parts cannot be claimed at
-// once, usually because another command uses them.
-func (rc *recovery) claimAvailable(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
-	p := recovered(r)
-	if rc.lock.share.participant.Claim(ctx, p) != nil {
-		return func() {}, false
-	}
-	return rc.claim(ctx, r)
+// used reports whether another run uses the parts that an interrupted run changed. If not, used claims the parts, and
+// claim does not wait for them. After another error, used returns false: claim makes the request again, and reports its
+// error.
+func (rc *recovery) used(ctx context.Context, r *journal.Recovery) bool {
+	var part *store.PartError
+	return errors.As(rc.lock.share.participant.Claim(ctx, recovered(r)), &part)
 }
 
 // drop removes a journal from the store, because its changes are in the state. A command that only reads removes

@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"slices"
@@ -16,6 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/state/parts"
 	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
 // counting is a store in memory that counts the calls of Get.
@@ -235,5 +238,80 @@ func TestNoPlaceForJournal(t *testing.T) {
 	list := b.Bag.List()
 	if len(list) != 1 || !strings.Contains(list[0].Detail, "set TF_DATA_DIR to a writable directory") {
 		t.Errorf("%v", list)
+	}
+}
+
+// unusable is a participant whose Claim or Turn fails.
+type unusable struct {
+	store.Participant
+	claim, turn error
+}
+
+func (u unusable) Claim(ctx context.Context, p store.Parts) error {
+	return cmp.Or(u.claim, u.Participant.Claim(ctx, p))
+}
+
+func (u unusable) Turn(ctx context.Context) (func(context.Context) error, error) {
+	if u.turn != nil {
+		return nil, u.turn
+	}
+	return u.Participant.Turn(ctx)
+}
+
+// journalless is a divided store whose journals cannot be read.
+type journalless struct {
+	*storetest.Divided
+	slowJournals
+}
+
+func (u *journalless) Capabilities() store.Capabilities {
+	c := u.Divided.Capabilities()
+	c.Journals = u
+	return c
+}
+
+func (*journalless) Orphaned(context.Context, string) ([]store.OrphanedJournal, error) {
+	return nil, errors.New("unreachable")
+}
+
+// TestJournalOfUsedPartsIsLeftToTheirRun checks that a journal in the store is left alone only if another run uses its
+// parts. Each other error is reported, and the lock fails.
+func TestJournalOfUsedPartsIsLeftToTheirRun(t *testing.T) {
+	m := newTeam(t, "x_a.a")
+	lost := m.run(m.bench())
+	if !lost.claim("x_n.n") {
+		t.Fatal(lost.Bag.List())
+	}
+	change(t, lost.s, "x_n.n")
+	path := lost.s.record.path
+	die(t, lost.s)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	down := errors.New("unreachable")
+	for _, tt := range []struct {
+		about       string
+		claim, turn error
+		ok          bool
+		reported    []string
+	}{
+		{"used", &store.LockError{Err: &store.PartError{Part: "x_n.n"}}, nil, true, nil},
+		{"no claim", down, nil, false, []string{"Error acquiring the state lock"}},
+		{"no turn", nil, down, false, []string{"Error acquiring the state lock"}},
+		{"no journals", nil, nil, false, []string{"Failed to read the journal"}},
+	} {
+		t.Run(tt.about, func(t *testing.T) {
+			b := m.bench()
+			b.T = t
+			s := m.run(b).s
+			defer s.Unlock()
+			s.lock.share.participant = unusable{s.lock.share.participant, tt.claim, tt.turn}
+			s.recovery.req.Store = &journalless{Divided: m.store}
+			if ok := s.recovery.storedOne(ctx, store.OrphanedJournal{Run: "lost", Data: data}); ok != tt.ok {
+				t.Errorf("storedOne returns %t", ok)
+			}
+			b.reported(tt.reported...)
+		})
 	}
 }
