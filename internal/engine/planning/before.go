@@ -85,36 +85,48 @@ func (b *beforeFace) beforeKeys(d *program.Declaration) {
 //   - the stored result, if useStored allows it;
 //   - a new result.
 //
-// If no result can be read, readBefore uses the stored result in any case. Without one, the instance has no value. It
-// has no value either if its configuration or the prior settings of its provider are not known. Errors are reported
-// only in a destroy plan, and there as warnings if the state has a result.
+// If no result can be read, readBefore uses the stored result in any case. Without one, the instance has no value. If
+// its configuration or the prior settings of its provider are not known, only a destroy plan uses the stored result.
+// Errors are reported only in a destroy plan, and there as warnings if the state has a result.
 func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(key).Current()
 	stored := b.p.prior.Get(o)
-	bag := &diag.Bag{}
-	if b.p.req.Mode == plan.Destroy && stored == nil {
-		bag = b.p.run.Bag
-	} else if b.p.req.Mode == plan.Destroy {
-		defer func() { b.warnStored(o, bag) }()
+	switch {
+	case b.p.req.Mode != plan.Destroy:
+		b.readNow(ctx, d, f, o, stored, &diag.Bag{})
+	case stored == nil:
+		b.readNow(ctx, d, f, o, nil, b.p.run.Bag)
+	default:
+		var bag diag.Bag
+		if !b.readNow(ctx, d, f, o, stored, &bag) {
+			b.putResult(d, f, o, filling.StoredValue(b.p.run.Program, d, stored), stored)
+		}
+		b.warnStored(o, &bag)
 	}
+}
+
+// readNow is the part of readBefore that needs the configuration and the provider. It returns false if one of them is
+// not known or has errors, and sets no value then.
+func (b *beforeFace) readNow(ctx context.Context, d *program.Declaration, f *frame.Frame, o addr.Object, stored *state.Entry, bag *diag.Bag) bool {
+	key := o.Key
 	config, out := f.Config(d.ID, key, frame.Before, bag)
 	if out != frame.OK || !config.Raw.IsWhollyKnown() {
-		return
+		return false
 	}
 	pk, out := f.ProviderKey(d.ID, key, frame.Before, bag)
 	if out != frame.OK {
-		return
+		return false
 	}
 	u := declared.UseOf(b.p.run.Program, d, pk)
 	if v, ok := b.readAlready(ctx, o.Instance, config, u); ok {
 		f.Put(d.ID, key, frame.Before, v)
-		return
+		return true
 	}
 	s, done, ok := b.p.run.Sessions.Hold(ctx, bag, u, frame.Before)
 	defer done()
 	typ := b.p.run.Types.Of(ctx, b.p.run.Bag, u.Instance.Provider, d.Resource, o.Instance)
 	if !ok || s.Unknown || typ == nil {
-		return
+		return false
 	}
 	t := b.p.run.With(bag).Tools(o, s, typ)
 	v, entry, ok := b.readOrStored(ctx, d, t, config, o.Instance, u)
@@ -124,9 +136,15 @@ func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *
 		v, entry = filling.StoredValue(b.p.run.Program, d, stored), stored
 	default:
 		f.Fail(d.ID, key, frame.Before)
-		return
+		return true
 	}
-	f.Put(d.ID, key, frame.Before, v)
+	b.putResult(d, f, o, v, entry)
+	return true
+}
+
+// putResult sets the before value of an instance of a data source, and adds it to the plan.
+func (b *beforeFace) putResult(d *program.Declaration, f *frame.Frame, o addr.Object, v mark.Value, entry *state.Entry) {
+	f.Put(d.ID, o.Key, frame.Before, v)
 	b.handOn(o, entry)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -177,13 +178,32 @@ func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
 
 // GetDown returns the session that destroys objects. It is the session with the prior settings of the provider. If
 // these are unknown or have errors, or an object was not found with them, GetDown returns the session with the planned
-// settings, except in a destroy plan. It returns false if the provider cannot be configured; the errors are in bag.
+// settings. A destroy plan has no planned settings, and there unknown settings are an error: with them, the provider
+// could destroy other objects, or not find the objects to destroy. GetDown returns false if the provider cannot be
+// configured; the errors are in bag.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
 	if !ss.kind.Destroys() && (!ok || before.Unknown || before.Astray.Load()) {
 		return ss.Get(ctx, bag, u, frame.After)
 	}
-	return ss.Get(ctx, bag, u, frame.Before)
+	s, ok := ss.Get(ctx, bag, u, frame.Before)
+	if ok && s.Unknown {
+		bag.Add(ss.unknownDown(u, s))
+		return s, false
+	}
+	return s, ok
+}
+
+// unknownDown returns the error that unknown settings of a provider prevent the destruction of its objects.
+func (ss *Sessions) unknownDown(u declared.Use, s *Session) diag.Diagnostic {
+	var names []string
+	for name, v := range s.settings.Raw.AsValueMap() {
+		if !v.IsWhollyKnown() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return diag.Errorf("Invalid provider configuration", "The configuration of %s depends on values that are not known: %s. With it, the provider could destroy other objects, or not find the objects to destroy. Usually the values come from objects that are not in the state. Give the arguments known values, and destroy again. To forget the objects instead, use lethe state rm.", u.Instance, strings.Join(names, ", ")).At(ss.prog.Decls()[u.Decl].Range)
 }
 
 func (ss *Sessions) slot(k sessionKey) *Session {
