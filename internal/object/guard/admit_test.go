@@ -557,3 +557,19 @@ func TestUndoSendsTheAnswerBack(t *testing.T) {
 		t.Errorf("%+v", sent)
 	}
 }
+
+// TestRightsOfAnOlderObject checks that a configured text is allowed although the stored object has an older schema, as
+// after an upgrade of the provider with -refresh=false.
+func TestRightsOfAnOlderObject(t *testing.T) {
+	typ := &Type{Name: "t_thing", Mode: addr.Managed, Schema: &schema.Schema{Version: 1, Block: &schema.Block{Attrs: []*schema.Attr{{Name: "note", Type: cty.String, Optional: true}}}}}
+	note := cty.GetAttrPath("note")
+	r := &rights{config: cty.ObjectVal(map[string]cty.Value{"note": cty.StringVal(canary)}), was: &state.Entry{Attrs: []byte(`{"former": "canary-old-1f60"}`)}}
+	for text, want := range map[string]bool{canary: true, "canary-other-88aa": false} {
+		if r.allows(typ, note, text, "") != want || r.allows(typ, note, "text with "+text, text) != want {
+			t.Errorf("a configured text: %t", want)
+		}
+	}
+	if !r.allows(typ, note, "text with canary-old-1f60", "canary-old-1f60") {
+		t.Error("a stored text is not allowed")
+	}
+}

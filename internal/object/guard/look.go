@@ -64,7 +64,7 @@ func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 		return slices.Contains(all, text) || hidden != "" && slices.ContainsFunc(all, func(s string) bool { return secret.Holds(s, hidden) })
 	}
 	if r.was != nil && r.had == nil { // the prior object has another schema, so its places are unknown
-		return in(slices.AppendSeq([]string{string(r.was.Attrs)}, maps.Values(r.was.Flatmap)))
+		return in(r.texts) || in(slices.AppendSeq([]string{string(r.was.Attrs)}, maps.Values(r.was.Flatmap)))
 	}
 	return in(r.texts) || in(r.had[place(at)])
 }
