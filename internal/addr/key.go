@@ -57,8 +57,8 @@ func (k Key) Value() cty.Value {
 	return cty.NilVal
 }
 
-// KeyOf returns the key for a value that is a whole number of 0 or more, or a string. It returns false for other values, and
-// for null and unknown values. v must be unmarked.
+// KeyOf returns the key for a value that is a whole number of 0 or more, or a string. It returns NoKey and false for
+// other values, and for null and unknown values. v must be unmarked.
 func KeyOf(v cty.Value) (Key, bool) {
 	if v.IsNull() || !v.IsKnown() {
 		return NoKey, false
@@ -76,7 +76,7 @@ func KeyOf(v cty.Value) (Key, bool) {
 }
 
 // Hide returns a copy of k for a key that is made from a secret. The text of the copy, and the text of addresses that
-// contain it, do not show the key.
+// contain it, do not show the key. The copy is not equal to k with ==. Hide returns NoKey for NoKey.
 func (k Key) Hide() Key {
 	k.hidden = !k.IsNone()
 	return k

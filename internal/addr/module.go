@@ -46,7 +46,7 @@ func (m Module) Name() string {
 	return m.h.Value().name
 }
 
-// Path returns the names of the calls from the root to m.
+// Path returns the names of the calls from the root to m, and nil for the root.
 func (m Module) Path() []string {
 	if m.IsRoot() {
 		return nil
@@ -194,7 +194,8 @@ func (m ModuleInstance) write(b *strings.Builder) {
 	hop.key.write(b)
 }
 
-// Compare orders module instances: parents before children, then by name and key.
+// Compare orders module instances: parents before their children, and otherwise by the name and key of the first call
+// that differs.
 func (m ModuleInstance) Compare(o ModuleInstance) int {
 	if m == o {
 		return 0

@@ -18,7 +18,7 @@ type Target struct {
 	Type     string
 	Name     string
 	Key      Key
-	KeyGiven bool
+	KeyGiven bool // the address has a key after the name of the resource
 }
 
 type targetStep struct {
@@ -27,7 +27,8 @@ type targetStep struct {
 	given bool
 }
 
-// ParseTarget parses an address in the syntax of -target, -exclude and the state commands.
+// ParseTarget parses the address of a module, a resource or an instance, in the syntax of -target, -exclude and the
+// state commands. It permits spaces beside dots and brackets, and the prefix "resource." of a managed resource.
 func ParseTarget(s string) (Target, error) {
 	p := parser{in: withoutSpace(s)}
 	t, err := p.target()
@@ -37,7 +38,8 @@ func ParseTarget(s string) (Target, error) {
 	return t, nil
 }
 
-// ParseInstance parses the address of one resource instance.
+// ParseInstance parses the address of one resource instance. Missing keys become NoKey. It returns an error for the
+// address of a module.
 func ParseInstance(s string) (Instance, error) {
 	t, err := ParseTarget(s)
 	if err != nil {
@@ -49,7 +51,8 @@ func ParseInstance(s string) (Instance, error) {
 	return t.AsInstance(), nil
 }
 
-// ParseResource parses the address of a resource, without an instance key at its end.
+// ParseResource parses the address of a resource in one module instance. Missing keys of modules become NoKey. It
+// returns an error if the address has an instance key at its end, or is the address of a module.
 func ParseResource(s string) (AbsResource, error) {
 	i, err := ParseInstance(s)
 	if err == nil && !i.Key.IsNone() {
@@ -58,7 +61,8 @@ func ParseResource(s string) (AbsResource, error) {
 	return i.Abs(), err
 }
 
-// ParseModuleInstance parses `module.a["x"].module.b`. It returns the root for "".
+// ParseModuleInstance parses `module.a["x"].module.b`. Missing keys become NoKey. It returns the root for "", and an
+// error for the address of a resource.
 func ParseModuleInstance(s string) (ModuleInstance, error) {
 	if s == "" {
 		return ModuleInstance{}, nil
@@ -73,7 +77,8 @@ func ParseModuleInstance(s string) (ModuleInstance, error) {
 	return t.AsModule(), nil
 }
 
-// ParseProviderInstance parses a provider address in the syntax of state files, with or without a key.
+// ParseProviderInstance parses a provider address in the syntax of state files, with or without a key. It also parses
+// the syntax of older files, provider.aws.alias, for which it returns the namespace "-".
 func ParseProviderInstance(s string) (ProviderInstance, error) {
 	p := parser{in: s}
 	i, err := p.providerInstance()
@@ -83,7 +88,7 @@ func ParseProviderInstance(s string) (ProviderInstance, error) {
 	return i, nil
 }
 
-// AsModule returns the module instance of t. Missing keys become NoKey.
+// AsModule returns the module instance that t names, or that contains the resource of t. Missing keys become NoKey.
 func (t Target) AsModule() ModuleInstance {
 	var m ModuleInstance
 	for _, s := range t.path {
@@ -92,7 +97,7 @@ func (t Target) AsModule() ModuleInstance {
 	return m
 }
 
-// AsInstance returns the resource instance of t. Missing keys become NoKey.
+// AsInstance returns the resource instance of t, which must have a Mode. Missing keys become NoKey.
 func (t Target) AsInstance() Instance {
 	return Instance{Module: t.AsModule(), Mode: t.Mode, Type: t.Type, Name: t.Name, Key: t.Key}
 }
@@ -111,7 +116,7 @@ func (t Target) Resource() Resource {
 	return Resource{Module: t.Module(), Mode: t.Mode, Type: t.Type, Name: t.Name}
 }
 
-// Contains reports whether t selects i.
+// Contains reports whether t selects i. A module selects the instances in it and in all modules below it.
 func (t Target) Contains(i Instance) bool {
 	if t.Mode != 0 && (t.Mode != i.Mode || t.Type != i.Type || t.Name != i.Name || t.KeyGiven && t.Key != i.Key) {
 		return false
@@ -237,7 +242,7 @@ func (p *parser) key() (Key, bool, error) {
 }
 
 // index parses a number in the syntax of the language: without a sign, and perhaps with an exponent. It returns false
-// if s is not a whole number.
+// if s is not a whole number, or has more than 20 bytes.
 func index(s string) (int, bool) {
 	if s == "" || s[0] < '0' || s[0] > '9' || len(s) > 20 {
 		return 0, false
@@ -280,8 +285,8 @@ func withoutSpace(s string) string {
 }
 
 // unquote parses the quoted string of the language at the start of s, and returns its value and its length in s. The
-// value is in Unicode's normal form C, like all strings of the language. If s is no valid string, unquote returns an
-// error.
+// value is in Unicode's normal form C, like all strings of the language. If s is no valid string, or contains a
+// template sequence, unquote returns an error.
 func unquote(s string) (string, int, error) {
 	var b strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -476,8 +481,8 @@ func (t Target) Of(r Resource, keyed bool) Target {
 	return t
 }
 
-// Inside returns a target for a resource r that is declared in or below the module of t. It selects r in the module instances
-// that t selects, and only the instance with this key if given is true.
+// Inside returns a target for a resource r that is declared in or below the module of t. It selects r in the module
+// instances that t selects. If given is true, it selects only the instance with this key.
 func (t Target) Inside(r Resource, key Key, given bool) Target {
 	path := slices.Clone(t.path)
 	for _, name := range r.Module.Path()[len(path):] {
@@ -512,8 +517,8 @@ func (t Target) ModuleIn(base ModuleInstance) ModuleInstance {
 }
 
 // Rebase returns the address of instance i after a move from t to to. Both targets are relative to the module instance
-// base. Rebase returns false if t does not select i. If neither t nor to has a key at its end, all instances move and
-// keep their keys. All other missing keys mean NoKey.
+// base, and i must be in or below base. Rebase returns i and false if t does not select i. If neither t nor to has a
+// key at its end, all instances move and keep their keys. All other missing keys mean NoKey.
 func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bool) {
 	whole := !t.KeyedItself() && !to.KeyedItself()
 	inner := relative(i.Module, base)
@@ -548,7 +553,7 @@ func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bo
 	return out, true
 }
 
-// relative returns the steps from base down to m.
+// relative returns the steps from base down to m. If m is not in base, it returns the steps from the root.
 func relative(m, base ModuleInstance) []targetStep {
 	var steps []targetStep
 	for m != base && !m.IsRoot() {

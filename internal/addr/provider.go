@@ -10,11 +10,11 @@ import (
 
 // Hosts and namespaces with a special meaning.
 const (
-	DefaultHost      = "registry.opentofu.org" // the default host
+	DefaultHost      = "registry.opentofu.org" // OpenTofu's registry, the host of source addresses without a host
 	TerraformHost    = "registry.terraform.io" // Terraform's registry, which has the same providers
 	BuiltinHost      = "terraform.io"          // the host of built-in providers
 	BuiltinNamespace = "builtin"               // the namespace of built-in providers
-	DefaultNamespace = "hashicorp"             // the default namespace
+	DefaultNamespace = "hashicorp"             // the namespace of source addresses without a namespace
 	LegacyNamespace  = "-"                     // the namespace in addresses from a time without namespaces
 )
 
@@ -27,7 +27,8 @@ func Builtin(name string) Provider { return Provider{BuiltinHost, BuiltinNamespa
 // Published returns the address of the built-in provider lethe in the default registry.
 func Published() Provider { return Provider{DefaultHost, "lethe-iac", "lethe"} }
 
-// Default returns the provider for a local name that required_providers does not declare.
+// Default returns the provider for a local name that required_providers does not declare: the built-in provider for the
+// names terraform and lethe, and otherwise the provider with this name in the default host and namespace.
 func Default(name string) Provider {
 	if name == "terraform" || name == "lethe" {
 		return Builtin(name)
@@ -47,8 +48,9 @@ func (p Provider) IsPublished() bool { return p.Canon() == Published() }
 // IsZero reports whether p is the zero value.
 func (p Provider) IsZero() bool { return p == Provider{} }
 
-// Canon returns p with the same host for the registries of Terraform and OpenTofu. Two addresses with the same result
-// of Canon mean the same provider, unless a configuration names one of the hosts explicitly.
+// Canon returns p in a form for comparisons: the host of OpenTofu's registry replaces the host of Terraform's registry,
+// and in this registry the namespace hashicorp replaces "-". Two addresses with the same result of Canon mean the same
+// provider, unless a configuration names one of the hosts explicitly.
 func (p Provider) Canon() Provider {
 	if p.Host == TerraformHost {
 		p.Host = DefaultHost
@@ -76,8 +78,8 @@ func (p Provider) Counterpart() (Provider, bool) {
 // String returns "host/namespace/type".
 func (p Provider) String() string { return p.Host + "/" + p.Namespace + "/" + p.Type }
 
-// ForDisplay returns the address. It omits the host if p is in the registry of Terraform or OpenTofu, because both have
-// the same providers.
+// ForDisplay returns the address for messages. It omits the host if p is in the registry of Terraform or OpenTofu,
+// because both have the same providers.
 func (p Provider) ForDisplay() string {
 	if p.Host == DefaultHost || p.Host == TerraformHost {
 		return p.Namespace + "/" + p.Type
@@ -90,7 +92,8 @@ func (p Provider) Compare(o Provider) int {
 	return cmp.Or(strings.Compare(p.Host, o.Host), strings.Compare(p.Namespace, o.Namespace), strings.Compare(p.Type, o.Type))
 }
 
-// ParseProvider parses a source address: "type", "namespace/type" or "host/namespace/type".
+// ParseProvider parses a source address: "type", "namespace/type" or "host/namespace/type". A missing host is
+// registry.opentofu.org, and a missing namespace is hashicorp. All parts of the result are in small letters.
 func ParseProvider(s string) (Provider, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) > 3 {
@@ -171,7 +174,8 @@ type ProviderInstance struct {
 
 func (i ProviderInstance) String() string { return i.ProviderConfig.String() + i.Key.String() }
 
-// Host returns a host name in the form for comparisons: in ASCII and small letters, without the default port 443.
+// Host returns a host name in the form for comparisons: in ASCII (punycode) and small letters, without the default port
+// 443. It returns an error if the name is not a valid host name.
 func Host(name string) (string, error) {
 	base, port, _ := strings.Cut(name, ":")
 	ascii, err := idna.Lookup.ToASCII(base)

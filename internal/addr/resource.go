@@ -16,10 +16,11 @@ const (
 	List   // a search for objects, in query files
 	Action // an operation of a provider that changes no object of the state
 
-	StateStore // a place for states: types of providers have this mode, and no resource has it
+	StateStore // a place for states, for a state_store block: only types of providers have this mode, no resource has it
 )
 
-// String returns the mode as in states and machine-readable output.
+// String returns the mode as in states and machine-readable output. It returns "invalid" for StateStore and for unknown
+// modes.
 func (m Mode) String() string {
 	switch m {
 	case Managed:
@@ -36,7 +37,7 @@ func (m Mode) String() string {
 	return "invalid"
 }
 
-// Block returns the type of the block that declares a resource of this mode.
+// Block returns the type of the block that declares a resource of this mode, and "invalid" if no block does.
 func (m Mode) Block() string {
 	if m == Managed {
 		return "resource"
@@ -56,7 +57,7 @@ func ModeOf(block string) (Mode, bool) {
 }
 
 // prefix returns the keyword and the dot before the type in an address, such as "data.". It returns "" for a managed
-// resource.
+// resource and for StateStore.
 func (m Mode) prefix() string {
 	switch m {
 	case Data:
@@ -106,7 +107,7 @@ func (r AbsResource) Local() string { return r.Mode.prefix() + r.Type + "." + r.
 
 func (r AbsResource) String() string { return join(r.Module.String(), r.Local()) }
 
-// Resource returns the declaration.
+// Resource returns the declared resource: the address without the keys of module instances.
 func (r AbsResource) Resource() Resource {
 	return Resource{Module: r.Module.Module(), Mode: r.Mode, Type: r.Type, Name: r.Name}
 }
@@ -135,7 +136,7 @@ func (i Instance) Abs() AbsResource {
 	return AbsResource{Module: i.Module, Mode: i.Mode, Type: i.Type, Name: i.Name}
 }
 
-// Resource returns the declaration.
+// Resource returns the declared resource: the address without the keys of module instances and of the instance.
 func (i Instance) Resource() Resource { return i.Abs().Resource() }
 
 // Current returns the current object of the instance.
@@ -146,7 +147,7 @@ func (i Instance) Local() string { return i.Mode.prefix() + i.Type + "." + i.Nam
 
 func (i Instance) String() string { return join(i.Module.String(), i.Local()) }
 
-// Compare orders instances by resource, then key.
+// Compare orders instances by resource in its module instance, then by key.
 func (i Instance) Compare(o Instance) int {
 	return cmp.Or(i.Abs().Compare(o.Abs()), i.Key.Compare(o.Key))
 }

@@ -55,7 +55,7 @@ func (o *Object) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText returns the address of the instance.
+// MarshalText returns the address of the instance. It returns an error if a key in the address is hidden.
 func (i Instance) MarshalText() ([]byte, error) { return i.Current().MarshalText() }
 
 // UnmarshalText parses the result of MarshalText.
@@ -64,7 +64,7 @@ func (i *Instance) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// MarshalText returns the address of the resource.
+// MarshalText returns the address of the resource. It returns an error if a key in the address is hidden.
 func (r AbsResource) MarshalText() ([]byte, error) { return r.Instance(NoKey).MarshalText() }
 
 // UnmarshalText parses the result of MarshalText.
@@ -76,7 +76,7 @@ func (r *AbsResource) UnmarshalText(text []byte) (err error) {
 // MarshalText returns the address of the declaration, without keys.
 func (r Resource) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses the result of MarshalText. It ignores keys of modules.
 func (r *Resource) UnmarshalText(text []byte) error {
 	i, err := ParseResource(string(text))
 	*r = i.Resource()

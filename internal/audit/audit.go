@@ -61,14 +61,15 @@ type Place struct {
 	Problem   string    // why it could not be read, as sentences; "" if it was read
 }
 
-// Inputs has facts for an audit, besides the contents of places.
+// Inputs has the functions that an audit calls, besides the contents of places.
 type Inputs struct {
 	// Schemas returns the schemas of a provider, or the reason why they are not available.
 	Schemas func(addr.Provider) (*provider.Schemas, error)
 	// Alternatives asks a provider which write-only arguments can replace arguments of a configuration. It may be nil.
 	// It returns an error if the provider could not be asked.
 	Alternatives func(p addr.Provider, typ string, s *schema.Schema, config cty.Value) ([]object.Alternative, error)
-	// Progress is called after each part of the work; may be nil.
+	// Progress is called after each part of the second pass, with the numbers of searched and of all parts. It may be
+	// nil.
 	Progress func(done, all int)
 }
 

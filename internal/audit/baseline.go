@@ -30,7 +30,8 @@ func (f *Finding) baseline() BaselineEntry { return BaselineEntry{f.Address, f.P
 // Has reports whether the finding is accepted.
 func (b Baseline) Has(f *Finding) bool { return b[f.baseline()] }
 
-// ReadBaseline reads the result of BaselineOf.
+// ReadBaseline reads the result of BaselineOf. It returns an error for invalid JSON, an unknown field, and another
+// version of the format.
 func ReadBaseline(data []byte) (Baseline, error) {
 	var doc baselineDocument
 	d := json.NewDecoder(bytes.NewReader(data))

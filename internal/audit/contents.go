@@ -43,14 +43,16 @@ func New(in Inputs) *Auditor {
 	return &Auditor{in: in, byName: map[string][]int32{}, seed: maphash.MakeSeed()}
 }
 
-// Place adds a place. Its content is added later, or cannot be read.
+// Place adds a place and returns it for the methods that add its content. A place whose content cannot be read has no
+// content.
 func (a *Auditor) Place(p Place) *Place {
 	a.places = append(a.places, &p)
 	return &p
 }
 
-// State adds the content of a state. If it is an earlier version, the Auditor does not keep the parts that other places
-// also have.
+// State adds the content of a state, which is at the place p. Of an object that several states have without a
+// difference, the Auditor keeps one copy. If p is an earlier version, the Auditor copies the objects that it keeps, so
+// that the rest of the state can be freed.
 func (a *Auditor) State(p *Place, s *state.Snapshot) {
 	n := a.number(p)
 	alone := len(a.units) == 0
@@ -130,7 +132,7 @@ func (a *Auditor) change(n int32, p *Place, c *plan.Change) {
 	}
 }
 
-// number returns the number of a place.
+// number returns the index of a place, which Place returned, in a.places.
 func (a *Auditor) number(p *Place) int32 { return int32(slices.Index(a.places, p)) }
 
 // entry adds an object of a state.
@@ -215,7 +217,8 @@ func (a *Auditor) checks(n int32, checks []state.Check) {
 	}
 }
 
-// whole adds a value that is not a provider's object.
+// whole adds a value that is not a provider's object, unless a place has added an equal value with the same name. It
+// ignores null and unknown values. what is the reason why the whole value is a secret, or "".
 func (a *Auditor) whole(n int32, name string, v cty.Value, what Reason) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return

@@ -24,10 +24,10 @@ type examination struct {
 	own    map[int32][]string // the paths of the secrets of a unit, by its number
 	gaps   map[gapKey]map[string]bool
 	set    secret.Set
-	short  int
-	packed []string
+	short  int                  // number of values that are too short or too common to be searched for
+	packed []string             // the names of units that were not searched completely
 	advice map[adviceKey]string // the write-only arguments that providers recommend
-	asked  map[adviceKey]bool
+	asked  map[adviceKey]bool   // the attributes for which the provider was asked
 }
 
 type typeKey struct {
@@ -182,7 +182,8 @@ func (x *examination) reason(u *unit, why Reason) Reason {
 	return why
 }
 
-// secret records a secret of a unit.
+// secret records the strings, numbers and booleans in v as a secret of unit i. It ignores a value that contains only
+// empty strings, or none of these. Booleans are no texts to search for.
 func (x *examination) secret(i int32, u *unit, path string, why Reason, v cty.Value) {
 	any := false
 	var texts []string
@@ -342,7 +343,8 @@ func (x *examination) rest(texts []string, held map[string]bool) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return held[s] })
 }
 
-// within returns the secrets in a text, each once.
+// within returns the secrets in a text, each once. If the text is too large to be searched completely, within records
+// the name of the unit in x.packed.
 func (x *examination) within(u *unit, text string) []string {
 	var out []string
 	clear := x.set.Within(text, func(s string) {

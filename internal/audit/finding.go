@@ -83,8 +83,8 @@ func (r *Report) Clear() int {
 	return n
 }
 
-// Hide replaces the report's values in a text. It does not replace values that are too short or too common to be
-// searched for.
+// Hide replaces the report's values in a text with "(sensitive value)". It does not replace values that are too short
+// or too common to be searched for.
 func (r *Report) Hide(text string) string {
 	if r.hider == nil {
 		var pairs []string

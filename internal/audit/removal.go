@@ -131,8 +131,8 @@ func (f *Finding) isSource() bool { return f.Reason != Contained && f.Reason != 
 // stored returns the address with the attribute.
 func (f *Finding) stored() string { return strings.TrimSuffix(f.Address+"."+f.Path, ".") }
 
-// add adds a former value to the removal. label is its number in the report. elsewhere reports whether another source
-// or copy of the state has the value; nil means that none has.
+// add adds a former value to the removal. label is its number in the report. elsewhere reports whether a value has
+// another copy outside the places of the report; nil means that no value has.
 func (m *Removal) add(found map[string]*Removed, f *Finding, text string, label int, elsewhere func(string) bool) {
 	s := found[text]
 	if s == nil {
@@ -157,10 +157,12 @@ func (s *Removed) copies(all []*Place, in map[*Place]bool) {
 	}
 }
 
-// Rewrite returns the text of a state or an object without the values, and whether the text contained any of them.
+// Rewrite returns the JSON text of a state or an object without the values, and whether the text contained any of them.
+// It returns an error if the text contains a value, but is not valid JSON or has the value in a form that cannot be
+// removed.
 func (m *Removal) Rewrite(text []byte) (out []byte, changed bool, err error) {
 	return m.rewriter.rewrite(text)
 }
 
-// Has reports whether a text contains one of the values.
+// Has reports whether a text contains one of the values, or is too large to be searched completely.
 func (m *Removal) Has(text []byte) bool { return m.rewriter.holds(text) }

@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Report examines the contents. If the context ends first, it returns the error of the context.
+// Report examines the contents and returns the findings. If the context ends first, it returns the error of the
+// context.
 func (a *Auditor) Report(ctx context.Context) (*Report, error) {
 	x := &examination{
 		Auditor: a, types: map[typeKey]*typeFacts{}, found: map[findingKey]*Finding{}, own: map[int32][]string{},

@@ -37,7 +37,8 @@ const (
 
 // rewrite returns a JSON text without the values, and whether the text contained any. A string or number that is a
 // value becomes null. In longer strings, keys and paths, a mask replaces each encoded form of a value. All other bytes
-// stay.
+// stay. If the text contains a value, rewrite returns an error if the text is not valid JSON, and errRemains if a value
+// remains in the result.
 func (w *rewriter) rewrite(text []byte) (out []byte, changed bool, err error) {
 	if !w.holds(text) {
 		return text, false, nil

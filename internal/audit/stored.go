@@ -7,8 +7,9 @@ import (
 )
 
 // Stored returns the number of attributes and root outputs of a state that are secrets themselves. A Report lists them
-// with other reasons than Contained and Private. Stored decodes only objects of types with sensitive attributes.
-// schemas returns the schemas of a provider.
+// with other reasons than Contained and Private. Stored decodes only objects that have attributes recorded as
+// sensitive, or whose type has sensitive attributes. schemas returns the schemas of a provider. Stored returns 0 if s
+// is nil.
 func Stored(s *state.Snapshot, schemas func(addr.Provider) (*provider.Schemas, error)) int {
 	if s == nil {
 		return 0

@@ -150,12 +150,13 @@ var region = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z]+(-[a-z]+)*-(north|south|east|west|central)(east|west)?-?[0-9]+(-?[a-z])?$`)
 })
 
-// letters matches a word whose letters are all in upper or all in lower case.
+// letters matches a word of letters from A to Z that are all lower case, all upper case, or lower case after one
+// capital.
 var letters = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+|[A-Z]+|[A-Z][a-z]+)$`) })
 
 // common reports whether a value is too short or too common to be searched for inside other values, where it would
-// occur by chance. Such values have less than 8 bytes, or are numbers of less than 8 digits, words of less than 12
-// letters, names of regions, or well-known names.
+// occur by chance. Such values have less than 8 bytes, or are numbers of less than 8 digits (without zeros at both
+// ends), words of less than 12 letters (see letters), names of regions, or well-known names.
 func common(text string) bool {
 	switch {
 	case len(text) < shortest || names[strings.ToLower(text)]:

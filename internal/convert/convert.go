@@ -27,9 +27,10 @@ import (
 // conv converts a value that is known, not null and not marked itself. A nil conv returns the value unchanged.
 type conv func(cty.Value) (cty.Value, error)
 
-// To converts like convert.Convert, in work linear in the size of value and type. It rejects numbers with too many
-// digits (see Writable), which cty would write in full. The error is a cty.PathError if the mistake is inside the value
-// and no container around it is marked.
+// To converts v to the type want like convert.Convert, in work linear in the size of value and type. Between numbers
+// and strings it returns an error for numbers with too many digits (see Writable), which cty would write in full. If v
+// is not marked itself, and the error is about an element or attribute of v, it is a cty.PathError. Its path ends at
+// the first container on the way that is marked, or is a set or a map that becomes another collection.
 func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	if same(v.Type(), want) {
 		return v, nil
@@ -49,7 +50,7 @@ func To(v cty.Value, want cty.Type) (cty.Value, error) {
 // because the keys of a secret are secret, too.
 var mapKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`element "(\\.|[^"\\])*"`) })
 
-// same reports whether values of type ty have type want already.
+// same reports whether values of type ty have type want already. Attributes of want may be optional.
 func same(ty, want cty.Type) bool {
 	if ty.IsPrimitiveType() || want.IsPrimitiveType() {
 		return ty == want
@@ -57,8 +58,8 @@ func same(ty, want cty.Type) bool {
 	return ty.Equals(want.WithoutOptionalAttributesDeep())
 }
 
-// run applies f to v and keeps the marks of v. For null and unknown values it calls cty, which computes the refinements
-// of the result.
+// run applies f, a conversion to the type want, to v and keeps the marks of v. If f is nil, it returns v. For null and
+// unknown values it calls cty, which computes the refinements of the result.
 func run(f conv, v cty.Value, want cty.Type) (cty.Value, error) {
 	if f == nil {
 		return v, nil
@@ -90,7 +91,7 @@ func inside(step cty.PathStep, err error) error {
 }
 
 // byCty calls convert.Convert. That function panics for a null or unknown map if want is an object with optional
-// tuples: byCty returns an error instead.
+// tuples. If it panics, byCty returns an error.
 func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
 	defer func() {
 		if recover() != nil {
@@ -118,8 +119,8 @@ func conversion(in, want cty.Type) (conv, bool) {
 	return plain(in, want)
 }
 
-// plain returns cty's conversion from in to want, and false if cty has none. A conversion of a number to a string
-// returns an error if the number has too many digits (see Writable).
+// plain returns cty's conversion from in to want, and false if cty has none. A conversion of a number to a string, or
+// of a string to a number, returns an error if the number has too many digits (see Writable).
 func plain(in, want cty.Type) (conv, bool) {
 	f := convert.GetConversionUnsafe(in, want)
 	if f == nil {
@@ -148,8 +149,9 @@ func plain(in, want cty.Type) (conv, bool) {
 	return conv(f), true
 }
 
-// MaxDigits is the largest number of decimal digits that a number may have. maxExponent is the same limit as a binary
-// exponent. Small numbers have a lower limit, because the time to write them grows with the square of their length.
+// MaxDigits is the largest number of decimal digits that a number, or a string that becomes a number, may have.
+// maxExponent is about the same limit as a binary exponent, and minExponent is about maxZeros as a binary exponent.
+// Small numbers have a lower limit, because the time to write them grows with the square of their length.
 const (
 	MaxDigits   = 300_000
 	maxZeros    = 30_000 // zeros after the decimal point
@@ -157,15 +159,16 @@ const (
 	minExponent = -100_000
 )
 
-// ErrManyDigits is the error for a number with more than MaxDigits digits.
+// ErrManyDigits is the error for a number with more than MaxDigits decimal digits.
 var ErrManyDigits = fmt.Errorf("a number of more than %d digits is not supported", MaxDigits)
 
 var errManyZeros = fmt.Errorf("a number with more than %d zeros after the decimal point is not supported", maxZeros)
 
-// Writable returns an error for a known number that takes too long to write in decimal digits, such as 1e600000000.
+// Writable returns an error if it takes too long to write v in decimal digits, such as 1e600000000. It returns nil for
+// all other numbers. v must be a number that is known, not null and unmarked.
 func Writable(v cty.Value) error { return Digits(ctyvalue.Number(v)) }
 
-// Digits returns the error of Writable for f.
+// Digits returns the error of Writable for the number f, or nil.
 func Digits(f *big.Float) error {
 	switch e := f.MantExp(nil); {
 	case e > maxExponent:
@@ -268,8 +271,8 @@ func elementTypes(want cty.Type, types []cty.Type) []cty.Type {
 }
 
 // conversions returns the conversion from each type to the wanted type at the same index. It returns false if one does
-// not exist. If alike is true, all wanted types are equal, and equal types share one conversion (only among the first
-// few distinct types).
+// not exist. A conversion is nil if values remain unchanged. If alike is true, all wanted types are equal, and equal
+// types share one conversion (only among the first few distinct types).
 func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 	const few = 8
 	fs := make([]conv, len(types))
@@ -290,8 +293,8 @@ func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 	return fs, true
 }
 
-// betweenCollections returns a conversion from a list or set to a list or set, or from a map to a map. It returns false
-// if no conversion exists.
+// betweenCollections returns a conversion from a list or set to a list or set, or from a map to a map. It returns nil
+// and true if values remain unchanged, and false if no conversion exists.
 func betweenCollections(in, want cty.Type) (conv, bool) {
 	ety := want.ElementType()
 	f, ok := conversion(in.ElementType(), ety)
@@ -357,8 +360,8 @@ func named(names []string, vals []cty.Value) map[string]cty.Value {
 	return m
 }
 
-// mismatch describes why no conversion exists. For large types, it only names the required type, because the search of
-// cty for the exact reason takes too long.
+// mismatch describes why no conversion exists. If want is an object type and in is very large, it only names the
+// required type, because the search of cty for the exact reason takes too long.
 func mismatch(in, want cty.Type) string {
 	const large = 4096
 	switch {

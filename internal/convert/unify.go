@@ -143,9 +143,10 @@ func unifyObjects(types []cty.Type) cty.Type {
 	}, build, cty.Map)
 }
 
-// unifyStructures unifies tuple or object types. of returns the parts of a type, and build makes a type of unified
-// parts. If the types have different numbers of parts, or build is nil, or a type cannot be converted to the result of
-// build, unifyStructures returns a collection type. It returns cty.NilType if the parts cannot be unified.
+// unifyStructures unifies tuple or object types. of returns the types of the parts of a type, and build makes a tuple
+// or object type of unified parts. If the types have different numbers of parts, or build is nil, or a type cannot be
+// converted to the result of build, unifyStructures returns a collection type, which collection makes of the unified
+// element type. It returns cty.NilType if the parts cannot be unified, or a type cannot be converted to the collection.
 func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func([]cty.Type) cty.Type, collection func(cty.Type) cty.Type) cty.Type {
 	columns := make([][]cty.Type, len(of(types[0])))
 	for _, ty := range types {
@@ -187,7 +188,8 @@ func reachable(ds []cty.Type, ty cty.Type) bool {
 	})
 }
 
-// distinct returns the distinct types. It compares each type with its predecessor first, because neighbours are mostly equal.
+// distinct returns the distinct types in the order of their first occurrence. It compares each type with its
+// predecessor first, because neighbours are mostly equal.
 func distinct(types []cty.Type) []cty.Type {
 	const few = 8 // up to this number, types are compared one by one
 	var out []cty.Type

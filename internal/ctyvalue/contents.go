@@ -7,19 +7,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Contents counts the contents of a value, up to a limit. If each of ten locals contains the previous local ten times,
+// Contents counts the contents of values, up to limits. If each of ten locals contains the previous local ten times,
 // the last value has ten billion elements, but is small in memory, because its parts are shared. So the walk through a
 // value stops at a limit, and no other code may walk through a value before this walk has succeeded.
 type Contents struct {
-	Elements int   // including nested elements and the value itself
+	Elements int   // including nested elements and the values themselves
 	Bytes    int64 // bytes of texts, keys and names of attributes
 	Unknown  bool  // the value, or a part of it, is unknown
 	Marked   bool  // the value, or a part of it, is marked (set by mark.Look)
 	Refused  bool  // the value contains a number for which Number returned false
 
-	MostElements int // limits of the walk
-	MostBytes    int64
-	Number       func(*big.Float) bool // nil permits any number
+	MostElements int                   // the largest number of Elements
+	MostBytes    int64                 // the largest number of Bytes
+	Number       func(*big.Float) bool // reports whether a number is permitted; nil permits any number
 }
 
 // Within reports whether the walk has visited all elements: no limit was exceeded and no number refused.
@@ -27,9 +27,10 @@ func (c *Contents) Within() bool {
 	return c.Elements <= c.MostElements && c.Bytes <= c.MostBytes && !c.Refused
 }
 
-// Add adds the contents of a value to the counts. Add cannot read marked values, unknown values with refinements and
-// capsules, and no value at all if Direct is false. It then returns false and leaves the counts unchanged. mark.Look
-// counts the contents of any value.
+// Add adds the contents of v to the counts. When a limit is exceeded or a number refused, it stops and returns true, so
+// a caller must call Within after it. Add cannot read marked values, unknown values with refinements and capsules, also
+// inside v, and no value if Direct is false. It then returns false and leaves the counts unchanged. mark.Look counts
+// the contents of any value.
 func (c *Contents) Add(v cty.Value) bool {
 	before := *c
 	if Direct && c.add(heldBy(v)) {
@@ -88,8 +89,8 @@ var unknown = func() any {
 	return nil
 }()
 
-// WhollyKnown reports whether v and all values in it are known. The result is the same as of v.IsWhollyKnown(), but the
-// call rarely allocates memory for unmarked values.
+// WhollyKnown reports whether v, which may be marked, and all values in it are known. The result is the same as of
+// v.IsWhollyKnown(), but the call rarely allocates memory for unmarked values.
 func WhollyKnown(v cty.Value) bool {
 	c := Contents{MostElements: math.MaxInt, MostBytes: math.MaxInt64}
 	if c.Add(v) {

@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Elements returns the elements of a list, set, map, tuple or object, in the order of cty's iterators. It returns nil if v is
-// empty. v must be known, not null and not marked itself.
+// Elements returns the elements of a list, set, map, tuple or object, in the order of cty's iterators. It returns no
+// elements if v is empty. v must be known, not null and not marked itself. The caller may change the slice.
 func Elements(v cty.Value) []cty.Value {
 	if !Direct {
 		return v.AsValueSlice()
@@ -68,8 +68,8 @@ func typesInRow(ty cty.Type) func(int) cty.Type {
 	return func(int) cty.Type { return ety }
 }
 
-// setInOrder returns the elements of a set in cty's order. It compares strings itself, because cty takes a microsecond for each
-// comparison.
+// setInOrder returns the elements of a set in cty's order. If all elements are known strings, it compares them itself,
+// because cty takes a microsecond for each comparison.
 func setInOrder(v cty.Value) []cty.Value {
 	in, _ := buckets(heldBy(v))
 	var texts []string
@@ -161,8 +161,8 @@ func Unordered(v cty.Value) iter.Seq[cty.Value] {
 	}
 }
 
-// Attribute returns an attribute of an object that is known, not null and not marked itself. It returns false for any other
-// value, and if the object has no such attribute. name must be in Unicode normal form.
+// Attribute returns the attribute name of v, an object that is known, not null and not marked itself. It returns false
+// for any other value, and if the object has no such attribute. name must be in Unicode normal form.
 func Attribute(v cty.Value, name string) (cty.Value, bool) {
 	ty := v.Type()
 	if !ty.IsObjectType() {
@@ -199,8 +199,8 @@ func SetOpen(v cty.Value) bool {
 	return false
 }
 
-// SetHas reports whether a set contains an element equal to e. v must be known, not null and unmarked. e must be known
-// and unmarked, and have the element type. Value.HasElement of cty is slower, because it sorts the set.
+// SetHas reports whether the set v contains an element equal to e. v must be known, not null and unmarked. e must be
+// wholly known and unmarked, and have the element type. Value.HasElement of cty is slower, because it sorts the set.
 func SetHas(v, e cty.Value) bool {
 	if !Direct {
 		return v.HasElement(e).RawEquals(cty.True)
@@ -214,9 +214,9 @@ func SetHas(v, e cty.Value) bool {
 	return false
 }
 
-// Sized reports whether the number of elements of an unmarked value is known. For an unknown value, the type of a tuple or an
-// object determines the number. A set of several elements with an unknown element has no known number, because that element
-// may be equal to another one.
+// Sized reports whether the number of elements of an unmarked list, set, map, tuple or object is known. For an unknown
+// value, the type of a tuple or an object determines the number. A set of several elements with an unknown element has
+// no known number, because the unknown element may be equal to another element.
 func Sized(v cty.Value) bool {
 	if !v.IsKnown() {
 		return v.Type().IsTupleType() || v.Type().IsObjectType()

@@ -83,8 +83,9 @@ func layoutKnown() (ok bool) {
 		valueOf(object.Type(), map[string]any{"a": "a", "u": attrs["u"], "n": nil}).RawEquals(object)
 }
 
-// FindText searches a list or tuple that contains only known unmarked strings. at is the index of the first element
-// equal to want, or -1. For any other value, and if Direct is false, all is false and at is meaningless.
+// FindText searches for want in v. If v is a list or tuple that contains only known, unmarked strings and no null, all
+// is true, and at is the index of the first element equal to want, or -1. For any other value, and if Direct is false,
+// all is false and at is meaningless.
 func FindText(v cty.Value, want string) (at int, all bool) {
 	if !Direct {
 		return 0, false
@@ -103,8 +104,8 @@ func FindText(v cty.Value, want string) (at int, all bool) {
 	return at, all
 }
 
-// Number returns the number of a value that is known, not null and unmarked. The result must not be changed, because it is not
-// a copy if Direct is true.
+// Number returns the number of v, a value of type number that is known, not null and unmarked. The result must not be
+// changed, because it is not a copy if Direct is true.
 func Number(v cty.Value) *big.Float {
 	if Direct {
 		return heldBy(v).(*big.Float)
@@ -120,8 +121,8 @@ func ParseNumber(s string) (cty.Value, error) {
 	return cty.ParseNumberVal(s)
 }
 
-// AppendNumber appends the shortest decimal text that distinguishes f from all other numbers of its precision, as cty does.
-// For integers below 2^53 the text is their digits.
+// AppendNumber appends the shortest decimal text, without an exponent, that distinguishes f from all other numbers of
+// its precision, as cty does. For integers below 2^53 the text is their digits.
 func AppendNumber(b []byte, f *big.Float) []byte {
 	if i, acc := f.Int64(); acc == big.Exact && -1<<53 < i && i < 1<<53 && i != 0 && f.Prec() >= 53 {
 		return strconv.AppendInt(b, i, 10)
@@ -129,7 +130,8 @@ func AppendNumber(b []byte, f *big.Float) []byte {
 	return f.Append(b, 'f', -1)
 }
 
-// String returns the result of cty.StringVal, without normalizing ASCII text.
+// String returns the result of cty.StringVal. For ASCII text it is faster, because such a text is in Unicode normal
+// form already.
 func String(s string) cty.Value {
 	if Direct && IsASCII(s) {
 		return valueOf(cty.String, s)

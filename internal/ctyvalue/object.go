@@ -14,7 +14,8 @@ import (
 // concurrent use.
 type ObjectBuilder struct{ last atomic.Pointer[pattern] }
 
-// Object returns an object with these attributes. If a name occurs twice, the last value counts.
+// Object returns an object with the attributes names, whose values are at the same indexes in vals. If a name occurs
+// twice, also in another Unicode form, the last value counts.
 func (b *ObjectBuilder) Object(names []string, vals []cty.Value) cty.Value {
 	if p := b.last.Load(); p.fits(names, vals) {
 		return ObjectOf(p.ty, p.names, vals)
@@ -30,7 +31,8 @@ func (b *ObjectBuilder) Object(names []string, vals []cty.Value) cty.Value {
 	return v
 }
 
-// ObjectBuilders makes objects of up to eight types in turns. It is not safe for concurrent use.
+// ObjectBuilders makes objects of several types in turns: it shares the types of up to eight patterns, not only of the
+// previous object. It is not safe for concurrent use.
 type ObjectBuilders struct {
 	all  [8]ObjectBuilder
 	next int // the builder that was used last for a new type
@@ -60,7 +62,8 @@ type pattern struct {
 const mostParts = 100
 
 // newPattern returns the pattern of the object v, which has these attributes. It returns nil if sharing the type is not
-// worthwhile or not possible: the object is large, a name is not in Unicode normal form, or Direct is false.
+// worthwhile or not possible: the object is empty or large, a name is not in Unicode normal form or occurs twice, or
+// Direct is false.
 func newPattern(names []string, vals []cty.Value, v cty.Value) *pattern {
 	has := v.Type().AttributeTypes()
 	if !Direct || len(names) != len(has) || len(names) == 0 || len(names) > mostParts {
@@ -90,8 +93,9 @@ func (p *pattern) fits(names []string, vals []cty.Value) bool {
 	return true
 }
 
-// ObjectOf returns an object of type ty. The names must be in Unicode normal form, and names and types of the values must be
-// exactly those in ty. If ty is cty.NilType, the type is derived from the values.
+// ObjectOf returns an object of type ty with the attributes names, whose values are at the same indexes in vals. The
+// names must be in Unicode normal form, and the names and the types of the values must be exactly the names and types
+// in ty. If ty is cty.NilType, the type is derived from the values.
 func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	if !Direct || ty == cty.NilType {
 		attrs := make(map[string]cty.Value, len(names))
@@ -107,8 +111,9 @@ func ObjectOf(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	return valueOf(ty, attrs)
 }
 
-// SameType returns a.Equals(b), with limited work: fuel is the number of comparisons that are left, and SameType
-// returns false when it is used up. It does not compare an object type with itself.
+// SameType returns a.Equals(b), with limited work: fuel is the number of comparisons that are left. SameType lowers it,
+// and returns false if it would become negative. Two object types with the same map of attributes in memory are equal
+// without further comparisons.
 func SameType(a, b cty.Type, fuel *int) bool {
 	if *fuel--; *fuel < 0 {
 		return false
@@ -146,7 +151,8 @@ func SameMap[V any](a, b map[string]V) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
-// Same reports whether a and b are the same object or map in memory. It may return false for the same value.
+// Same reports whether a and b are the same object or map in memory. It may return false for equal values, and always
+// does for other kinds of values, and if Direct is false.
 func Same(a, b cty.Value) bool {
 	if !Direct {
 		return false

@@ -30,7 +30,7 @@ func Text(v cty.Value) (string, bool) {
 // TextOf returns bytes as a string without a copy. The bytes must not change while the string is in use.
 func TextOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// NumberText returns a number in decimal digits without an exponent, as Lethe's JSON documents have it.
+// NumberText returns a finite number in decimal digits without an exponent, as Lethe's JSON documents have it.
 func NumberText(f *big.Float) string {
 	if f.IsInt() {
 		if i, acc := f.Int64(); acc == big.Exact {
@@ -40,8 +40,8 @@ func NumberText(f *big.Float) string {
 	return f.Text('f', -1)
 }
 
-// IsDict reports whether values of a type have named parts.
+// IsDict reports whether ty is the type of an object or a map, whose parts have names.
 func IsDict(ty cty.Type) bool { return ty.IsObjectType() || ty.IsMapType() }
 
-// IsSequence reports whether values of a type have parts in an order.
+// IsSequence reports whether ty is the type of a list, a set or a tuple, whose parts have an order and no names.
 func IsSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }

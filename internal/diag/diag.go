@@ -45,7 +45,7 @@ type Diagnostic struct {
 	Severity Severity
 	Code     string // stable, for `lethe explain`; derived from the title, see Coded
 	Foreign  bool   // written by a provider; such messages have no code
-	Aside    bool   // reported inside a check block, where errors are warnings; see Lenient
+	Aside    bool   // reported inside a check block, where all messages are warnings; see Lenient
 	Eased    bool   // an error about a check block, which is a warning except in tests; see Blame
 	Summary  string // a title without a full stop
 	Detail   string // sentences; why, and what to do
@@ -74,7 +74,7 @@ type Call struct {
 	Returns  cty.Type
 }
 
-// Param is a parameter of a function.
+// Param is a parameter of a function. Nullable is true if the argument may be null.
 type Param struct {
 	Name     string
 	Type     cty.Type
@@ -135,8 +135,9 @@ func (d Diagnostic) See(note string, r Range) Diagnostic {
 	return d
 }
 
-// Coded returns d with the code of its title (package code). A provider's message has no code. The code that shows
-// diagnostics calls Coded, so that other packages write titles only.
+// Coded returns d with the code of its title (package code). It returns d unchanged if d has a code already, or is a
+// provider's message, which has no code. The code is "" if no page lists the title. The functions that show diagnostics
+// call Coded, so that other packages write titles only.
 func (d Diagnostic) Coded() Diagnostic {
 	if d.Code == "" && !d.Foreign {
 		d.Code = code.Of(d.Summary)
@@ -189,7 +190,8 @@ type message struct {
 	values map[string]bool
 }
 
-// Add adds diagnostics. It drops repeated messages, and errors about places that were passed to Enough.
+// Add adds diagnostics. It drops repeated messages, and errors about places that were passed to Enough. If a repeated
+// message has other values, Add counts it in Others of the diagnostic that the bag keeps.
 func (b *Bag) Add(ds ...Diagnostic) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -226,8 +228,8 @@ func (b *Bag) follows(d Diagnostic) bool {
 	return d.Severity == Error && d.Subject != nil && b.enough.Has(*d.Subject)
 }
 
-// again counts a repeated message with other values. It keeps the diagnostic whose values sort first, so that the
-// result does not depend on the order of the calls.
+// again counts a repeated message if its values are new. It keeps the diagnostic whose values have the shortest text,
+// or sort first among texts of equal length, so that the result does not depend on the order of the calls.
 func (b *Bag) again(m *message, d Diagnostic) {
 	kept := &b.list[m.at]
 	have, values := valuesKey(kept.Values), valuesKey(d.Values)
@@ -284,8 +286,8 @@ func (b *Bag) Len() int {
 	return len(b.list)
 }
 
-// Lenient calls f with a new bag. It then adds the diagnostics of this bag to b, as warnings marked Aside, and returns
-// them with their original severities. It is for checks whose failure must not stop a command.
+// Lenient calls f with a new bag. It then adds the diagnostics of the new bag to b, as warnings marked Aside, and
+// returns them with their original severities. It is for checks whose failure must not stop a command.
 func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 	own := Bag{eased: true}
 	f(&own)
@@ -318,8 +320,8 @@ func (b *Bag) Blame(unmet string) {
 // Retract removes the diagnostics that Lenient added, before the same checks run again.
 func (b *Bag) Retract() { b.drop(func(d Diagnostic) bool { return d.Aside }) }
 
-// Instead adds d, and removes the errors for which follows returns true: d explains them, because they result from the
-// same mistake. If Add would drop d (see Enough), Instead does nothing.
+// Instead adds d, and removes the errors that have a place (Subject) and for which follows returns true: d explains
+// them, because they result from the same mistake. If Add would drop d (see Enough), Instead does nothing.
 func (b *Bag) Instead(d Diagnostic, follows func(Diagnostic) bool) {
 	b.mu.Lock()
 	dropped := b.follows(d)
@@ -410,7 +412,7 @@ func comparePlaces(a, b *Range) int {
 	return CompareRanges(*a, *b)
 }
 
-// Annotate appends a sentence to the detail of each message.
+// Annotate appends a sentence, as a new paragraph, to the detail of each message that the bag contains now.
 func (b *Bag) Annotate(sentence string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -419,7 +421,7 @@ func (b *Bag) Annotate(sentence string) {
 	}
 }
 
-// Clear empties the bag, after its contents were shown.
+// Clear empties the bag, after its contents were shown. It also forgets the places of Enough.
 func (b *Bag) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -429,7 +431,7 @@ func (b *Bag) Clear() {
 // A Bug is a panic in Lethe's code that was caught. The function that caught the panic returns the Bug as an error, so
 // that its callers close their resources.
 type Bug struct {
-	What  string // the message of a runtime error; "" for another panic, which may contain a secret
+	What  string // the message of a runtime error, in parentheses; "" for another panic, which may contain a secret
 	Stack []byte
 }
 
@@ -437,8 +439,8 @@ func (b *Bug) Error() string {
 	return fmt.Sprintf("Lethe crashed while it processed an answer of a provider%s. This is a bug in Lethe: please report it with this trace.\n\n%s", b.What, b.Stack)
 }
 
-// Caught converts a panic into a Bug. A function that runs in its own goroutine must defer Caught if nothing else
-// catches its panics.
+// Caught stops a panic and sets *err to a Bug. If the function that defers Caught did not panic, Caught leaves *err
+// unchanged. A function that runs in its own goroutine must defer Caught if nothing else catches its panics.
 func Caught(err *error) {
 	v := recover()
 	if v == nil {

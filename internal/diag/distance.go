@@ -17,7 +17,8 @@ import (
 const mostSlips = 3
 
 // slips counts the slips that make b from a: characters that are missing, superfluous, wrong or swapped with their
-// neighbour. like is false if the names are too different.
+// neighbour. n is 1 for names that differ only in the case of letters, and otherwise the number of slips plus 1. like
+// is false if the names are too different.
 func slips(a, b string) (n int, like bool) {
 	if strings.EqualFold(a, b) {
 		return 1, true
@@ -39,7 +40,7 @@ func slips(a, b string) (n int, like bool) {
 	return n + 1, true // the separators, such as - and _, may differ too
 }
 
-// words returns the words of a name.
+// words returns the words of a name, without the separators between them.
 func words(name string) []string {
 	return strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_-.:/ ", r) })
 }

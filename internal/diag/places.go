@@ -47,7 +47,8 @@ func (p *Places) Add(at ...Range) {
 	}
 }
 
-// List returns all ranges.
+// List returns all ranges, in any order. After a query, a range may end later than the range that was added: at the end
+// of an earlier range that contains it.
 func (p *Places) List() []Range {
 	var out []Range
 	for _, f := range p.files {
@@ -56,7 +57,7 @@ func (p *Places) List() []Range {
 	return out
 }
 
-// Has reports whether the begin of r is inside a range of the set.
+// Has reports whether the begin of r is inside a range of the set, or at its end.
 func (p *Places) Has(r Range) bool {
 	f := p.files[r.Filename]
 	if f == nil {

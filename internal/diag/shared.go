@@ -14,7 +14,7 @@ func (s *Shared) Replay(bag *Bag) {
 	}
 }
 
-// Has reports whether s contains a message.
+// Has reports whether s contains the message d, with any severity.
 func (s Shared) Has(d Diagnostic) bool {
 	return slices.ContainsFunc(s, func(x Diagnostic) bool { return x.text() == d.text() })
 }

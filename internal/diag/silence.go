@@ -18,7 +18,8 @@ type Silence struct {
 	hidden map[string]string // the codes of hidden warnings by Diagnostic.key
 }
 
-// Add adds codes, such as "LE0604". An element may be a list with commas. The error names a code that does not exist.
+// Add adds codes, such as "LE0604", in large or small letters. An element may be a list with commas. At a code that
+// does not exist, Add stops and returns an error that names the code.
 func (s *Silence) Add(codes ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +60,8 @@ func (s *Silence) Hides(d Diagnostic) bool {
 	return true
 }
 
-// Filter returns the diagnostics that are not hidden, in a new slice if any is.
+// Filter returns the diagnostics of ds that are not hidden. It returns ds itself if none of them is hidden, and
+// otherwise a new slice.
 func (s *Silence) Filter(ds []Diagnostic) []Diagnostic {
 	if !slices.ContainsFunc(ds, s.Hides) {
 		return ds
@@ -67,7 +69,7 @@ func (s *Silence) Filter(ds []Diagnostic) []Diagnostic {
 	return slices.DeleteFunc(slices.Clone(ds), s.Hides)
 }
 
-// Take returns the number of hidden warnings by code, and forgets them.
+// Take returns the number of hidden warnings by code, and forgets them. It returns nil if s is nil.
 func (s *Silence) Take() map[string]int {
 	if s == nil {
 		return nil
@@ -82,7 +84,8 @@ func (s *Silence) Take() map[string]int {
 	return out
 }
 
-// Silenced returns a sentence about hidden warnings by code, such as "2 warnings were silenced: LE0604 (2).", or "".
+// Silenced returns a sentence about hidden warnings by code, such as "2 warnings were silenced: LE0604 (2).", or "" if
+// no warning was hidden.
 func Silenced(counts map[string]int) string {
 	n := 0
 	var each []string

@@ -30,7 +30,7 @@ func (s *Sources) Set(name string, text []byte) {
 	delete(s.blocks, name)
 }
 
-// Get returns the text of a file, or nil if it is unknown.
+// Get returns the text of a file, or nil if it is unknown or s is nil.
 func (s *Sources) Get(name string) []byte {
 	if s == nil {
 		return nil
@@ -40,7 +40,7 @@ func (s *Sources) Get(name string) []byte {
 	return s.files[name]
 }
 
-// Adopt adds the texts of other sources.
+// Adopt adds the texts of other sources. A text replaces the text of a file with the same name.
 func (s *Sources) Adopt(from *Sources) {
 	from.mu.RLock()
 	defer from.mu.RUnlock()
@@ -57,8 +57,9 @@ type Snippet struct {
 	Start, End int    // the mark, as offsets in Code
 }
 
-// Snippet returns the source lines of the range subject, and of the range context if it is not nil. It returns false if the
-// source is unknown.
+// Snippet returns the source lines of the range subject, and of the range context if it is not nil and in the same
+// file. Of very long lines it returns only the text near subject (see window). The mark is subject, or one character if
+// subject is empty. Snippet returns false if the source is unknown, or subject begins outside of it.
 func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 	src := s.Get(subject.Filename)
 	if src == nil || subject.Start.Byte > len(src) || subject.Start.Byte < 0 {

@@ -21,8 +21,9 @@ func isConfigJSON(name string) bool {
 	return false
 }
 
-// jsonContext returns the path of the innermost object or list around a byte, such as resource.a.b.lifecycle[0], and "" at the
-// top level. It reads malformed JSON up to the mistake.
+// jsonContext returns the path of the innermost object or list around the byte at the offset at, such as
+// resource.a.b.lifecycle[0]. It returns "" at the top level, and for a file larger than mostJSON. It reads malformed
+// JSON up to the mistake.
 func jsonContext(src []byte, at int) string {
 	if len(src) > mostJSON {
 		return ""

@@ -7,9 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// along returns the attributes on a path below a block: the attribute, or the objects that contain it. The names of
-// blocks, indexes and keys are left out. If the block has no attribute or block with a name on the path, missing is that
-// name, and near are the names in its place.
+// along returns the attributes on a path below a block, the outermost first: the attribute at the end, after the nested
+// attributes that contain it. The names of blocks, indexes and keys are left out. If the block has no attribute or
+// block with a name on the path, missing is that name, and near are the names in its place. Otherwise missing is "".
 func along(b *schema.Block, path []string) (on []*schema.Attr, missing string, near []string) {
 	attrs, blocks := b.Attrs, b.Blocks
 	for len(path) > 0 {

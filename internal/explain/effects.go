@@ -152,7 +152,8 @@ func (x *explainer) planned(f Found, effects []Effect) []Planned {
 	return out
 }
 
-// lease returns when an ephemeral resource is opened and closed.
+// lease returns when the ephemeral resource f is opened and closed, and its receivers: the declarations that receive
+// its value, or with a plan, the receivers that the plan lists.
 func (x *explainer) lease(f Found) *Lease {
 	l := &Lease{}
 	whole := &effects{explainer: x, seen: map[string]bool{}}

@@ -16,11 +16,12 @@ import (
 // Found is the declaration that an address names.
 type Found struct {
 	*program.Declaration
-	Path     []string // the names after the declaration in the address, without keys; nil if the address names the whole declaration
+	Path     []string // the names and constant keys after the declaration or its instance; nil for the whole declaration
 	Instance string   // the address as far as it names an instance, such as module.m["a"].aws_instance.web[0]
 }
 
-// has reports whether an object belongs to the resource, and has the keys that the address has.
+// has reports whether the instance i belongs to the resource, and has all keys that the address has. It returns false
+// if the declaration is not a resource.
 func (f Found) has(i addr.Instance) bool {
 	if f.Kind != program.Resource || i.Resource() != f.Resource {
 		return false
@@ -232,7 +233,9 @@ func Name(d *program.Declaration) string {
 	return ""
 }
 
-// LooksLikeAddress reports whether a text has the form of an address, not only of the name of a type.
+// LooksLikeAddress reports whether a text can only be an address, and not the name of a type or of a part of it: it
+// begins with var, local, output or module, or contains a key in brackets. It returns false for aws_instance.web, which
+// may also be the attribute web of a type.
 func LooksLikeAddress(text string) bool {
 	list := words(text)
 	if len(list) == 0 {

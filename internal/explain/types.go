@@ -17,16 +17,16 @@ type Type struct {
 	Provider addr.Provider
 	Version  string   // the version of the installed provider; "" if unknown
 	Path     []string // the names on the path of the part; nil for the whole type
-	Others   []string // the other modes with a type of this name, as they are written: "data.aws_ami"
+	Others   []string // the types of this name of the other modes, as users write them: "data.aws_ami"
 
 	Block *schema.Block  // the schema of the type, or of the block at Path; nil for an attribute
-	Attr  *schema.Attr   // at Path; nil for a type or a block
+	Attr  *schema.Attr   // the attribute at Path; nil for a type or a block
 	Of    *schema.Nested // the block at Path; nil for a type or an attribute
 
 	whole *schema.Block // the schema of the type
 }
 
-// Function is a function of a provider.
+// Function is a function of a provider. Version is the version of the installed provider, or "" if it is unknown.
 type Function struct {
 	Name     string
 	Provider addr.Provider
@@ -67,7 +67,7 @@ func textsOf(of addr.Mode) (prefix, kind string) {
 }
 
 // Split splits a text such as "data.aws_ami.filter.name" into the modes that it may mean, the name of the type, and the
-// names below it.
+// names below it. A text without the prefix of a mode may mean any mode.
 func Split(text string) (of []addr.Mode, name string, path []string) {
 	for _, m := range modes {
 		if rest, ok := strings.CutPrefix(text, m.Prefix); ok && m.Prefix != "" {
@@ -86,8 +86,9 @@ func Split(text string) (of []addr.Mode, name string, path []string) {
 	return of, names[0], names[1:]
 }
 
-// TypeOf returns the type of a provider that a text names, or nil if the provider does not have it. It returns an error
-// if the schema is invalid.
+// TypeOf returns the type of a provider that a text names (see Split), or nil if the provider does not have it. If the
+// text names a part that the type does not have, Exists of the result is false. TypeOf returns an error if the schema
+// is invalid.
 func TypeOf(s *provider.Schemas, p addr.Provider, version, text string) (*Type, error) {
 	of, name, path := Split(text)
 	var t *Type
@@ -111,7 +112,7 @@ func TypeOf(s *provider.Schemas, p addr.Provider, version, text string) (*Type, 
 	return t, nil
 }
 
-// Exists reports whether the type has the part at the path.
+// Exists reports whether the type has the part at the path. It returns true for a whole type.
 func (t *Type) Exists() bool { return t.Block != nil || t.Attr != nil }
 
 // partOf returns the attribute or the block at a path of names. All results are nil if it does not exist.
@@ -140,7 +141,8 @@ func attrAt(attrs []*schema.Attr, path []string) *schema.Attr {
 	return attrAt(attrs[i].Object.Attrs, path[1:])
 }
 
-// Parts returns the attributes of the type, of its block or of its attribute, and the blocks.
+// Parts returns the attributes and block types of the type, or of the block or nested attribute at Path. It returns nil
+// for other attributes.
 func (t *Type) Parts() ([]*schema.Attr, []*schema.Nested) {
 	switch {
 	case t.Block != nil:

@@ -13,14 +13,14 @@ import (
 type User struct {
 	Of   *program.Declaration
 	Path []string    // the path of the argument that uses the value; nil if Use says how
-	Use  program.Use // one reason
+	Use  program.Use // one reason for the reference; ByValue for an argument
 	At   diag.Range
 }
 
 // Address returns the address of the user with the path of the argument.
 func (u User) Address() string { return Name(u.Of) + Written(u.Path) }
 
-// uses are the reasons for a reference other than its value.
+// uses are the reasons for a reference other than its value, with the text for each.
 var uses = []struct {
 	use  program.Use
 	text string
@@ -104,7 +104,7 @@ func (u *users) at(d *program.Declaration, path []string) []User {
 	return out
 }
 
-// call returns the call of the module whose output is d, or nil if d is no output of a called module.
+// call returns the call of the module whose output is d, or nil if d is no output, or an output of the root module.
 func (u *users) call(d *program.Declaration) *program.Declaration {
 	if d.Kind != program.Output || d.Module.IsRoot() {
 		return nil
@@ -113,7 +113,8 @@ func (u *users) call(d *program.Declaration) *program.Declaration {
 	return c
 }
 
-// byValue returns the arguments of a declaration that use a value.
+// byValue returns the arguments of the declaration of that use d, or the part of d at path. at is the place of the
+// reference, for a declaration whose arguments are not known.
 func byValue(p *program.Program, of, d *program.Declaration, path []string, at diag.Range) []User {
 	parts := program.Parts(p, of.ID, nil)
 	if len(parts) == 0 {
@@ -128,8 +129,8 @@ func byValue(p *program.Program, of, d *program.Declaration, path []string, at d
 	return out
 }
 
-// reads reports whether a reference reads a declaration, or the part of it at a path. A reference to an output reads the
-// call of its module.
+// reads reports whether the reference n reads d, or the part of d at path. A reference to an output reads the call of
+// its module.
 func reads(p *program.Program, n program.Name, d *program.Declaration, path []string) bool {
 	if to := p.Decls()[n.To]; d.Kind == program.Call && to.Kind == program.Output {
 		return to.Module == d.Module.Child(d.Name)

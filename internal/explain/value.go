@@ -14,7 +14,8 @@ import (
 // Inputs are the configuration and further facts for an explanation.
 type Inputs struct {
 	Program *program.Program
-	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if only its default is set.
+	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if no source but its default
+	// sets it. A nil Given knows no sources.
 	Given  func(variable string) string
 	Review *review.Review // the review of a plan; nil without a plan
 	Leases []plan.Lease   // the leases of the plan
@@ -25,7 +26,7 @@ type Value struct {
 	Address   string
 	Kind      string // shown to people, such as "local value"
 	At        diag.Range
-	Facts     []string // the facts about the attribute, as the function Facts returns them; without the kind of its setting
+	Facts     []string // the properties of the attribute, as the function Facts returns them; nil for other values
 	From      *Source
 	Sensitive []Reason
 	Ephemeral []Reason
@@ -40,7 +41,7 @@ type Value struct {
 type Source struct {
 	Name string
 	At   diag.Range // where the value is set, or else the declaration
-	How  string     // how the value is set, if no text of the configuration sets it
+	How  string     // how the value is set, if it does not come from the sources in From; "" otherwise
 	From []*Source
 
 	of    *program.Declaration
@@ -77,7 +78,7 @@ type Effect struct {
 type Lease struct {
 	Opens, Closes string // sentences
 	Receivers     []string
-	FromPlan      bool // the receivers come from the plan
+	FromPlan      bool // the receivers come from the plan, and not from the configuration
 }
 
 // Limits of the sources of one value.
@@ -119,7 +120,7 @@ type explainer struct {
 	Inputs
 	found Found
 	users *users
-	left  int // sources
+	left  int // the number of sources that may still be added
 }
 
 // source returns the source name, with the sources of its value. depth is the number of sources between it and the

@@ -83,8 +83,9 @@ func (s *Scanner) Expected(what string) {
 	s.Fail("%s should be here, not %q", what, s.In[s.Pos])
 }
 
-// More advances to the next member of an object or array. It returns false at the end of the object or array, and after
-// an error, which Err then has. end is the closing bracket. first is true if no member was read yet.
+// More advances to the next member of an object or array, past the comma before it. At the end of the object or array
+// it advances past the closing bracket end and returns false. If neither follows, it records a mistake and returns
+// false. first is true if no member was read yet.
 func (s *Scanner) More(end byte, first bool) bool {
 	if s.Err != nil {
 		return false
@@ -116,7 +117,8 @@ func (s *Scanner) Object(field func(key []byte)) {
 	}
 }
 
-// Name reads the name of a member and the colon after it. It returns nil if the next text is not a quoted name.
+// Name reads the name of a member and the colon after it. If the next text is not a quoted name, it records a mistake
+// and returns nil.
 func (s *Scanner) Name() []byte {
 	if s.Peek() != '"' {
 		s.Expected("a quoted name")
@@ -147,7 +149,8 @@ func (s *Scanner) Null() bool {
 	return false
 }
 
-// Str reads a string. The result is a slice of the input, unless the string has escapes.
+// Str reads a string and returns its text without quotes. The result is a slice of the input, unless the string has
+// escapes. If the next value is not a string, Str records a mistake and returns nil.
 func (s *Scanner) Str() []byte {
 	start := s.Pos
 	raw := s.quotedString()
@@ -164,13 +167,14 @@ func (s *Scanner) Str() []byte {
 	return []byte(out)
 }
 
-// Unquote returns the text of a string with quotes. It replaces invalid UTF-8 with replacement characters.
+// Unquote returns the text of raw, a JSON string with its quotes. It replaces invalid UTF-8 with replacement
+// characters. It returns an error if raw is not a JSON string.
 func Unquote(raw []byte) (text string, err error) {
 	err = json.Unmarshal(raw, &text)
 	return text, err
 }
 
-// Text reads a string or null. For null it returns nil.
+// Text reads a string or null. It returns nil for null, and after a mistake.
 func (s *Scanner) Text() []byte {
 	if s.Null() {
 		return nil
@@ -178,7 +182,8 @@ func (s *Scanner) Text() []byte {
 	return s.Str()
 }
 
-// Quoted reads a string and returns its bytes in the input, with the quotes. It returns nil for null.
+// Quoted reads a string and returns its bytes in the input, with the quotes. It returns nil for null, and after a
+// mistake.
 func (s *Scanner) Quoted() []byte {
 	if s.Null() {
 		return nil
@@ -200,7 +205,7 @@ func (s *Scanner) quotedString() []byte {
 	return s.In[from:s.Pos]
 }
 
-// Boolean reads true or false. It returns false for null.
+// Boolean reads true or false. It returns false for null. For any other value it records a mistake and returns false.
 func (s *Scanner) Boolean() bool {
 	switch s.Peek() {
 	case 't':
@@ -216,7 +221,8 @@ func (s *Scanner) Boolean() bool {
 	return false
 }
 
-// Uint reads a whole number of 0 or more.
+// Uint reads a whole number of 0 or more, without a fraction or an exponent. For any other value, and for a number that
+// does not fit into 64 bits, it records a mistake and returns 0.
 func (s *Scanner) Uint() uint64 {
 	if c := s.Peek(); c < '0' || c > '9' {
 		s.Expected("a whole number of 0 or more")
@@ -252,7 +258,7 @@ func (s *Scanner) Raw() []byte {
 	return s.In[start:s.Pos:s.Pos]
 }
 
-// Skip advances past any value and checks its syntax.
+// Skip advances past any value and checks its syntax. Nesting deeper than maxDepth is a mistake.
 func (s *Scanner) Skip() { s.skip(0) }
 
 func (s *Scanner) skip(depth int) {
@@ -293,7 +299,8 @@ func (s *Scanner) name() {
 	}
 }
 
-// Word advances past the word w. If another text follows, Word records a mistake.
+// Word advances past the word w, which must begin at the current position. If another text is there, Word records a
+// mistake.
 func (s *Scanner) Word(w string) {
 	if !bytes.HasPrefix(s.In[s.Pos:], []byte(w)) {
 		s.Expected("a value")
@@ -373,7 +380,8 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// Number advances past a number.
+// Number advances past the number that begins at the current position. If another text is there, Number records a
+// mistake.
 func (s *Scanner) Number() {
 	in, p := s.In, s.Pos
 	digits := func() bool {
@@ -407,7 +415,8 @@ func (s *Scanner) Number() {
 	s.Pos = p
 }
 
-// Position returns the line and column of a byte offset. Both begin at 1.
+// Position returns the line and column of the byte offset pos. Both begin at 1, and a column counts bytes. An offset
+// behind the end of in means the end.
 func Position(in []byte, pos int) (line, column int) {
 	before := in[:min(pos, len(in))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

@@ -16,14 +16,18 @@ type Marshaler interface {
 	WriteJSON(w *Writer)
 }
 
-// Value writes a Go value as encoding/json does: structs by the tags of their fields, with omitempty and omitzero, and
-// the fields of embedded structs in place. It differs from encoding/json in these rules:
+// Value writes a Go value as encoding/json does: structs by the tags of their fields, and the fields of embedded
+// structs in place. Nil and nil pointers become null. It supports strings, bools, int, int64, json.RawMessage, and
+// slices, pointers, interfaces, structs and functions of these. It panics for a value of another type, such as a map or
+// a float. It differs from encoding/json in these rules:
 //
 //   - A field may be an iter.Seq, which becomes an array, or an iter.Seq2 with string keys, which becomes an object
 //     with its members in the order of the sequence. So a long list need not be in memory.
 //   - A value that implements Marshaler writes itself into the buffer of w.
 //   - Nil slices and sequences are written as empty arrays and objects.
-//   - Fields without a tag are omitted.
+//   - Fields without a name in their tag are omitted.
+//   - With omitempty or omitzero, a field is omitted if it has the zero value of its type, or is a slice without
+//     elements.
 func (w *Writer) Value(v any) { w.value(reflect.ValueOf(v)) }
 
 func (w *Writer) value(v reflect.Value) {
@@ -103,7 +107,7 @@ func empty(v reflect.Value) bool { return v.IsZero() || v.Kind() == reflect.Slic
 type field struct {
 	name  string
 	index []int
-	omit  bool // if the value is empty
+	omit  bool // the field is omitted if its value is empty
 }
 
 var structs sync.Map // reflect.Type → []field

@@ -26,7 +26,8 @@ type Writer struct {
 // full is the size of the buffer in bytes at which it is written to W.
 const full = 48 << 10
 
-// Flush writes the buffer to W.
+// Flush writes the buffer to W and empties it. After an error of W, which Err has, it only empties the buffer. If W is
+// nil, it does nothing.
 func (w *Writer) Flush() {
 	if w.W == nil {
 		return
@@ -37,8 +38,8 @@ func (w *Writer) Flush() {
 	w.Buf = w.Buf[:0]
 }
 
-// Next prepares for a value: it writes the comma and the indentation. All methods that write a value call Next. A
-// caller that appends a value to Buf itself must call Next first.
+// Next prepares for a value: it writes the comma and the indentation, and flushes a full buffer. All methods that write
+// a value call Next. A caller that appends a value to Buf itself must call Next first.
 func (w *Writer) Next() {
 	if w.named {
 		w.named = false
@@ -147,7 +148,8 @@ func (w *Writer) KeyTrue(name string) {
 	w.Bool(true)
 }
 
-// Raw writes a value that is JSON already.
+// Raw writes a value that is valid JSON already. It changes the indentation of the value and escapes HTML-sensitive
+// characters, or writes the value verbatim if Compact is true.
 func (w *Writer) Raw(v []byte) {
 	w.Next()
 	if w.Compact {
@@ -157,7 +159,8 @@ func (w *Writer) Raw(v []byte) {
 	w.Buf = appendLaidOut(w.Buf, v, w.depth)
 }
 
-// Members writes the members of a JSON object into the current object.
+// Members writes the members of a JSON object into the current object. It writes nothing for null and an empty text. If
+// the text is invalid, it writes the members before the mistake.
 func (w *Writer) Members(object []byte) {
 	if len(object) == 0 {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// module is the text of a module: the syntax of its native files, and the texts of its JSON files, of test files and of query files.
+// module is the text of a module: the syntax of its native files (blocks), and the texts of its JSON files, of test
+// files and of query files (others).
 type module struct {
 	*config.Module
 	blocks []*block

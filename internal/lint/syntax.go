@@ -75,14 +75,16 @@ func (c *checker) counts(m *module) {
 	}
 }
 
-// isIndex reports whether an expression is count.index.
+// isIndex reports whether an expression is a reference to count, which has only the attribute index.
 func isIndex(e hclsyntax.Expression) bool {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	return ok && t.Traversal.RootName() == "count"
 }
 
 // versions reports providers without a version constraint. A child module that uses a provider without an entry in
-// required_providers leaves the version to its caller, so such providers count only in the root module.
+// required_providers leaves the version to its caller, so such providers count only in the root module. Built-in
+// providers have no versions. A provider does not count if its entry may be in a part of the module that could not be
+// read (Uncertain).
 func (c *checker) versions(n *config.Node) {
 	for _, local := range slices.Sorted(maps.Keys(n.Module.Required)) {
 		r := n.Module.Required[local]
@@ -100,8 +102,8 @@ func (c *checker) versions(n *config.Node) {
 	}
 }
 
-// firstUse returns the place of the first resource that uses a provider, in the order of files and lines. It returns
-// the zero value if no resource uses the provider.
+// firstUse returns the place of the first resource that uses the provider with the local name local, in the order of
+// files and lines. It returns the zero value if no resource uses the provider.
 func firstUse(m *config.Module, local string) (at diag.Range) {
 	for _, r := range m.Resources {
 		if r.LocalProvider().Local != local {

@@ -7,8 +7,9 @@ import (
 )
 
 // unused reports variables, locals and data sources to which no expression of their module refers. References in the
-// variable's own block, such as in its validations, do not count. A data source in a check block, or with conditions,
-// is not reported, because it is read for the sake of the conditions.
+// variable's own block, such as in its validations, do not count. A name that occurs in the text of a JSON file, a test
+// file or a query file counts as used. A data source in a check block, or with conditions, is not reported, because it
+// is read for the sake of the conditions.
 func (c *checker) unused(m *module) {
 	used := map[string]bool{}
 	for _, b := range m.blocks {
@@ -44,7 +45,7 @@ func (c *checker) unused(m *module) {
 	}
 }
 
-// conditional reports whether a block has preconditions or postconditions.
+// conditional reports whether a block has preconditions or postconditions: the only blocks inside of lifecycle.
 func conditional(b *block) bool {
 	for _, inner := range b.Body.Blocks {
 		if inner.Type == "lifecycle" && len(inner.Body.Blocks) > 0 {

@@ -9,9 +9,11 @@ import (
 )
 
 // Carry returns the marks of asked, a value that was sent to a provider, at their places in answer, the value that the
-// provider returned. A mark keeps its path only if every container on the path has the same length and keys in both
-// values. Otherwise it rises to the first container that differs, and a mark inside a set always rises to the set (ADR
-// 13). The work is linear in the size of the values and marks.
+// provider returned. A mark keeps its path only if both values have each step of the path, and every list, tuple and
+// map on the path has the same length and keys in both values. Otherwise it rises to the first container that differs,
+// or is null or unknown, and a mark inside a set always rises to the set (ADR 13). Marks with the same tag that rise to
+// the same place become one: the first mark, with the pieces of all. The work is linear in the size of the values and
+// marks.
 func Carry(asked Value, answer cty.Value) []At {
 	if len(asked.Marks) == 0 {
 		return nil
@@ -50,8 +52,9 @@ func (l *lander) landing(path cty.Path, a, b cty.Value) cty.Path {
 	return path
 }
 
-// sameShape reports whether the same path step leads to corresponding elements in a and b. It does for two objects, for
-// two lists or tuples of equal length, and for two maps with the same keys. Sets have no such steps.
+// sameShape reports whether the same path step leads to corresponding elements in a and b, the values at the path in
+// l.buf. It does for two objects, for two lists or tuples of equal length, and for two maps with the same keys. It does
+// not for sets, for null and unknown values, and for values of two other kinds.
 func (l *lander) sameShape(a, b cty.Value) bool {
 	if a.IsNull() || b.IsNull() || !a.IsKnown() || !b.IsKnown() {
 		return false
@@ -88,9 +91,10 @@ func sameKeys(a, b cty.Value) bool {
 	return true
 }
 
-// Union appends to list the marks of more that list does not contain. The result has at most one mark for each path and
-// tag. If both lists contain a mark, Union merges the pieces of the two marks. Union never changes the array of list:
-// it copies it first.
+// Union appends to list the marks of more whose path and tag list does not have. list must have at most one mark for
+// each path and tag, and so has the result. If both lists have a mark with the same path and tag, the result has the
+// mark of list, with the pieces of both. Union never changes the elements of list. Like append, it may write behind
+// them into the capacity of list.
 func Union(list, more []At) []At {
 	if len(more) == 0 {
 		return list
@@ -148,7 +152,8 @@ func appendStep(buf []byte, step cty.PathStep) []byte {
 	return append(buf, '?')
 }
 
-// keyOf returns addr.KeyOf(v). It returns false if v is marked.
+// keyOf returns the key of a path step: a whole number of 0 or more, or a string. It returns false for any other value,
+// and if v is null, unknown or marked.
 func keyOf(v cty.Value) (addr.Key, bool) {
 	if v.IsMarked() {
 		return addr.NoKey, false

@@ -7,7 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// on adds the mark to a value.
+// on adds the mark to v itself. If v itself has a mark with the same tag already, v keeps this mark, and on only adds
+// the pieces of m to it.
 func (m At) on(v cty.Value) cty.Value {
 	if m.Pieces == nil {
 		return With(v, m.Tag, m.Why)
@@ -15,7 +16,8 @@ func (m At) on(v cty.Value) cty.Value {
 	return Compact(v.Mark(tagged{m.Tag, m.Why, m.Pieces}))
 }
 
-// Compact merges the marks of v itself, so that v has at most one mark for each tag. Marks inside v remain unchanged.
+// Compact merges the marks of v itself, so that v has at most one mark for each tag, with the pieces of all marks that
+// were merged. Marks inside v remain unchanged.
 func Compact(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -26,8 +28,9 @@ func Compact(v cty.Value) cty.Value {
 	return withPiece(v, "")
 }
 
-// Piece records the text of v in the marks of v. A caller uses it before it makes another value from v. Piece has no
-// effect if v is not marked, if v is neither a string nor a number, or if the text has fewer than LeastPiece bytes.
+// Piece records the text of v in the marks of v. A caller uses it before it makes another value from v. Piece returns v
+// unchanged if v is not marked itself, if v is null, unknown, or neither a string nor a number, or if the text has
+// fewer than LeastPiece bytes.
 func Piece(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -39,7 +42,8 @@ func Piece(v cty.Value) cty.Value {
 	return v
 }
 
-// withPiece merges the marks of v itself that have the same tag, and adds text to the pieces of each.
+// withPiece merges the marks of v itself that have the same tag, and adds text to the pieces of each. If text is "", it
+// adds nothing. It drops marks of other packages.
 func withPiece(v cty.Value, text string) cty.Value {
 	v, ms := v.Unmark()
 	var merged [Ephemeral + 1]tagged
@@ -67,9 +71,10 @@ func withPiece(v cty.Value, text string) cty.Value {
 	return v.WithMarks(out)
 }
 
-// MadeOf adds the texts in marked lists, maps and objects among the arguments of a function to the pieces of its
-// result. It adds nothing if a text of the result equals such a text: the function has then selected an element, and
-// the other elements are not part of the result.
+// MadeOf adds the texts in marked lists, sets, tuples, maps and objects among the arguments of a function to the pieces
+// of its result. It adds only texts of at least LeastPiece bytes. It adds nothing if a string in the result equals such
+// a text: the function has then selected an element, and the other elements are not part of the result. It also adds
+// nothing if the result is not marked itself, has an unknown part, or contains no string.
 func MadeOf(result cty.Value, args []cty.Value) cty.Value {
 	of := func(a cty.Value) bool { return a != cty.NilVal && !a.Type().IsPrimitiveType() && a.ContainsMarked() }
 	if !result.IsMarked() || !slices.ContainsFunc(args, of) {

@@ -6,7 +6,8 @@ import (
 
 // Join returns the value as a marked cty value. Unlike the function of cty, it permits several marks at one place. Its
 // work is linear in the size of value and marks: it rebuilds only the containers on the paths. If the value has nothing
-// at the path of a mark, the mark rises to the innermost container on the path that exists.
+// at the path of a mark, the mark rises to the innermost value on the path that exists. A mark inside a set rises to
+// the set.
 func (v Value) Join() cty.Value {
 	if len(v.Marks) == 0 {
 		return v.Raw
@@ -64,8 +65,8 @@ func child[K comparable](m *map[K]*marksAt, k K) *marksAt {
 	return (*m)[k]
 }
 
-// apply returns v with the marks of the tree. If v has nothing at a marked path, the mark rises to the innermost
-// container on the path that exists.
+// apply returns v with the marks of the tree. If v has nothing at a marked path, the mark rises to the innermost value
+// on the path that exists. Inside null and unknown values, sets and capsules no path exists.
 func (t *marksAt) apply(v cty.Value) cty.Value {
 	switch ty := v.Type(); {
 	case len(t.names) == 0 && len(t.items) == 0:

@@ -39,11 +39,11 @@ func (t Tag) String() string {
 // Mask returns the text that replaces a value with the mark in output.
 func (t Tag) Mask() string { return "(" + t.String() + " value)" }
 
-// Origin is the source of a marked value and the chain of places through which the value passed.
+// Origin is the nearest place of a chain: the places through which a marked value passed, back to its source.
 type Origin struct {
-	What  string // an address: "var.password", "local.url"
-	Range diag.Range
-	From  *Origin
+	What  string     // the address of the place: "var.password", "local.url"
+	Range diag.Range // where the configuration declares the place
+	From  *Origin    // the previous place, nearer to the source; nil for the source
 }
 
 // String returns the chain, the nearest place first.
@@ -55,7 +55,8 @@ func (o *Origin) String() string {
 	return strings.Join(parts, " ← ")
 }
 
-// At is a mark of a stored value: the path inside the value, the tag, the origin or nil, and the pieces or nil.
+// At is a mark of a stored value: the path inside the value, the tag, the origin or nil, and the pieces or nil. Pieces
+// are the texts from which the marked value was made.
 type At struct {
 	Path   cty.Path
 	Tag    Tag
@@ -72,8 +73,8 @@ type Value struct {
 // Plain returns v, which must be unmarked, as a Value.
 func Plain(v cty.Value) Value { return Value{Raw: v} }
 
-// tagged is the mark that package cty stores. Two marks are equal only if their origins and pieces are the same
-// pointers.
+// tagged is the mark that package cty stores. Two marks are equal only if they have the same tag, and their origins and
+// pieces are the same pointers.
 type tagged struct {
 	tag    Tag
 	why    *Origin
@@ -165,7 +166,9 @@ func UnmarkDeep(v cty.Value) (cty.Value, func(cty.Value) cty.Value) {
 	return v, func(r cty.Value) cty.Value { return r.WithMarks(ms) }
 }
 
-// Split separates v from its marks.
+// Split separates v from its marks. If a value inside v has several marks with the same tag, the result has one mark
+// for them: with all their pieces, and with the origin that better prefers. Split drops marks of other packages. For
+// cty.NilVal it returns a Value whose Raw is cty.NilVal.
 func Split(v cty.Value) Value {
 	if v == cty.NilVal || !v.ContainsMarked() {
 		return Value{Raw: v}
@@ -220,8 +223,9 @@ func (v Value) Sensitive() Value {
 	return v
 }
 
-// Via records in the origin of each mark that the value passed through the place what. Sensitive marks without an
-// origin remain without an origin.
+// Via returns the value with a new origin in each mark: the place with the address what and the range r, from which the
+// chain leads to the previous origin. Sensitive marks without an origin remain without an origin. For ephemeral marks
+// without an origin, the place becomes the source.
 func (v Value) Via(what string, r diag.Range) Value {
 	if len(v.Marks) == 0 {
 		return v
@@ -241,7 +245,8 @@ func (v Value) Via(what string, r diag.Range) Value {
 	return v
 }
 
-// PathString formats a path as users write it after an attribute: `tags["b"]`, `rule[0].port`.
+// PathString formats a path as users write it after an attribute: `tags["b"]`, `rule[0].port`. A key becomes [...] if
+// it is marked, unknown, null, or neither a number nor a string.
 func PathString(p cty.Path) string {
 	var b strings.Builder
 	for _, s := range p {
@@ -258,7 +263,8 @@ func PathString(p cty.Path) string {
 	return b.String()
 }
 
-// PathBelow formats a path as users write it after an address: `.tags["b"]`, `[0].port`.
+// PathBelow formats a path as users write it after an address: `.tags["b"]`, `[0].port`. It returns "" for an empty
+// path.
 func PathBelow(p cty.Path) string {
 	text := PathString(p)
 	if text != "" && text[0] != '[' {
@@ -284,8 +290,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// Look adds the contents of v, marked or not, to c. If the contents exceed the limits c.MostElements or c.MostBytes,
-// Look stops and returns false.
+// Look adds the contents of v, marked or not, to c. If the contents of c exceed the limits c.MostElements or
+// c.MostBytes, or c.Number refuses a number, Look stops and returns false.
 func Look(c *ctyvalue.Contents, v cty.Value) bool {
 	if !c.Add(v) {
 		look(c, v)

@@ -11,7 +11,7 @@ const LeastPiece = 8
 // Pieces are the texts from which a marked value was made: arguments of functions, and values in templates. The value
 // need not contain them verbatim. The guard, which searches output for secrets, learns the pieces of each value that it
 // receives. A value shares the pieces of the values from which it was made. So the pieces form a graph: text is one
-// piece, and a and b lead to others.
+// piece, or "" for none, and a and b lead to others, or are nil. A nil *Pieces has no texts.
 type Pieces struct {
 	text string
 	a, b *Pieces
@@ -56,7 +56,8 @@ func eachText(v cty.Value, visit func(string)) {
 	})
 }
 
-// markedTexts visits the texts in v that are marked, or that are part of a marked value.
+// markedTexts visits the strings and numbers in v that are marked or are part of a marked value, and whose text has at
+// least LeastPiece bytes. It does not visit keys and names of attributes. marked is true if a value around v is marked.
 func markedTexts(v cty.Value, marked bool, visit func(string)) {
 	if v.IsMarked() {
 		marked = true

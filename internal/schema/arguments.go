@@ -23,7 +23,8 @@ func Optional(name string, ty cty.Type, about string) *Attr {
 	return &Attr{Name: name, Type: ty, Optional: true, Description: about}
 }
 
-// Argument returns the value of an argument of an unmarked object. ok is true if the value is known and not null.
+// Argument returns the value of an argument of an unmarked object, which must have it. It returns false if the value is
+// null or unknown.
 func Argument(obj cty.Value, name string) (cty.Value, bool) {
 	v := obj.GetAttr(name)
 	return v, v.IsKnown() && !v.IsNull()
@@ -37,8 +38,9 @@ func Text(obj cty.Value, name string) string {
 	return ""
 }
 
-// Number returns the value of a number argument. It returns false if the value is null or unknown. For a fraction, a
-// number below -1 and a number above 1<<31 it returns -1, because they are neither a size nor a port.
+// Number returns the value of a number argument. It returns 0 and false if the value is null or unknown. For a
+// fraction, a number below -1 and a number above 1<<31 it returns -1 and true, because they are neither a size nor a
+// port.
 func Number(obj cty.Value, name string) (int, bool) {
 	v, ok := Argument(obj, name)
 	if !ok {
@@ -52,7 +54,7 @@ func Number(obj cty.Value, name string) (int, bool) {
 }
 
 // Texts returns the elements of an argument that is a list of strings, with "" for null elements. It returns nil and
-// true if the list is null, and false if any part of the list is unknown.
+// true if the list is null, and nil and false if any part of the list is unknown.
 func Texts(obj cty.Value, name string) (list []string, ok bool) {
 	v := obj.GetAttr(name)
 	if !v.IsWhollyKnown() {

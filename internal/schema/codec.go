@@ -10,8 +10,8 @@ import "github.com/zclconf/go-cty/cty"
 // The input comes from other programs and may be invalid. So decoding checks every length against the remaining bytes
 // before it reserves memory, bounds the nesting of dynamic values, and names the invalid attribute in its errors.
 
-// Encode returns the protocol's MessagePack form of v. v must be unmarked. If v does not have the block's type, Encode
-// converts it.
+// Encode returns the protocol's MessagePack form of v. If v does not have the block's type, Encode converts it. It
+// returns an error if any part of v is marked, or v cannot be converted.
 func (b *Block) Encode(v cty.Value) ([]byte, error) { return b.codec().encode(v, &msgpackForm) }
 
 // Decode decodes an object of the block's type from MessagePack. An error is a cty.PathError.
@@ -19,15 +19,19 @@ func (b *Block) Decode(msgpack []byte) (cty.Value, error) {
 	return b.codec().decode(newReader(msgpack))
 }
 
-// EncodeJSON returns the JSON form of v, with sorted keys, as states store attributes. It returns an error if any part of
-// v is unknown.
+// EncodeJSON returns the JSON form of v, with sorted keys, as states store attributes. It leaves out attributes that
+// are Unstored. If v does not have the block's type, EncodeJSON converts it. It returns an error if any part of v is
+// unknown or marked or an infinite number, or v cannot be converted.
 func (b *Block) EncodeJSON(v cty.Value) ([]byte, error) { return b.codec().encode(v, &jsonForm) }
 
 // DecodeJSON decodes an object of the block's type from JSON: the attributes in a state, or a provider's answer that is
-// not MessagePack. Absent attributes are null. Numbers are exact. An error is a cty.PathError.
+// not MessagePack. Absent attributes are null. Numbers have the precision of cty, 512 bits. DecodeJSON converts strings
+// to numbers and bools and the reverse, because old states store them so. It returns an error for an attribute that the
+// block does not have. An error is a cty.PathError.
 func (b *Block) DecodeJSON(json []byte) (cty.Value, error) { return b.codec().decode(newText(json)) }
 
-// Encode returns the MessagePack form of a value of any type, such as an argument or an identity.
+// Encode returns the MessagePack form of a value of any type, such as an argument or an identity. If v does not have
+// the type ty, Encode converts it. It returns an error if any part of v is marked, or v cannot be converted.
 func Encode(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, &msgpackForm) }
 
 // Decode decodes a value of any type from MessagePack.
@@ -41,13 +45,14 @@ type Codec struct{ codec *codec }
 // CodecOf compiles a type.
 func CodecOf(ty cty.Type) Codec { return Codec{compile(ty)} }
 
-// Encode returns the MessagePack form of v.
+// Encode returns the MessagePack form of v, with the errors of the function Encode.
 func (c Codec) Encode(v cty.Value) ([]byte, error) { return c.codec.encode(v, &msgpackForm) }
 
 // Decode decodes a value from MessagePack.
 func (c Codec) Decode(msgpack []byte) (cty.Value, error) { return c.codec.decode(newReader(msgpack)) }
 
-// EncodeJSON returns the JSON form of a value of any type.
+// EncodeJSON returns the JSON form of a value of any type. It returns an error if any part of v is unknown or marked or
+// an infinite number, or v cannot be converted to the type ty.
 func EncodeJSON(v cty.Value, ty cty.Type) ([]byte, error) { return compile(ty).encode(v, &jsonForm) }
 
 // DecodeJSON decodes a value of any type from JSON.

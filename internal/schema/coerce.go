@@ -81,7 +81,8 @@ func (b *Block) ConfigEqual(stored, config cty.Value) bool {
 }
 
 // Coerce converts v to the block's type. Absent attributes become null, and absent lists, sets and maps of blocks
-// become empty. Marks keep their places. An error is a cty.PathError.
+// become empty. Marks keep their places. Coerce returns an error, which is a cty.PathError, if v is not an object or a
+// map, has an attribute that the schema does not have, or has a value that cannot be converted.
 func (b *Block) Coerce(v cty.Value) (cty.Value, error) {
 	v, f := b.shape().coerce(v)
 	if f != nil {

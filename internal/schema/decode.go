@@ -127,8 +127,8 @@ func (r *reader) name(c *codec) (string, *failure) {
 	return "", fail("the names of attributes must be strings")
 }
 
-// readDynamic reads a type and a value of that type. It returns a failure if the type is invalid or the value does not
-// fit it.
+// readDynamic reads an array of a type and a value of that type, or nil, for which it returns an untyped null. It
+// returns a failure if the type is invalid, the value does not fit it, or the nesting exceeds depthLimit.
 func readDynamic(r *reader) (cty.Value, *failure) {
 	n, rest, err := msgp.ReadArrayHeaderBytes(r.rest())
 	switch {

@@ -8,8 +8,8 @@ import (
 )
 
 // Describes reports whether the JSON form of an object matches the block: it has only names of the block, and a value
-// that is not null for each block type (except for nesting Single). If it does not match, another release of the
-// provider has stored another form under the same schema version.
+// for each block type, which may be null only for nesting Single. It returns false for invalid JSON. If the form does
+// not match, another release of the provider has stored another form under the same schema version.
 func (b *Block) Describes(json []byte) bool {
 	s := jsontext.Scanner{In: json}
 	return b.shape().describes(&s) && s.Err == nil

@@ -18,7 +18,8 @@ func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	return f.found
 }
 
-// WriteOnly returns the paths of write-only attributes in v that are not null. Unknown values count as not null.
+// WriteOnly returns the paths of write-only attributes in v that are not null. Unknown values count as not null. For an
+// attribute inside a set, it returns the path of the set.
 func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.writeOnly },
@@ -155,7 +156,7 @@ func (e *sensitiveEach) node(n *node, v cty.Value) {
 	}
 }
 
-// NullWriteOnly returns v with null in all write-only attributes.
+// NullWriteOnly returns v with unmarked nulls in all write-only attributes. All other marks are kept.
 func (b *Block) NullWriteOnly(v cty.Value) cty.Value { return b.shape().nullWriteOnly(v) }
 
 func (s *shape) nullWriteOnly(v cty.Value) cty.Value {
@@ -212,7 +213,8 @@ func (b *Block) IsSensitive(path cty.Path) bool {
 }
 
 // WriteOnlyBeside returns the names of the write-only attributes in the block, or nested attribute, that contains the
-// attribute at the end of a path.
+// attribute at the end of a path. If the path leaves the schema, it uses the last block or nested attribute on the
+// path.
 func (b *Block) WriteOnlyBeside(path cty.Path) []string {
 	s := b.shape()
 	for n, step := range path {

@@ -173,8 +173,8 @@ const (
 	digitLimit    = 100_000
 )
 
-// parseNumber reads a decimal number with the precision of cty, 512 bits. It returns a failure if the number is invalid
-// or too large.
+// parseNumber reads a decimal number with the precision of cty, 512 bits. It returns a failure if the text is not a
+// number, is longer than digitLimit, or has an exponent whose absolute value is above exponentLimit.
 func parseNumber(s string) (cty.Value, *failure) {
 	if len(s) > digitLimit || Exponent(s) > exponentLimit {
 		return cty.NilVal, fail("the number is too large")

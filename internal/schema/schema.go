@@ -140,5 +140,5 @@ type deep struct {
 	computed  bool // contains a value that the provider may set
 	sensitive bool
 	writeOnly bool
-	blocks    bool
+	blocks    bool // contains blocks
 }

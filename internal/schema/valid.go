@@ -22,8 +22,8 @@ const (
 )
 
 // Valid returns an error if the schema violates the protocol's rules. The functions of this package require a valid
-// schema. If the schema is valid otherwise, Valid also returns an error if an object other than a managed resource has
-// write-only attributes. Each line of the error names the attribute or block.
+// schema. If the schema is valid otherwise, Valid also returns an error if an object other than a managed resource or
+// an action has write-only attributes. Each line of the error names the attribute or block.
 func (b *Block) Valid(use Use) error {
 	v := validator{use: use}
 	v.block(b, "", false)

@@ -10,11 +10,11 @@ const (
 // code is an encoding of bytes as letters, with a fixed number of bits in each letter. Base64 and hexadecimal are
 // codes.
 type code struct {
-	value [256]byte
-	bits  int
-	least int // length of the shortest word that is searched, in letters
-	wraps bool
-	colon bool // colons may separate the letters
+	value [256]byte // the value of each letter; none for bytes that are no letters
+	bits  int       // number of bits in a letter
+	least int       // length of the shortest word that is searched, in letters
+	wraps bool      // line breaks may separate the letters
+	colon bool      // colons, also before line breaks, may separate the letters
 }
 
 const none = 0xff
@@ -189,7 +189,8 @@ func (t *table) mayHold(values []byte, bits int) bool {
 	return false
 }
 
-// decode decodes each word from its letter with the number skip. A zero byte separates the results.
+// decode appends the decoded bytes of each word in w to in and returns in. It begins at the letter with the number skip
+// of each word. A zero byte separates the results. It leaves out words that are too short for a secret.
 func (c *code) decode(w *words, in *inner, skip int) *inner {
 	in.text = make([]byte, 0, len(w.values)*c.bits/8+len(w.ends))
 	begin := 0
@@ -231,8 +232,8 @@ func (in *inner) place(w *words, first, last int) {
 	in.lo, in.hi = append(in.lo, in.of.from(w.at[first])), append(in.hi, in.of.to(w.at[last]))
 }
 
-// legible returns the parts of a decoded layer that can be text, separated by zero bytes. Most words that look encoded
-// are not, and decode to random bytes.
+// legible returns the parts of a decoded layer that can be text and have at least 8 bytes, separated by zero bytes. The
+// result has no text if no such part exists. Most words that look encoded are not, and decode to random bytes.
 func legible(l *layer) *layer {
 	out := &layer{depth: l.depth, whole: l.whole, web: l.web, lo: l.lo, hi: l.hi}
 	var parts []byte

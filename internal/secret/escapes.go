@@ -9,9 +9,9 @@ import (
 
 // escape is a way to escape characters in a text.
 type escape struct {
-	least string // the characters with which an escape begins
-	marks string // the layer is decoded only if a secret contains one of these characters; "": always
-	only  string // it is decoded only if a secret contains one of these characters; "": always
+	least string // the text is decoded only if it contains this string
+	marks string // the characters at which an escape may begin
+	only  string // the text is decoded only if a secret contains one of these characters; "": always
 	// decode decodes the escape at the begin of its argument. It returns the decoded text, and the length of the
 	// escape, which is 0 if no escape is there.
 	decode func(string) (string, int)
@@ -32,8 +32,9 @@ var escapes = [...]escape{
 	{least: "\x1b[", marks: "\x1b", decode: control},                 // colours of terminals
 }
 
-// posix decodes a single quote inside a single-quoted string of a POSIX shell, such as '\”. It returns the decoded
-// text and the length of the encoded text, or "" and 0 if s does not begin with one.
+// posix decodes a single quote inside a single-quoted string of a POSIX shell: the string ends, a quote with a
+// backslash or in double quotes follows, and the string begins again. It returns the decoded text and the length of the
+// encoded text, or "" and 0 if s does not begin with such a quote.
 func posix(s string) (string, int) {
 	for _, trail := range [...]string{`'\''`, `'"'"'`} {
 		if strings.HasPrefix(s, trail) {
@@ -61,7 +62,8 @@ func indent(s string) (string, int) {
 	return "", 0
 }
 
-// control decodes a control sequence of a terminal as an empty text.
+// control decodes a control sequence of a terminal as an empty text. It returns "" and the length of the sequence, or
+// "" and 0 if s does not begin with a control sequence.
 func control(s string) (string, int) {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return "", 0

@@ -52,7 +52,8 @@ type search struct {
 	wholes bool
 }
 
-// decode works like decodeLayer, with other settings.
+// decode works like decodeLayer, with other settings. If an earlier search for the same secrets found no piece in a
+// long text, decode returns true without a search.
 func (s *Set) decode(text string, how search, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)
@@ -75,7 +76,7 @@ func (s *Set) decode(text string, how search, found func(l *layer, i int, p *pie
 	return !p.exceeded
 }
 
-// look searches a layer and the layers in it. It returns false if the search must stop.
+// look searches a layer and the layers in it. It returns false if found returned false: the search must stop.
 func (p *decoder) look(l *layer) bool {
 	for i, piece := range p.set.table.matches(l.text, p.wholes) {
 		if !p.found(l, i, piece) {

@@ -29,7 +29,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Add registers a string as a secret. If the string is registered already, Add only makes its rules stricter.
+// Add registers a string as a secret. If the string is registered already, Add only makes its rules stricter. It
+// ignores a string shorter than 8 bytes.
 func (s *Set) Add(text string, origin Origin) {
 	if len(text) < shortest {
 		return
@@ -70,7 +71,7 @@ func (s *Set) Add(text string, origin Origin) {
 }
 
 // First registers a function that is called once the Set has a secret: at the first registration, or now if it has one.
-// f must not use the Set.
+// A later call replaces f. f must not use the Set.
 func (s *Set) First(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +101,8 @@ func (s *Set) Subscribe(f func(text string, origin Origin)) {
 	}
 }
 
-// AddValue registers every string in v, and every number with at least 8 digits, as a secret. It ignores marks and
-// unknown values.
+// AddValue registers every string in v with at least 8 bytes, and every number with at least 8 digits, as a secret. It
+// appends the path in v to the path of the origin. It ignores marks, and null and unknown values.
 func (s *Set) AddValue(v cty.Value, origin Origin) {
 	Leaves(v, func(path cty.Path, leaf cty.Value, text string) {
 		if !longEnough(leaf, text) {
@@ -113,8 +114,8 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 	})
 }
 
-// MaskValue registers every string in v, and every number with at least 8 digits, for masking only: the values may be
-// stored, but not shown.
+// MaskValue registers every string in v with at least 8 bytes, and every number with at least 8 digits, for masking
+// only: the values may be stored, but not shown. It ignores strings that are registered as secrets already.
 func (s *Set) MaskValue(v cty.Value, origin Origin) { s.mask(v, origin, false) }
 
 // MaskUnlessPlain works like MaskValue, but ignores strings that are public (see Elsewhere).
@@ -187,8 +188,8 @@ func (s *Set) Learning() (learned func(learned bool)) {
 	}
 }
 
-// Then calls f as soon as no call of Learning is in progress: now, or later in the order of the calls of Then. known is
-// false if such a call ended without registering its secrets.
+// Then calls f as soon as no call of Learning is in progress: now, with known true, or later in the order of the calls
+// of Then. known is false if one of the calls of Learning for which f waited ended without registering its secrets.
 func (s *Set) Then(f func(known bool)) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
@@ -240,7 +241,8 @@ func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origi
 // callers must not store them.
 func (s *Set) Found() bool { return s != nil && s.found.Load() }
 
-// Holds reports whether a text contains a secret, in any encoded form.
+// Holds reports whether a text contains a secret, in any encoded form. A secret shorter than 8 bytes is found only
+// verbatim. Holds also returns true if the text exceeds the limit of the search.
 func Holds(text, secret string) bool {
 	if strings.Contains(text, secret) {
 		return true
@@ -322,7 +324,7 @@ func leaves(path cty.Path, v cty.Value, visit func(path cty.Path, leaf cty.Value
 	}
 }
 
-// longEnough returns false for a number with fewer than 8 digits.
+// longEnough returns false for a number with fewer than 8 digits, and true for all strings. text is the text of leaf.
 func longEnough(leaf cty.Value, text string) bool {
 	if leaf.Type() != cty.Number {
 		return true
@@ -371,7 +373,7 @@ func (s *Set) scrub(text string, message bool) string {
 	return string(append(out, text[done:]...))
 }
 
-// unclear replaces a text that exceeds the limit of the search.
+// unclear replaces a text that exceeds the limit of the search in the result of Scrub.
 const unclear = "(a text with so much packed into it that it cannot be searched for secrets)"
 
 // Has reports whether a text contains a string that must be masked, or exceeds the limit of the search.

@@ -127,7 +127,8 @@ type inside struct {
 // special has the characters that some kinds of escapes change.
 const special = " '\"\n$"
 
-// has reports whether a piece contains one of the characters in chars, or chars is empty.
+// has reports whether a piece contains one of the characters in chars, which must be characters of special, or chars is
+// empty.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
 // add adds the pieces of text, a form of a secret. whole is passed to the form.

@@ -24,7 +24,8 @@ const stepShare = 4
 // diagnostics.
 const mostErrors = 20
 
-// ErrSpent is wrapped by every error of a Spent about an exceeded budget.
+// ErrSpent is wrapped by every error of a Spent about an exceeded budget. Errors about a number with too many digits,
+// and errors of the function inner of a Budget, do not wrap it.
 var ErrSpent = errors.New("the template needs too much work")
 
 // Spent is the panic that ends an evaluation.
@@ -39,14 +40,16 @@ type Budget struct {
 	inner  func(*hcl.Diagnostic) error
 }
 
-// NewBudget returns a budget of a quarter of l.Elements for the turns of loops, and of l.Bytes for texts. If inner is
-// not nil and returns an error for a diagnostic, this error ends the evaluation.
+// NewBudget returns a budget of a quarter of l.Elements for the turns of loops, and of l.Bytes for texts. If a part of
+// the expression fails, the evaluation passes its first diagnostic to inner, which may be nil. If inner returns an
+// error, this error ends the evaluation.
 func NewBudget(l limits.Limits, inner func(*hcl.Diagnostic) error) *Budget {
 	return &Budget{limits: l, steps: l.Elements / stepShare, bytes: l.Bytes, inner: inner}
 }
 
-// Value evaluates an expression with a new budget. err is not nil if the budget was exceeded. The evaluation of an
-// expression in JSON syntax has no budget, because HCL parses it when it is evaluated.
+// Value evaluates an expression with a new budget. If the budget is exceeded, or a number has too many digits to be
+// written, err is not nil, v is cty.NilVal and diags is empty. The evaluation of an expression in JSON syntax has no
+// budget, because HCL parses it when it is evaluated.
 func Value(e hcl.Expression, ctx *hcl.EvalContext, l limits.Limits) (v cty.Value, diags hcl.Diagnostics, err error) {
 	defer func() {
 		switch r := recover().(type) {

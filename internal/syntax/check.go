@@ -31,7 +31,7 @@ import (
 // Problem is the reason why a text must not be parsed.
 type Problem struct {
 	Kind Kind
-	At   int // byte offset
+	At   int // byte offset in the text; 0 for Tokens
 }
 
 // Kind is the kind of a Problem.
@@ -65,7 +65,9 @@ const (
 )
 
 // Parse parses a configuration in native syntax. If the text exceeds a limit, Parse does not parse it: body is nil, and
-// p has the reason. Otherwise p is the zero Problem, and diags has the syntax errors.
+// p has the reason. Otherwise p is the zero Problem, diags has the syntax errors, and body has the parts that could be
+// parsed. Of a text with the problem Unbalanced, Parse parses the part before the problem, so that diags has the
+// mistake.
 func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diags hcl.Diagnostics, p Problem) {
 	if p = readable(src, l); p.Kind != None {
 		return nil, nil, p
@@ -304,7 +306,7 @@ func (c *counter) close(f *frame, opener hclsyntax.TokenType) {
 	}
 }
 
-// directive counts the open directives of the text around a directive with the keyword word.
+// directive updates the number of open directives of the text around a directive with the keyword word.
 func (c *counter) directive(word string) {
 	text := &c.frames[len(c.frames)-2]
 	switch word {
@@ -329,7 +331,10 @@ func checkNumber(lit string) Kind {
 	return None
 }
 
-// CheckJSON checks a text in JSON syntax, and every string in it that contains template sequences.
+// CheckJSON returns the reason why a text in JSON syntax must not be parsed. It also checks every string in it that
+// contains template sequences: the place of a problem in a string is the beginning of the string. If the text may be
+// parsed, or has a syntax error, the Kind of the result is None, and its place has no meaning. After a syntax error,
+// CheckJSON only checks that few brackets follow.
 func CheckJSON(src []byte, l limits.Limits) Problem {
 	if p := readable(src, l); p.Kind != None {
 		return p

@@ -7,7 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// ReferenceText returns a reference as users write it, with [...] for an index that is not an instance key.
+// ReferenceText returns a reference as users write it. An index that is neither a string nor a whole number of 0 or
+// more, or is unknown, becomes [...]. The indexes in t must be unmarked.
 func ReferenceText(t hcl.Traversal) string {
 	var b strings.Builder
 	for _, s := range t {

@@ -14,11 +14,12 @@ import (
 // Uses lists the parts of a text on which the result of an expression may depend, in addition to declarations.
 type Uses struct {
 	Known     bool     // the text was read completely
-	Functions []string // functions that the text may call, with their namespaces
+	Functions []string // functions that the text may call, with their namespaces, once for each call
 	Cwd       bool     // the text may refer to path.cwd
 }
 
-// UsesOf returns the uses in a part of a configuration file. The part need not begin or end with a block.
+// UsesOf returns the uses in text, a part of the configuration file with the name file. If the name ends with .json,
+// the text is JSON, and otherwise native syntax. In native syntax, the part need not begin or end with a block.
 func UsesOf(file, text string) Uses {
 	if !strings.HasSuffix(file, ".json") {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), file, hcl.InitialPos)

@@ -13,7 +13,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Worded improves the messages of the parser about a text in native syntax, and keeps one message for each mistake.
+// Worded improves the messages ds of the parser about text, a file in native syntax with this name, and keeps one
+// message for each mistake. It changes the diagnostics in ds.
 func Worded(ds hcl.Diagnostics, name string, text []byte) hcl.Diagnostics {
 	for _, d := range ds {
 		openHeredoc(d, name, text)

@@ -59,7 +59,8 @@ func DefectOf(p addr.Provider, typ, argument string) *Defect {
 	return nil
 }
 
-// ReaderArguments returns the additional arguments for the ephemeral resource of a type, or "".
+// ReaderArguments returns the additional arguments for the ephemeral resource of a type, as lines of configuration with
+// a line break at the end. It returns "" if the resource needs none.
 func ReaderArguments(p addr.Provider, typ string) string {
 	for _, r := range known().Readers {
 		if r.Provider == p.Namespace+"/"+p.Type && r.Type == typ {
@@ -79,7 +80,8 @@ func IsGenerator(p addr.Provider, typ, attribute string) bool {
 	return false
 }
 
-// IsNewAtEachOpening reports whether an ephemeral resource returns another value at each opening.
+// IsNewAtEachOpening reports whether an ephemeral resource returns another value at each opening. Of the built-in
+// providers, only lethe_random does.
 func IsNewAtEachOpening(p addr.Provider, typ string) bool {
 	if p.IsBuiltin() {
 		return typ == "lethe_random"
