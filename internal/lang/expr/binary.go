@@ -225,7 +225,7 @@ func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// TestsNull reports whether an operation compares an operand with the constant null.
+// TestsNull reports whether an operation is == or !=, and exactly one of its operands is the constant null.
 func TestsNull(e *hclsyntax.BinaryOpExpr) bool {
 	if e.Op != hclsyntax.OpEqual && e.Op != hclsyntax.OpNotEqual {
 		return false

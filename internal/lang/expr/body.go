@@ -23,7 +23,7 @@ type Body struct {
 type BodyAttr struct {
 	Attr  *schema.Attr
 	Want  cty.Type             // the type of the conversion, with optional attributes
-	Expr  hclsyntax.Expression // nil if the attribute is not set
+	Expr  hclsyntax.Expression // nil if the attribute is not set; Ready is null then
 	Ready cty.Value            // the constant value; NilVal if it must be evaluated
 }
 
@@ -54,7 +54,8 @@ type written interface {
 	Where(at hcl.Range, path cty.Path) hcl.Range
 }
 
-// Eval evaluates the body.
+// Eval evaluates the body in ctx, a context of the evaluation s, which receives the errors. A value of the wrong type
+// becomes an unknown value of the right type. If the whole body is constant, s and ctx may be nil.
 func (b *Body) Eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	if b.Ready != cty.NilVal {
 		return b.Ready

@@ -7,7 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Deferred replaces an expression whose mistakes matter only if it is evaluated. Evaluation reports the mistakes.
+// Deferred replaces an expression whose mistakes matter only if it is evaluated. Its evaluation reports the mistakes
+// and returns an unknown value.
 type Deferred struct {
 	hclsyntax.Expression // the source expression
 	Mistakes             []diag.Diagnostic

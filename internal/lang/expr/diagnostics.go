@@ -2,7 +2,8 @@ package expr
 
 import "github.com/hashicorp/hcl/v2"
 
-// errorIn returns an error about an expression.
+// errorIn returns an error about an expression that was evaluated in ctx. at is the place of the mistake, and context
+// is the larger range to show around it.
 func errorIn(e hcl.Expression, ctx *hcl.EvalContext, at, context hcl.Range, title, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: title, Detail: detail, Subject: &at, Context: &context, Expression: e, EvalContext: ctx}
 }

@@ -53,8 +53,9 @@ type Env struct {
 	Block    diag.Range // the evaluated block, for errors about missing parts
 	Validate bool       // only literal values are known, so that all mistakes in the configuration can be reported
 
-	// Again returns the result of the call of uuid at a place. If an earlier round of the command has made this call,
-	// Again returns the earlier result. Otherwise it calls call. If Again is nil, each call is made.
+	// Again returns the result of the call of uuid at a place. A command may plan and apply several times, in rounds.
+	// If an earlier round of the command has made this call, Again returns the earlier result. Otherwise it calls call.
+	// If Again is nil, each call is made.
 	Again func(at hcl.Range, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics)
 
 	// Marked is set when a marked value is read or created. While it is false, results need no search for marks.
@@ -160,7 +161,7 @@ type Ref struct {
 	Field    string        // the attribute of path, terraform, count or each
 	Rest     hcl.Traversal // steps after the name
 	Repeated bool          // the target has count or for_each
-	Wrong    bool          // the schema has no such attribute; Bind has reported this
+	Wrong    bool          // the schema has no such attribute; Bind has reported this, and the value is unknown
 }
 
 // Root is the kind of target of a reference.
@@ -179,7 +180,8 @@ const (
 	RootSelf                  // self
 )
 
-// ProviderCall is a call of a provider function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME.
+// ProviderCall is a call of a provider function: provider::LOCAL::NAME or provider::LOCAL::ALIAS::NAME. LOCAL is the
+// module's local name for the provider, and ALIAS selects one of its configurations; it is "" in the first form.
 type ProviderCall struct {
 	*hclsyntax.FunctionCallExpr
 	Provider addr.Provider

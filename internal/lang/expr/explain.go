@@ -15,10 +15,11 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Eval evaluates a compiled expression. If the evaluation fails, the value must not be used.
+// Eval evaluates a compiled expression, and adds its diagnostics to the bag. If the evaluation fails, Broken or Failed
+// is true, and the value must not be used.
 func (v *Env) Eval(e hclsyntax.Expression) cty.Value { return v.EvalIn(e, v.Ctx) }
 
-// EvalIn evaluates a compiled expression in a child context.
+// EvalIn works like Eval, in ctx, a child of the root context of v.
 func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
 	if lit, ok := e.(*hclsyntax.LiteralValueExpr); ok {
 		return lit.Val

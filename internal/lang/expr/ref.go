@@ -39,7 +39,8 @@ func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// Value evaluates the target of the reference, then selects from it.
+// Value evaluates the target of the reference, then selects from it. Outside of an Env, where no names exist, it
+// returns an error.
 func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	s := envOf(ctx)
 	if s == nil {
@@ -92,7 +93,7 @@ func (e *Ref) After() int {
 	return len(e.Rest)
 }
 
-// KeyRange returns the range of the instance key.
+// KeyRange returns the range of the instance key, or of the whole reference if it has no key.
 func (e *Ref) KeyRange() hcl.Range {
 	for _, step := range e.Traversal {
 		if _, key := step.(hcl.TraverseIndex); key {

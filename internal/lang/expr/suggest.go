@@ -94,8 +94,8 @@ func keyText(key cty.Value) string {
 	return key.AsString()
 }
 
-// NamesIn returns the attributes of an object or the keys of a map. It returns nil for a marked value, or if there are
-// more than MostNames.
+// NamesIn returns the names of the attributes of an object or the keys of a map, in any order. It returns nil for a
+// marked value, for a map that is null or unknown, for all other values, and for more than MostNames names.
 func NamesIn(v cty.Value) []string {
 	ty := v.Type()
 	switch {

@@ -34,8 +34,9 @@ func Constant(e hclsyntax.Expression) (cty.Value, bool) {
 	return cty.NilVal, false
 }
 
-// Entries iterates over the keys and values of a known collection, without marks, in the library's order. For a set it
-// does not use the iterator of the library, which takes too long to sort a large set.
+// Entries iterates over the keys and elements of a list, set, map, tuple or object, in the library's order. The key of
+// an element of a set is the element. v must be known, not null and not marked itself. For a set, Entries does not use
+// the iterator of the library, which takes too long to sort a large set.
 func Entries(v cty.Value) iter.Seq2[cty.Value, cty.Value] {
 	return func(yield func(k, v cty.Value) bool) {
 		if v.Type().IsSetType() {
@@ -58,7 +59,7 @@ func iterable(t cty.Type) bool {
 	return t.IsCollectionType() || t.IsTupleType() || t.IsObjectType()
 }
 
-// evaluated is an expression with a known result.
+// evaluated replaces an expression that was evaluated before. Its Value returns the earlier result.
 type evaluated struct {
 	hclsyntax.Expression
 	val   cty.Value
@@ -67,8 +68,9 @@ type evaluated struct {
 
 func (e *evaluated) Value(*hcl.EvalContext) (cty.Value, hcl.Diagnostics) { return e.val, e.diags }
 
-// keepMarks returns v, the result of a call, with the marks of the arguments that the function has lost (see the
-// comment at the beginning of calls.go).
+// keepMarks returns v, the result of a call, with the marks of the arguments that the function has lost. If the call
+// failed, these are all marks of the arguments. If v is unknown, these are all ephemeral marks, and also the sensitive
+// marks if v is sensitive itself. Otherwise keepMarks returns v unchanged.
 func keepMarks(v cty.Value, diags hcl.Diagnostics, args ...cty.Value) cty.Value {
 	switch {
 	case diags.HasErrors():

@@ -26,8 +26,10 @@ func (r ActionReader) Triggers(d program.Decl) []*program.ActionTrigger {
 	return r.f.local(d).Lifecycle.ActionTriggers
 }
 
-// Holding evaluates the condition of an action_trigger block for one instance, and returns the result. It returns true
-// for a block without a condition.
+// Holding evaluates the condition of t, an action_trigger block of the resource d, for the instance k, and returns the
+// result. It returns true for a block without a condition, and during validation also for an unknown condition. self is
+// the value of the symbol self, or nil. If the condition fails, is ephemeral, or is not a known boolean, Holding
+// returns false and a status other than OK, and the bag or an earlier evaluation has the error.
 func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigger, self *mark.Value, face Face, bag *diag.Bag) (bool, Status) {
 	f := r.f
 	if t.Test == nil {
@@ -61,7 +63,8 @@ func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigg
 }
 
 // Invoked evaluates the key of a reference to an action, and returns the instance of the action. k is the key of the
-// instance whose trigger has the reference.
+// instance whose trigger has the reference. If the key is invalid, or the action has no instance with this key, Invoked
+// adds an error and returns a status other than OK. During validation it accepts any key that can be evaluated.
 func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef, face Face, bag *diag.Bag) (ActionInstance, Status) {
 	f := r.f
 	out := ActionInstance{Decl: f.n.Decl(ref.Local)}
@@ -100,7 +103,8 @@ func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef,
 }
 
 // Config evaluates the configuration of an instance of an action: the value of its config block. caller is the object
-// whose change invokes the action. It is nil if the user invokes the action directly.
+// whose change invokes the action. It is nil if the user invokes the action directly. Config reports ephemeral values
+// in all arguments that are not write-only. After an error it returns an unknown value and a status other than OK.
 func (r ActionReader) Config(i ActionInstance, caller *mark.Value, face Face, bag *diag.Bag) (mark.Value, Status) {
 	f := r.f
 	ld := f.local(i.Decl)

@@ -24,11 +24,11 @@ type cell struct {
 
 // result is the result of computing a cell.
 type result struct {
-	val     cty.Value // the value with cty marks, for references
-	rest    mark.Value
-	outcome Status
-	diags   []diag.Diagnostic
-	early   fillCount
+	val     cty.Value         // the value with cty marks, for references
+	rest    mark.Value        // the same value, with its marks beside it
+	outcome Status            // OK, Failed or Broken
+	diags   []diag.Diagnostic // the diagnostics of the evaluation
+	early   fillCount         // 0 if the result is final
 }
 
 // fillCount identifies the time of an evaluation that missed a value, because a lease was not open or a slot was empty.

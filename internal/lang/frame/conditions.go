@@ -34,7 +34,8 @@ type Assertion struct {
 	Source func(diag.Range) string // returns the source text of a range
 }
 
-// Holds evaluates an assertion. If the assertion is false or unknown, Holds adds an error to the bag.
+// Holds evaluates an assertion. If the assertion is false or unknown, or cannot be evaluated, Holds adds an error to
+// the bag.
 func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	names, may := c.Names, program.AllowedRefs{Names: Scope{Names: c.Names}.names()}
 	compiled := &program.Condition{Condition: c.Condition}
@@ -55,9 +56,10 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	return out
 }
 
-// Conditions evaluates the conditions of a declaration and adds failures to the bag. It returns nil if the declaration
-// has no such conditions. If given outputs replace the module instance, it evaluates only validation rules, and returns
-// nil for other conditions.
+// Conditions evaluates the conditions of one kind of a declaration, for the instance k on the After face. It adds
+// failures to the bag, and returns the results in the order of the source. self is the value of the symbol self, or
+// nil. Conditions returns nil if the declaration has no such conditions. If given outputs replace the module instance,
+// it evaluates only validation rules, and returns nil for other conditions.
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
@@ -169,7 +171,8 @@ func (k *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
 	return str, false
 }
 
-// message reports a failed condition and returns its text.
+// message reports a failed condition and returns the text of its error message, or a text in place of a message that
+// cannot be shown.
 func (k *conditionCheck) message() string {
 	c, when := k.c, k.when
 	const hidden = "This check failed, and its error message is invalid. Other messages describe the problem."
@@ -216,6 +219,8 @@ var markedMessages = []struct {
 	{mark.Ephemeral, "ephemeral", "using the ephemeralasnull() function on the references"},
 }
 
+// messageText evaluates the error message. It returns a default text if the condition has none, and false if the
+// message cannot be evaluated or shown.
 func (k *conditionCheck) messageText() (string, bool) {
 	if k.c.Message == nil {
 		return "The condition is not met.", true

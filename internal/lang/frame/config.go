@@ -16,7 +16,8 @@ import (
 )
 
 // Config evaluates a resource's body into a value of its schema's type. For a managed resource or a data source, it
-// reports ephemeral values in all arguments that are not write-only.
+// reports ephemeral values in all arguments that are not write-only. If the evaluation fails, Config returns a status
+// other than OK, and the value must not be used.
 func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	ld := f.local(d)
 	v, leaves, outcome := evalBody(f, ld, k, nil, face, bag)
@@ -31,7 +32,8 @@ func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (ma
 func stores(m addr.Mode) bool { return m == addr.Managed || m == addr.Data || m == addr.Action }
 
 // WriteOnly evaluates the write-only arguments of an instance. All other arguments in the value are empty. It returns
-// false if the schema has no write-only arguments, or if an argument cannot be evaluated.
+// false if the configuration sets no write-only arguments, or if an argument cannot be evaluated. It drops diagnostics,
+// because Config reports them.
 func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	ld := f.local(d)
 	b := f.w.p.Body(ld)
@@ -56,7 +58,8 @@ func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (
 	return v, outcome
 }
 
-// evalBody evaluates a body. It also returns the places of ephemeral values inside sets.
+// evalBody evaluates the body of d for the instance k. It also returns the places of ephemeral values inside sets.
+// After an error it returns an unknown value and a status other than OK.
 func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Status) {
 	b := f.w.p.Body(d)
 	if b == nil {

@@ -29,7 +29,8 @@ type Console struct {
 // NewConsole returns a console for expressions of the module instance.
 func NewConsole(f *Frame, face Face) Console { return Console{f, face} }
 
-// Eval parses an expression and evaluates it. filename names the input in diagnostics.
+// Eval parses an expression and evaluates it. filename names the input in diagnostics. After an error, which is in the
+// bag or was reported by an earlier evaluation, it returns an unknown value and a status other than OK.
 func (c Console) Eval(src []byte, filename string, bag *diag.Bag) (mark.Value, Status) {
 	if len(src) > LongestInput {
 		bag.Add(diag.Errorf("Expression too long", "An expression may have up to %d bytes. Shorten it, or put a part into a local value.", LongestInput))
@@ -134,8 +135,8 @@ func Typed(src []byte) Input {
 	return Closed
 }
 
-// MayClose reports whether a line may complete the input before it: the line has a closing bracket, or may be the end
-// marker of a heredoc. If not, the caller need not call Typed.
+// MayClose reports whether a line may complete the input before it: the line has a closing bracket or a backslash, or
+// may be the end marker of a heredoc. If not, the caller need not call Typed.
 func MayClose(line string) bool {
 	return strings.ContainsAny(line, `)]}\`) || hclsyntax.ValidIdentifier(strings.TrimSpace(line))
 }

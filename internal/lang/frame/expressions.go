@@ -14,7 +14,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Named returns the value of a variable, local or output of the module. It panics if the name is not declared.
+// Named returns the value of a variable, local or output of the module, and adds the diagnostics of its evaluation to
+// the bag. If the evaluation failed, the status is Failed or Broken, and the value is unknown. Named panics if the name
+// is not declared.
 func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Status) {
 	i, ok := f.u.Index(k, name)
 	if !ok {
@@ -39,7 +41,8 @@ func (in Scope) names() []string { return slices.Sorted(maps.Keys(in.Names)) }
 // Nowhere is the declaration of a Scope that belongs to no declaration.
 const Nowhere = program.NoDecl
 
-// Eval evaluates an expression of the frame's module.
+// Eval evaluates an expression of the frame's module. The expression may use count and each only if in has a Key, and
+// self only if in has a Self. If the evaluation fails, the status is Failed or Broken, and the value must not be used.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Status) {
 	instance := !in.Key.IsNone()
 	compiled, ok := f.n.Expression(e, program.AllowedRefs{Count: instance, Each: instance, Self: in.Self != nil, Names: in.names()}, "", bag)
@@ -69,7 +72,8 @@ func (s *scope) know(names map[string]cty.Value) func() {
 
 // Body evaluates a body that belongs to no provider's schema, such as the body of a provisioner or a connection. It
 // compiles the body against schema s at each call. The body may use count, each and self: when the program was
-// compiled, the uses of these symbols were checked.
+// compiled, the uses of these symbols were checked. After an error, Body returns an unknown value and a status other
+// than OK.
 func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Status) {
 	body, ok := f.n.Block(b, s, program.AllowedRefs{Count: true, Each: true, Self: true}, "", bag)
 	if !ok {

@@ -24,7 +24,7 @@ type walk struct {
 	roots  map[string]cty.Value // root variables with cty marks
 	static bool                 // no program exists yet: see StaticFrame
 	fills  fills
-	stage  atomic.Uint32 // idle, walking or over: how to treat an empty slot
+	stage  atomic.Uint32 // idle, walking or done: how to treat an empty slot
 	past   []atomic.Bool // by declaration: true if the walk will fill no more of its slots
 	names  expr.EphemeralNames
 }
@@ -49,7 +49,8 @@ type Frame struct {
 	objs    []atomic.Pointer[object] // resources, providers and actions, two faces each
 }
 
-// Import is one object to be imported by an import block.
+// Import is one object to be imported by an import block. Provider is the provider argument of the block, or nil. Range
+// is the place for errors about the import.
 type Import struct {
 	To       addr.Instance
 	ID       string
@@ -185,7 +186,8 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	return p.child(call, key)
 }
 
-// EphemeralName reports whether the name of an attribute was made from ephemeral text, so that it must not be shown.
+// EphemeralName reports whether an attribute name was made from ephemeral text in this walk, so that it must not be
+// shown.
 func (f *Frame) EphemeralName(name string) bool { return f.w.names.Has(name) }
 
 // nameOf returns the name of a cell in explanations.

@@ -12,7 +12,7 @@ import (
 )
 
 // Imports returns the imports into all instances of a resource. It evaluates the import blocks of the frame's module at
-// the first call only. It adds their errors to the bag at every call.
+// the first call only. It adds their errors to the bag at every call. The status is the worst status of these blocks.
 func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Status) {
 	target := f.w.p.Decls()[d].Resource
 	return importsInto(f, func(b *program.ImportBlock) bool { return b.Target(f.n.Config.Path) == target }, bag)

@@ -20,7 +20,7 @@ type Keys struct {
 	More   bool       // the keys were set, and the keys of the repetition are added to them
 	// Waits is the error about unknown keys that Options.Defers suppressed, or nil.
 	Waits *diag.Diagnostic
-	early fillCount
+	early fillCount // not 0 if a value was missing, so that the keys may change when a slot is filled
 }
 
 func (k Keys) has(key addr.Key) bool {

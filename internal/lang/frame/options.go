@@ -43,10 +43,11 @@ const (
 	OK      = Known
 )
 
-// Options configure a walk.
+// Options configure a walk. A command may plan and apply several times, in rounds, because some instance keys are known
+// only after objects were created.
 type Options struct {
-	Variables map[string]Given // values that the user gave to root variables
-	Workspace string
+	Variables map[string]Given        // values that the user gave to root variables
+	Workspace string                  // terraform.workspace
 	Applying  bool                    // terraform.applying
 	PlanTime  time.Time               // plantimestamp(); zero: unknown
 	Now       time.Time               // timestamp() in all rounds of a command; zero: the time of the call
@@ -60,22 +61,22 @@ type Options struct {
 	Defers    bool                    // an unknown repetition is no error: a later round decides about the instances
 	Run       Run                     // nil: NoRun
 	Steady    func(program.Decl) bool // reports declarations whose two faces are equal; nil: none
-	Limits    limits.Limits
-	Console   bool         // enables the function type
-	Closed    shortcut.Set // disabled shortcuts
+	Limits    limits.Limits           // limits of the walk; zero fields mean the defaults
+	Console   bool                    // enables the function type
+	Closed    shortcut.Set            // disabled shortcuts
 	// Replaced returns the outputs that replace a module instance. It returns false if the module instance is not
 	// replaced. A replaced instance has no resources. An output without a value is null. If Replaced is nil, no module
 	// is replaced.
 	Replaced func(addr.ModuleInstance) (outputs map[string]cty.Value, is bool)
 }
 
-// Given is the value of a root variable from the user.
+// Given is the value of a root variable from the user: Value, or Text if IsText is true.
 type Given struct {
 	Value  cty.Value
 	Text   string
-	IsText bool   // Text must be parsed by the variable's type
-	From   string // "-var", "TF_VAR_x", a file name
-	Range  diag.Range
+	IsText bool       // Text must be parsed by the variable's type
+	From   string     // "-var", "TF_VAR_x", a file name
+	Range  diag.Range // the place in a file; zero for other sources
 }
 
 // in returns o with defaults for RootDir, Run and BaseDir. dir is the directory of the root module.

@@ -13,7 +13,8 @@ import (
 
 // ProviderKey evaluates the key of the provider instance that a resource instance uses. The provider argument of the
 // resource can contain the key, and so can the providers argument of a module call above the resource. If neither
-// contains a key, ProviderKey returns NoKey.
+// contains a key, ProviderKey returns NoKey and OK. If the key cannot be evaluated, is not a known string without
+// marks, or the provider configuration has no instance with this key, ProviderKey returns a status other than OK.
 func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	ld := f.local(d)
 	if ld.ProviderKey != nil {
@@ -51,7 +52,9 @@ func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *progr
 	return key, o
 }
 
-// providerKey evaluates the key expression of a provider argument, such as key in provider = aws.x[key].
+// providerKey evaluates the key expression of a provider argument, such as key in provider = aws.x[key]. The key must
+// be a known string without marks; otherwise providerKey adds an error. During validation it returns NoKey for an
+// unknown key.
 func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()

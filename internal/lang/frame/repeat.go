@@ -151,7 +151,8 @@ func (r *repeater) count() {
 }
 
 // unknown sets the status to Unknown and adds an error. It adds no error during validation, for ephemeral blocks, and
-// on the Before face, whose keys are in the state.
+// on the Before face, whose keys are in the state. With Options.Defers, it stores the error in Keys.Waits instead, if
+// the declaration is neither a provider configuration nor an import block.
 func (r *repeater) unknown(format string, a ...any) {
 	r.out.Status = Unknown
 	if r.s.f.w.o.Validate || r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {

@@ -20,7 +20,7 @@ type scope struct {
 	face  Face
 	d     *program.Def // the declaration to which count, each and self belong
 	key   addr.Key     // the instance of d, if d is repeated
-	self  *cty.Value
+	self  *cty.Value   // the value of self; nil if self is not available
 	tried *cty.Value   // while validation checks the rules of variable d: its value; other variables are unknown
 	pair  *eachPair    // each.key and each.value of an import block, which has no instances
 	depth int          // number of cells being computed around this evaluation

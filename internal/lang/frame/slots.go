@@ -69,7 +69,7 @@ func (f *Frame) Fail(d program.Decl, k addr.Key, face Face) { put(f, d, k, face,
 // Drop empties a slot, for example when a lease was closed.
 func (f *Frame) Drop(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, nil) }
 
-// Got returns the value in a slot, or false if the slot is empty or failed.
+// Got returns the value in a slot, or false if the slot is empty or failed. It loads a lazy value (PutLazy).
 func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	s := f.object(f.local(d), face).slot(k)
 	if s == nil || s.failed {

@@ -26,7 +26,7 @@ type StaticFrame struct {
 	f *Frame
 }
 
-// Static returns the static frame of a root module.
+// Static returns the static frame of a root module. vars replaces o.Variables.
 func Static(m *config.Module, vars map[string]Given, o Options) *StaticFrame {
 	o.Variables = vars
 	w := &walk{o: o.in(m.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, static: true}
@@ -51,8 +51,8 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 	return &StaticFrame{newFrame(w, n, parent, addr.NoKey)}
 }
 
-// Eval evaluates an expression. If it fails, it adds an error and returns false. what names the expression in messages,
-// such as "the source of module.a".
+// Eval evaluates an expression. If it fails, it returns false, and the bag or the bag of an earlier evaluation has the
+// error. The parameter what names the expression in messages, such as "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, nil, program.AllowedRefs{}, bag)
 }
@@ -136,7 +136,8 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 }
 
 // StaticSource evaluates the source of a module call, for the loader. parent is the module that contains the call. If
-// the source cannot be evaluated or is invalid, StaticSource adds an error and returns false.
+// the source cannot be evaluated or is not a valid address, StaticSource adds an error and returns false. The result
+// has slashes in place of the backslashes of a Windows path.
 func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	s, ok := staticString(parent, call, call.Source, "source", o, bag)
 	s = config.Slashed(s)

@@ -22,7 +22,8 @@ type Trigger struct {
 	At         diag.Range
 }
 
-// Triggers evaluates replace_triggered_by of one instance.
+// Triggers evaluates replace_triggered_by of one instance. It leaves out entries whose key is invalid, for which it
+// adds an error, and during validation entries whose key is unknown.
 func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Status) {
 	ld := f.local(d)
 	var out []Trigger
@@ -67,7 +68,8 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 }
 
 // PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The key k may be a key from the state that the
-// configuration no longer declares. Without prevent_destroy, the result is false and OK.
+// configuration no longer declares. Without prevent_destroy, and if it is null, the result is false and OK. After an
+// error, the result is false and a status other than OK.
 func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy")
@@ -86,8 +88,9 @@ func fitting(d *program.Def, k addr.Key) addr.Key {
 	return k
 }
 
-// Forget evaluates lifecycle.destroy for an instance. It returns true if the object must be forgotten instead of
-// destroyed.
+// Forget evaluates lifecycle.destroy for an instance. It returns true if destroy is false or null, so that the object
+// must be forgotten instead of destroyed. It returns false if destroy is not set or true. After an error, it returns
+// false and a status other than OK.
 func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
@@ -97,7 +100,9 @@ func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bo
 	return !destroy && o == OK, o
 }
 
-// lifecycleFlag evaluates a boolean lifecycle argument. A missing or null argument is false.
+// lifecycleFlag evaluates a boolean lifecycle argument in s, and releases s. A missing or null argument is false. An
+// unknown value is false during validation, and for a repeated declaration if s has no instance. Otherwise an unknown
+// or ephemeral value is an error.
 func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Status) {
 	if e == nil {
 		s.release()

@@ -74,7 +74,7 @@ func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	return out
 }
 
-// via adds a cell to the origin of the marks of v. It returns false if v has no marks.
+// via adds a cell, which is declared at at, to the origin of the marks of v. It returns v and false if v has no marks.
 func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	rest := mark.Split(v)
 	if len(rest.Marks) == 0 {

@@ -199,8 +199,8 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	return d.At(v.Range)
 }
 
-// New returns the root frame of a walk. It converts and checks the variables of the root module. If it reports an
-// error, it returns false.
+// New returns the root frame of a walk. It converts and checks the variables of the root module, except during
+// validation, in which they are unknown. If it reports an error, it returns false, and the frame nevertheless.
 func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	w := &walk{p: p, o: o.in(p.Root().Unit.Module.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)

@@ -51,7 +51,7 @@ func (c *call) anySecret() string {
 	return ""
 }
 
-// show formats text taken from argument i. If the argument is secret, it returns a placeholder.
+// show formats text taken from argument i, shortened to 200 bytes. If the argument is secret, it returns a placeholder.
 func (c *call) show(i int, text any) string {
 	if s := c.secret(i); s != "" {
 		return "(" + s + " value)"
@@ -67,7 +67,8 @@ func (c *call) quote(i int, text string) string {
 	return strconv.Quote(short(text, 200))
 }
 
-// short cuts text to at most the given number of bytes, for messages.
+// short returns text, for messages. Of a text longer than most bytes it returns the first most bytes, or fewer so that
+// no character is incomplete, and "...".
 func short(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -179,12 +179,13 @@ type Env struct {
 	Named string
 	// PlanTime is the result of plantimestamp. If it is zero, as during validation, the result is unknown.
 	PlanTime time.Time
-	// Now is the result of timestamp in all rounds of a command. If it is zero, timestamp returns the time of the call.
+	// Now is the result of timestamp in all plans and applies of a command. If it is zero, timestamp returns the time
+	// of the call.
 	Now time.Time
-	// Pure is true during validation and planning: uuid, timestamp and bcrypt then return unknown values, unless Now is
-	// set.
+	// Pure is true during validation and planning: uuid, timestamp and bcrypt then return unknown values. The result of
+	// timestamp is known nevertheless if Now is set.
 	Pure bool
-	// Observe receives each result of file functions and templatefile, so that plan and apply can be compared. The
+	// Observe receives each result of functions that read files, so that plan and apply can be compared. The
 	// arguments and the result carry their marks. It is called only with known results, from any goroutine. If it
 	// returns an error, the call fails with that error. If Observe is nil, no results are reported.
 	Observe func(name string, args []cty.Value, result cty.Value) error

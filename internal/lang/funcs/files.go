@@ -53,7 +53,8 @@ var files = []*builtin{
 	},
 }
 
-// at returns the path on this machine for a path of the configuration.
+// at returns the path on this machine for a path of the configuration. It returns an error if the path begins with ~
+// and the home directory is not known, or with ~ and the name of a user.
 func (s *scope) at(path string) (string, error) {
 	path, err := homeOf(path)
 	if err != nil {
@@ -68,7 +69,8 @@ func (s *scope) below(path string) string {
 	return paths.Text(s.env.BaseDir, path)
 }
 
-// homeOf replaces a leading ~ by the home directory.
+// homeOf replaces a leading ~ by the home directory. It returns an error if the home directory is not known, or if the
+// name of a user follows.
 func homeOf(path string) (string, error) {
 	if !strings.HasPrefix(path, "~") {
 		return path, nil

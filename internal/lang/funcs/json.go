@@ -34,8 +34,8 @@ func jsonDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// jsonFits returns an error if a text exceeds the limits. It counts only brackets, commas and digits. The reader finds
-// all other mistakes.
+// jsonFits returns an error if a text exceeds the limits. It inspects only brackets, commas, digits and exponents. The
+// reader finds all other mistakes.
 func (c *call) jsonFits(text string) error {
 	depth, count, digits, quoted := 0, 0, 0, false
 	for i := 0; i < len(text); i++ {

@@ -139,7 +139,7 @@ type merger struct {
 	untyped bool     // an argument has an unknown type
 	unkeyed bool     // some keys are unknown
 	pending bool     // an argument is unknown
-	fuel    int
+	fuel    int      // the number of comparisons of types that are left
 }
 
 func (m *merger) add(i int, v cty.Value) {

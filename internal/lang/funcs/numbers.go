@@ -74,8 +74,8 @@ func libraryType(f function.Function) func(*call) (cty.Type, error) {
 
 func numberKind(*call) (cty.Type, error) { return cty.Number, nil }
 
-// rounded rounds up if direction is 1, and down if it is -1. It returns whole numbers unchanged, because they may be
-// too large to be written.
+// rounded rounds up if direction is 1, and down if it is -1. It returns whole numbers, which may be too large to be
+// written, and infinity unchanged.
 func rounded(v cty.Value, direction int) (cty.Value, error) {
 	f := v.AsBigFloat()
 	if f.IsInf() || f.IsInt() {
@@ -135,7 +135,7 @@ func parseInt(c *call) (cty.Value, error) {
 	return cty.NumberVal(new(big.Float).SetInt(n)), nil
 }
 
-// wholeNumber returns a number as an int.
+// wholeNumber returns a number as an int. It returns an error if the number has a fraction or does not fit into an int.
 func wholeNumber(v cty.Value) (int, error) {
 	var n int
 	err := gocty.FromCtyValue(v, &n)

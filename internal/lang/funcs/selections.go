@@ -142,8 +142,9 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-// findText searches for a text in a list or tuple that contains only texts. It returns -1 if the text is not an
-// element. If an element or the value is not a text, all is false, and at means nothing.
+// findText searches for the string want in list. If list is a list or tuple that contains only known strings without
+// marks, all is true, and at is the index of the first equal element, or -1. Otherwise, and if want is not a string or
+// is null, all is false, and at has no meaning.
 func findText(list, want cty.Value) (at int, all bool) {
 	if want.Type() != cty.String || want.IsNull() {
 		return 0, false

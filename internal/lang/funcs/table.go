@@ -106,8 +106,8 @@ func Pure(name string) bool {
 
 func (b *builtin) pure() bool { return !b.impure && !b.observed && !b.world }
 
-// Impure reports whether the result of a function differs from run to run, even with the same arguments and files. name
-// may begin with core::.
+// Impure reports whether the result of a function differs from run to run, even with the same arguments and files:
+// bcrypt, plantimestamp, timestamp and uuid. name may begin with core::.
 func Impure(name string) bool {
 	name = strings.TrimPrefix(name, "core::")
 	b := builtins[name]
@@ -131,7 +131,8 @@ type Param struct {
 	Doc      string
 }
 
-// SignatureOf returns the signature of a function, and false if no function has the name.
+// SignatureOf returns the signature of a function, including the function type of the console. It returns false if no
+// function has the name, which must not begin with core::.
 func SignatureOf(name string) (Signature, bool) {
 	b := find(name)
 	if b == nil {

@@ -63,8 +63,8 @@ func (p *Program) Schema(d Decl) *schema.Schema {
 	return p.bound.schemas[d]
 }
 
-// Body returns the body of a resource or provider configuration, compiled against its schema, or nil if it has no
-// schema.
+// Body returns the body of a resource, an action or a provider configuration, compiled against its schema, or nil if it
+// has no schema. It must not be called before Bind.
 func (p *Program) Body(d *Def) *expr.Body { return p.bound.bodies[d] }
 
 // Meta returns the value of the provider_meta block of module m for a provider. It returns NilVal before Bind, or if
@@ -78,7 +78,8 @@ func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
 }
 
 // Sound reports whether a resource or provider configuration can be evaluated: it has a schema, its body fits the
-// schema, it neither is part of a cycle nor depends on a cycle, and (for a resource) its provider configuration exists.
+// schema, it neither is part of a cycle nor depends on a cycle, and (for a resource or an action) its provider
+// configuration exists. Sound must not be called before Bind.
 func (p *Program) Sound(d Decl) bool {
 	if p.bound.schemas[d] == nil || p.endless[d] || (p.decls[d].Kind == Resource || p.decls[d].Kind == Action) && p.uses[d] == NoDecl {
 		return false

@@ -238,7 +238,7 @@ func (c *compiler) moduleLevel() {
 }
 
 // dependsOn records the references of a depends_on argument. Each entry must name a whole object. For an attribute of
-// an object, dependsOn reports an error.
+// an object, dependsOn reports an error. It warns if the block refers to itself, and records no reference for this.
 func (c *compiler) dependsOn(list []hcl.Traversal) {
 	for _, t := range list {
 		e := &expr.Ref{ScopeTraversalExpr: &hclsyntax.ScopeTraversalExpr{Traversal: t, SrcRange: t.SourceRange()}}

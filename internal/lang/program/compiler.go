@@ -84,12 +84,12 @@ func (c *compiler) owner() int32 {
 // rewriter compiles the expressions of one declaration.
 type rewriter struct {
 	c       *compiler
-	why     Use
-	place   AllowedRefs
-	locals  []locals // names of for variables and iterators, innermost last
-	depth   int
-	lenient int // depth of calls of try and can
-	content int // depth of contents of dynamic blocks
+	why     Use         // the reason for the references in the expressions
+	place   AllowedRefs // the symbols that the expressions may use
+	locals  []locals    // names of for variables and iterators, innermost last
+	depth   int         // depth of the expression being compiled, in the whole expression
+	lenient int         // depth of calls of try and can
+	content int         // depth of contents of dynamic blocks
 }
 
 // within calls f with additional local names.

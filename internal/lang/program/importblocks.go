@@ -35,7 +35,7 @@ func (c *compiler) importBlock(im *config.Import) {
 }
 
 // importSteps returns one element for each step of an import address, from left to right. The element is nil for a
-// name, and the compiled expression for a key.
+// name, and the compiled expression for a key. If e is not an address, importSteps reports an error and returns nil.
 func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.TemplateExpr:

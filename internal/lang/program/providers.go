@@ -57,6 +57,8 @@ func (r *providerResolver) error(d diag.Diagnostic) {
 	r.ok = false
 }
 
+// ofResource returns the provider configuration that a resource in n uses. If it does not exist, ofResource returns
+// NoDecl, and reports an error unless another check reports it.
 func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	name := res.LocalProvider()
 	prov := n.Config.Provider(name.Local)
@@ -411,7 +413,8 @@ func isEmpty(p *config.Provider) bool {
 	return len(attrs) == 0 && len(diags) == 0
 }
 
-// Describe returns the name of a declaration for panic messages. It accepts an index that does not exist.
+// Describe returns the address of a declaration for messages. It also accepts an index that does not exist, for the
+// message of a panic.
 func (p *Program) Describe(d Decl) string {
 	if int(d) >= len(p.decls) {
 		return fmt.Sprintf("declaration %d", d)

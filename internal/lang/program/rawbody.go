@@ -12,9 +12,9 @@ import (
 
 // AllowedRefs specifies which symbols an expression may use besides the declarations of its module.
 type AllowedRefs struct {
-	Count bool // count is allowed: the block has it, and the expression is evaluated for each instance
-	Each  bool // each is allowed: the block has for_each, and the expression is evaluated for each instance
-	Self  bool
+	Count bool     // count is allowed: the block has it, and the expression is evaluated for each instance
+	Each  bool     // each is allowed: the block has for_each, and the expression is evaluated for each instance
+	Self  bool     // self is allowed; in an action, caller
 	Names []string // names whose values the caller passes to the evaluation
 	Vary  bool     // a static evaluation may call functions such as uuid, because its result is used only once
 }
@@ -42,14 +42,17 @@ type RawBody struct {
 	Attrs    []rawAttr // in the order of the source
 	Blocks   []rawBlock
 	missing  hcl.Range // the range for errors about missing arguments
-	json     hcl.Body
-	fromJSON bool // the body was JSON before jsonContent decoded it
-	why      Use
-	place    AllowedRefs
-	locals   []locals
-	content  int       // depth of contents of dynamic blocks
-	meant    string    // a required argument that is present under a wrong name
-	at       hcl.Range // the range of the whole body, in native syntax only
+	json     hcl.Body  // a JSON body that is not compiled yet; nil for native syntax
+	fromJSON bool      // the body was JSON before jsonContent decoded it
+
+	// For a JSON body: the settings of the rewriter that compiles its expressions later.
+	why     Use
+	place   AllowedRefs
+	locals  []locals
+	content int // depth of contents of dynamic blocks
+
+	meant string    // a required argument that is present under a wrong name
+	at    hcl.Range // the range of the whole body, in native syntax only
 }
 
 type rawAttr struct {

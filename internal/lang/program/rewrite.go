@@ -225,7 +225,7 @@ func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
 	return out
 }
 
-// objectKey compiles the key of an object. A bare name is a string, not a reference.
+// objectKey compiles the key of an object. A name without quotes and parentheses is a string, not a reference.
 func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expression {
 	if name := hcl.ExprAsKeyword(e.Wrapped); !e.ForceNonLiteral && name != "" {
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: e.Range()}

@@ -56,7 +56,8 @@ func ValueNames(p *Program, d Decl) []Name {
 	return nil
 }
 
-// TriggerNames returns the names in replace_triggered_by of a resource.
+// TriggerNames returns the names in replace_triggered_by of a resource. It returns nil for an implied provider
+// configuration.
 func TriggerNames(p *Program, d Decl) []Name {
 	n := p.at[d]
 	if n == nil {

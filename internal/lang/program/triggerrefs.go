@@ -26,7 +26,7 @@ func (r *rewriter) trigger(e hclsyntax.Expression) *Trigger {
 	if wrapped, ok := e.(*hclsyntax.TemplateWrapExpr); ok { // JSON: "${…}"
 		return r.trigger(wrapped.Wrapped)
 	}
-	if lit, ok := e.(*hclsyntax.TemplateExpr); ok && lit.IsStringLiteral() { // JSON: a bare address
+	if lit, ok := e.(*hclsyntax.TemplateExpr); ok && lit.IsStringLiteral() { // JSON: an address without ${ }
 		return r.jsonTrigger(lit)
 	}
 	switch e := e.(type) {

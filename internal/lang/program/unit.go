@@ -155,7 +155,7 @@ type argument struct {
 	functions []*expr.ProviderCall
 }
 
-// Condition is a compiled condition block.
+// Condition is a compiled condition block. Message is nil if the block has no error message.
 type Condition struct {
 	*config.Condition
 	Test, Message hclsyntax.Expression
@@ -165,7 +165,7 @@ type Condition struct {
 type Trigger struct {
 	Target *expr.Ref
 	Key    hclsyntax.Expression // nil if the entry has no key, or a constant key in Target
-	Rest   hcl.Traversal
+	Rest   hcl.Traversal        // the steps after the name and the key: an attribute, or nothing
 	At     diag.Range
 }
 
@@ -176,7 +176,8 @@ type ActionTrigger struct {
 	Invokes []ActionRef
 }
 
-// ActionRef is a compiled reference to an action or to one instance of it.
+// ActionRef is a compiled reference to an action or to one instance of it. Local is the index of the action in the
+// unit.
 type ActionRef struct {
 	Local int32
 	Key   hclsyntax.Expression // nil if the action is not repeated

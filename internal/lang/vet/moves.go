@@ -132,7 +132,8 @@ func (m *moveChecker) stillDeclared(b *placedMove) {
 	m.bag.Add(program.MovedStill(b.Move, what, b.From.String(), at))
 }
 
-// declaredAt returns the declaration of an address without keys. It returns false if a module in the address is
+// declaredAt returns the kind (resource or module) and the place of the declaration of an address without keys,
+// relative to the module in. It returns false if the address is not declared, or if a module in the address is
 // repeated, because the address then needs a key.
 func declaredAt(p *program.Program, in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
 	around := t.Enclosing()
