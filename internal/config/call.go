@@ -144,7 +144,8 @@ func Slashed(source string) string {
 	return source
 }
 
-// IsLocal reports whether a module source is a path on this machine.
+// IsLocal reports whether a module source is a path relative to the calling module: it begins with ./ or ../, or is one
+// of these directories. It returns false for an absolute path, which is the address of a package.
 func IsLocal(source string) bool {
 	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") || source == "." || source == ".."
 }

@@ -188,8 +188,8 @@ type Variable struct {
 	Nullable     bool
 	Sensitive    bool
 	Ephemeral    bool
-	Const        bool
-	Deprecated   string
+	Const        bool   // callers may only pass values that are known before the plan
+	Deprecated   string // the text of the warning for callers; "" if the variable is not deprecated
 	Validations  []*Condition
 	Range        diag.Range
 }
@@ -207,12 +207,12 @@ type Local struct {
 type Output struct {
 	Name          string
 	Description   string
-	Expr          hcl.Expression
-	Type          cty.Type // NilType if absent
+	Expr          hcl.Expression // nil if the required argument is missing, which was reported
+	Type          cty.Type       // NilType if absent
 	Defaults      *Defaults
 	Sensitive     bool
 	Ephemeral     bool
-	Deprecated    string
+	Deprecated    string // the text of the warning for users; "" if the output is not deprecated
 	DependsOn     []hcl.Traversal
 	Preconditions []*Condition
 	Range         diag.Range
@@ -273,7 +273,7 @@ type Provider struct {
 	Range    diag.Range
 }
 
-// Resource is a resource, data or ephemeral block.
+// Resource is a resource, data, ephemeral, list or action block.
 type Resource struct {
 	Name
 	Repeat
@@ -464,7 +464,8 @@ type Endpoint struct {
 	Range  diag.Range
 }
 
-// ImpliedProvider returns the local name that a resource type implies: the part before the first underscore.
+// ImpliedProvider returns the local name that a resource type implies: the part before the first underscore, or the
+// whole type if it has none.
 func ImpliedProvider(typ string) string {
 	for i := range len(typ) {
 		if typ[i] == '_' {
@@ -519,7 +520,8 @@ func (n *Node) Walk(f func(*Node)) {
 	}
 }
 
-// Provider returns the provider that a local name means in this module.
+// Provider returns the provider that a local name means in this module: the source of the requirement with this name,
+// or without one the provider that addr.Default returns.
 func (n *Node) Provider(local string) addr.Provider {
 	if r := n.Module.Required[local]; r != nil {
 		return r.Source

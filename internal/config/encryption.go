@@ -15,7 +15,7 @@ type Encryption struct {
 	Providers []*EncryptionPart // key_provider blocks
 	Methods   []*EncryptionPart // method blocks
 	State     *EncryptionTarget // nil if absent
-	Plan      *EncryptionTarget
+	Plan      *EncryptionTarget // nil if absent
 	// Remote holds the encryption of states that terraform_remote_state reads, by name of the data source. The key ""
 	// is the default.
 	Remote map[string]*EncryptionTarget
@@ -36,10 +36,10 @@ type EncryptionRef struct {
 
 // EncryptionTarget selects the method that encrypts the state, the plan or a remote state.
 type EncryptionTarget struct {
-	Block    string // the name of the target in messages
-	Method   *EncryptionRef
-	Enforced hcl.Expression
-	Fallback *EncryptionTarget
+	Block    string            // the name of the target in messages
+	Method   *EncryptionRef    // nil if absent
+	Enforced hcl.Expression    // nil if absent
+	Fallback *EncryptionTarget // the target of the block fallback, for reading; nil if absent
 	Range    diag.Range
 }
 
@@ -220,7 +220,8 @@ func (r *encryptionReader) target(b *hcl.Block, called string) *EncryptionTarget
 	return t
 }
 
-// merge returns e with the settings of other. A setting of other replaces the same setting of e. e may be nil.
+// merge returns e with the settings of other. A setting of other replaces the same setting of e. merge changes e, which
+// may be nil.
 func (e *Encryption) merge(other *Encryption) *Encryption {
 	if e == nil {
 		return other

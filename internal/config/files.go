@@ -29,7 +29,7 @@ const letheSuffix = ".lethe"
 func Suffixes() []string { return slices.Concat(suffixes...) }
 
 // moduleFiles selects the configuration files of a module from the names in a directory. It returns primary files and
-// override files separately, each in reading order.
+// override files separately, each sorted by name, which is the order of reading.
 func moduleFiles(names []string) (primary, overrides []string) {
 	present := make(map[string]bool, len(names))
 	for _, n := range names {

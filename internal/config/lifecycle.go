@@ -103,7 +103,8 @@ func notList(e hcl.Expression) bool {
 }
 
 // perInstance returns the expression of an argument, or nil if the argument is absent. If the expression uses each or
-// count, it may differ between instances, which is allowed only in files that only Lethe reads: see letheOnly.
+// count, it may differ between instances, which is allowed only in files that only Lethe reads. In other files,
+// perInstance reports an error, and returns the expression nevertheless.
 func (l *lifecycleReader) perInstance(a *hcl.Attribute) hcl.Expression {
 	if a == nil {
 		return nil
@@ -347,7 +348,7 @@ func (rd *reader) actionRef(e hcl.Expression) (ActionRef, bool) {
 	return out, okType && okName && len(t) == 3
 }
 
-// lastStep returns the only step of a traversal. It returns nil if the traversal has more steps.
+// lastStep returns the only step of a traversal. It returns nil if the traversal has no step or more steps.
 func lastStep(t hcl.Traversal) hcl.Traverser {
 	if len(t) != 1 {
 		return nil

@@ -24,8 +24,8 @@ func (rd *reader) constant(e hcl.Expression) (cty.Value, bool) {
 	return v, true
 }
 
-// constant evaluates e within the limits. If the evaluation fails, constant returns the error as a diagnostic.
-// Otherwise the diagnostic is nil.
+// constant evaluates e within the limits. If the evaluation fails, constant returns an unknown value, and the error as
+// a diagnostic. Otherwise the diagnostic is nil.
 func constant(e hcl.Expression, l limits.Limits) (cty.Value, *hcl.Diagnostic) {
 	v, ds, err := syntax.Value(e, nil, l)
 	if err != nil {
@@ -77,7 +77,8 @@ func (rd *reader) typed(a *hcl.Attribute, t cty.Type, want string) (cty.Value, b
 	return c, true
 }
 
-// boolean reads a constant true or false. If the argument is absent, *v does not change.
+// boolean reads a constant true or false. If the argument is absent, *v does not change. If it is not a constant of
+// this type, boolean reports an error, and *v does not change either.
 func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	if a == nil {
 		return
@@ -104,7 +105,8 @@ func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (stri
 	return v.AsString(), true
 }
 
-// text reads a constant string. If the argument is absent, *v does not change and the result is false.
+// text reads a constant string into *v and returns true. If the argument is absent, *v does not change and the result
+// is false. If it is not a constant string, text reports an error, with the same result.
 func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	if a == nil {
 		return false

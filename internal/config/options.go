@@ -24,10 +24,10 @@ type Options struct {
 	Follow         func(n *Node) string                                          // returns Node.Led of a local module; nil: symbolic links are not followed
 	Amend          func(root *Module, sources *diag.Sources, bag *diag.Bag) bool // adds declarations to the root module; nil: it adds none
 	Version        string                                                        // compared with required_version; "" disables the comparison
-	Claimed        string                                                        // if not "", used instead of Version
-	Limits         limits.Limits
-	Experiments    experiment.Set
-	NoDeprecations bool // suppress warnings about deprecated features in all called modules
+	Claimed        string                                                        // if not "", compared with required_version instead of Version
+	Limits         limits.Limits                                                 // zero fields mean the defaults
+	Experiments    experiment.Set                                                // the experimental features that are permitted
+	NoDeprecations bool                                                          // suppress warnings about deprecated features in all called modules
 	// NoFarDeprecations suppresses warnings about deprecated features in remote modules and in the modules that remote
 	// modules call.
 	NoFarDeprecations bool
@@ -37,7 +37,8 @@ type Options struct {
 type Files interface {
 	// List returns the names of the regular files in a directory, sorted.
 	List(dir string) ([]string, error)
-	// Read returns the content of a file. It returns TooLarge if the content is longer than limit bytes.
+	// Read returns the content of a file. It returns TooLarge if the content is longer than limit bytes. The disk
+	// returns NotRegular for a file that is not regular.
 	Read(path string, limit int64) ([]byte, error)
 	// Join returns the path of a name in a directory.
 	Join(dir, name string) string
@@ -107,9 +108,9 @@ func (disk) Read(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// ReadStream reads a stream to its end. It returns TooLarge if the stream is longer than limit bytes. It reads the text
-// in pieces and joins them at the end, because a slice that grows during the reading needs five times as much memory as
-// the text.
+// ReadStream reads a stream to its end. It returns TooLarge if the stream is longer than limit bytes. After an error of
+// the stream, it returns the text before the error, and the error. It reads the text in pieces and joins them at the
+// end, because a slice that grows during the reading needs five times as much memory as the text.
 func ReadStream(r io.Reader, limit int64) ([]byte, error) {
 	var pieces [][]byte
 	all := int64(0)
@@ -163,7 +164,8 @@ func (m Memory) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Read returns the text of a file in the snapshot. It returns the error TooLarge if the text has more than limit bytes.
+// Read returns the text of a file in the snapshot. It returns fs.ErrNotExist if the snapshot does not have the file,
+// and TooLarge if the text has more than limit bytes.
 func (m Memory) Read(p string, limit int64) ([]byte, error) {
 	text, ok := m[path.Clean(p)]
 	if !ok {
@@ -220,7 +222,8 @@ func (o Options) filled() Options {
 	return o
 }
 
-// ReadOne reads a file that is not part of a module, or a pipe. The size limit for files of a module applies.
+// ReadOne reads a file that is not part of a module, or a pipe. It returns TooLarge if the text has more than l.Bytes
+// bytes.
 func ReadOne(path string, l limits.Limits) ([]byte, error) {
 	return readAny(Disk, path, l.Filled().Bytes)
 }

@@ -26,8 +26,9 @@ func (p *Parts) done() {
 	p.rd.bag.Clear()
 }
 
-// Files returns the names of the files in a directory that have one of the suffixes. If two names differ only in tf and
-// tofu, the file with tofu hides the other. ok is false if the directory cannot be read.
+// Files returns the sorted names of the files in a directory that have one of the suffixes. If two names differ only in
+// tf and tofu, the file with tofu hides the other. Files leaves out hidden files and backups of editors. ok is false if
+// the directory cannot be read.
 func (p *Parts) Files(dir string, suffixes []string) (names []string, ok bool) {
 	all, err := p.rd.opts.Files.List(dir)
 	present := map[string]bool{}
@@ -69,13 +70,15 @@ func (p *Parts) Content(b hcl.Body, s *hcl.BodySchema) (*hcl.BodyContent, bool) 
 	return p.rd.content(b, s)
 }
 
-// Bool reads a constant true or false. If the argument is absent, *v does not change.
+// Bool reads a constant true or false. If the argument is absent or not such a constant, *v does not change. Bool
+// reports the second case as an error.
 func (p *Parts) Bool(a *hcl.Attribute, v *bool) {
 	defer p.done()
 	p.rd.boolean(a, v)
 }
 
-// Text reads a constant string. If the argument is absent, *v does not change and the result is false.
+// Text reads a constant string into *v and returns true. If the argument is absent or not a constant string, *v does
+// not change and the result is false. Text reports the second case as an error.
 func (p *Parts) Text(a *hcl.Attribute, v *string) bool {
 	defer p.done()
 	return p.rd.text(a, v)
@@ -153,7 +156,8 @@ func (p *Parts) Name(b *hcl.Block, title string) bool {
 // block without labels.
 func Place(b *hcl.Block) hcl.Range { return place(b) }
 
-// Module reads blocks that have the same syntax in configuration, such as provider and variable blocks.
+// Module reads blocks that have the same syntax in configuration, such as provider and variable blocks. The result has
+// only these declarations.
 func (p *Parts) Module(blocks hcl.Blocks) *Module {
 	defer p.done()
 	l := newLoader(p.rd, "")

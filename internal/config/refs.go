@@ -100,7 +100,8 @@ func absolute(e hclsyntax.Expression) (hcl.Traversal, bool) {
 	return t, !ds.HasErrors()
 }
 
-// dependsOn reads a depends_on argument.
+// dependsOn reads a depends_on argument. It returns nil if a is nil, and leaves out entries that are not references,
+// for which it reports errors.
 func (rd *reader) dependsOn(a *hcl.Attribute) []hcl.Traversal {
 	if a == nil {
 		return nil
@@ -126,8 +127,8 @@ func (rd *reader) keyword(a *hcl.Attribute) string {
 	return word(a.Expr)
 }
 
-// word returns the bare word that an expression consists of, or the word in a JSON string. It returns "" for any other
-// expression. It does not parse strings, because they may be very long.
+// word returns the word without quotes that an expression consists of, or the word in a JSON string. It returns "" for
+// any other expression. It does not parse strings, because they may be very long.
 func word(e hcl.Expression) string {
 	if !json.IsJSONExpression(e) {
 		return hcl.ExprAsKeyword(e)
@@ -200,7 +201,7 @@ func (r *ProviderRef) steps(t hcl.Traversal) bool {
 }
 
 // keyOf returns the expression that the source contains as the key of an object. The HCL library wraps it in an
-// ObjectConsKeyExpr, which treats a bare word as a string.
+// ObjectConsKeyExpr, which treats a word without quotes as a string.
 func keyOf(e hcl.Expression) hcl.Expression {
 	if k, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
 		return k.Wrapped

@@ -23,10 +23,12 @@ var resourceSchemas = map[addr.Mode]*hcl.BodySchema{
 	addr.Action: {Attributes: resourceAttrs[:3]},
 }
 
-// topResource reads a resource, data or ephemeral block at the top level of the module.
+// topResource reads a resource, data, ephemeral or list block at the top level of the module.
 func (l *loader) topResource(b *hcl.Block, mode addr.Mode) { l.resource(b, mode, "") }
 
-// resource reads a resource, data or ephemeral block. check is the name of the check block around it, or "" if none.
+// resource reads a resource, data, ephemeral or list block and adds it to the module. check is the name of the check
+// block around it, or "" if none. If the name of the block is invalid or taken, resource reports an error and returns
+// nil.
 func (l *loader) resource(b *hcl.Block, mode addr.Mode, check string) *Resource {
 	r := &Resource{Name: Name{Mode: mode, Type: b.Labels[0], Name: b.Labels[1]}, Check: check, Range: place(b), TypeRange: b.LabelRanges[0]}
 	okType := l.name(b, 0, "Invalid resource type name")

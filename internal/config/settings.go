@@ -139,8 +139,8 @@ func (l *loader) providerMeta(b *hcl.Block, done bool) {
 	}
 }
 
-// onlyConstants evaluates the arguments of a body. An argument that is not constant is an error: onlyConstants then
-// reports it and returns false.
+// onlyConstants evaluates the arguments of a body, and returns a body in native syntax with their values. An argument
+// that is not constant, or a block, is an error: onlyConstants then reports it and returns false.
 func onlyConstants(rd *reader, b hcl.Body) (*hclsyntax.Body, bool) {
 	attrs, ds := b.JustAttributes()
 	ok := rd.hcl(ds)

@@ -23,7 +23,7 @@ type Value struct {
 
 // LoadValues reads a file of values for variables: .tfvars in native syntax, .tfvars.json in JSON syntax. The name
 // determines the syntax. The values are constants; strings in JSON are not templates. The result contains every value
-// that could be read. The boolean is false if an error was reported.
+// that could be read, and is nil if the file cannot be parsed. The boolean is false if an error was reported.
 func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
 	body, ok := ParseBody(name, text, l, bag)
@@ -34,7 +34,8 @@ func LoadValues(name string, text []byte, l limits.Limits, bag *diag.Bag) (map[s
 }
 
 // LoadSettings reads a file of settings for a backend like LoadValues. In addition, it accepts one block of each type
-// in blocks. The value of a block is an object of its attributes. LoadSettings returns false if it reported an error.
+// in blocks. The value of a block is an object of its attributes. A second block of a type is an error. LoadSettings
+// returns false if it reported an error.
 func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, bag *diag.Bag) (map[string]*Value, bool) {
 	l = l.Filled()
 	body, ok := ParseBody(name, text, l, bag)
@@ -121,7 +122,7 @@ func ReadValues(path string, o Options, bag *diag.Bag) (text []byte, values map[
 // ValueFiles returns the paths of the files of values in a directory that are read automatically. If several files set
 // the same variable, the later file takes precedence. The order is terraform.tfvars, terraform.tfvars.json, then the
 // files with the suffix .auto.tfvars or .auto.tfvars.json, sorted by name. As in Terraform and OpenTofu, their names
-// may begin with a dot.
+// may begin with a dot. ValueFiles returns nil if the directory cannot be read.
 func ValueFiles(dir string, o Options) []string {
 	o = o.filled()
 	names, err := o.Files.List(dir)

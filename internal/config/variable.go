@@ -69,9 +69,9 @@ func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	return ok
 }
 
-// typeConstraint reads a type expression. The bare words list, set and map mean collections whose elements have any one
-// type. If the expression is invalid, typeConstraint reports an error and returns false. The Defaults are nil if the
-// type has no optional attributes with defaults.
+// typeConstraint reads a type expression. The words list, set and map without an element type mean collections whose
+// elements have any one type. If the expression is invalid, typeConstraint reports an error and returns the dynamic
+// type and false. The Defaults are nil if the type has no optional attributes with defaults.
 func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	if text, quoted := plainText(e); quoted && !rd.quotedType(e, text) {
 		return cty.DynamicPseudoType, nil, false
@@ -129,7 +129,9 @@ func (l *loader) validation(v *Variable, b *hcl.Block) {
 	v.Validations = append(v.Validations, cond)
 }
 
-// variableDefault evaluates the default value and converts it to the variable's type.
+// variableDefault evaluates the default value and converts it to the variable's type, except if the type is invalid
+// (typeOK is false). a and typ are the arguments default and type, or nil. After an error in the default, it sets an
+// unknown value of the variable's type.
 func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool) {
 	if a == nil {
 		return

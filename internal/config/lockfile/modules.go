@@ -32,8 +32,8 @@ const (
 	moduleTail = "# }"
 )
 
-// ParseModules reads the entries of modules in a dependency lock file. The boolean is false if an error was
-// reported.
+// ParseModules reads the entries of modules in a dependency lock file. filename names the file in messages. The boolean
+// is false if an error was reported. A file without such entries is no error.
 func ParseModules(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]Module, bool) {
 	if !bytes.Contains(src, []byte(moduleHead)) {
 		return nil, true

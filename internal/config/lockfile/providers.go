@@ -21,13 +21,13 @@ import (
 // Provider is one provider's entry in the dependency lock file.
 type Provider struct {
 	Provider    addr.Provider
-	Version     string
-	Constraints string
+	Version     string   // the locked version, with all three numbers
+	Constraints string   // the constraints of the configuration, in the form of Constraint; "" if there are no constraints
 	Hashes      []string // "h1:…", "zh:…", sorted
 }
 
-// ParseProviders reads the entries of providers in a dependency lock file. The boolean is false if an error was
-// reported.
+// ParseProviders reads the entries of providers in a dependency lock file. filename names the file in messages. The
+// boolean is false if an error was reported; the entries must not be used then.
 func ParseProviders(src []byte, filename string, l limits.Limits, bag *diag.Bag) ([]Provider, bool) {
 	body, ok := config.ParseBody(filename, src, l, bag)
 	if !ok {

@@ -33,7 +33,8 @@ func Unset(m *config.Module, name config.ProviderName, names []string) []string 
 }
 
 // Supply sets arguments of a provider block, such as values that the user entered. It creates the block if it does not
-// exist. Supply does not change the text of the files, because plans contain this text, and the values may be secret.
+// exist. An existing block must be in native syntax (see Unset). Supply does not change the text of the files, because
+// plans contain this text, and the values may be secret.
 func Supply(m *config.Module, name config.ProviderName, values map[string]cty.Value) {
 	b := m.Providers[name]
 	body := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}

@@ -15,6 +15,7 @@
 //	reads.go                   whether an expression uses an attribute behind other steps
 //	conceal.go                 differences of texts, without secrets
 //	edits.go                   edits of texts, which can be undone
+//	over.go                    files of the disk with the new texts, for loading
 //	draft.go                   Draft: modules and their files
 //	uses.go                    the references of a part, and the place of each
 //	parts.go                   files, their parts, and an index of these

@@ -44,7 +44,9 @@ type Result struct {
 	// ByHand has the edits that the user must make, because one of the files must not be changed. Then no file was
 	// changed.
 	ByHand []File
-	Advice string // the same for JSON, as text
+	// Advice describes the edits that the user must make in a JSON file, as text. Then no file was changed. ""
+	// otherwise.
+	Advice string
 	// Resources are the resources whose arguments were changed.
 	Resources []addr.Resource
 	// Versions are the lethe_secret_version resources that were added.

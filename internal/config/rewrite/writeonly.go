@@ -12,7 +12,8 @@ import (
 )
 
 // WriteOnly moves the value of an argument of a managed resource to a write-only argument. stored and to are the paths
-// of the two arguments, as names.
+// of the two arguments, as names. If the resource is not declared, the argument is not assigned, or a reference to it
+// cannot be replaced, the result has the reason in Refused.
 func (d *Draft) WriteOnly(of addr.Resource, stored, to []string) *Result {
 	stored = stored[:min(len(stored), len(to))] // the path may lead inside the argument, but the whole value moves
 	m := d.module(of.Module)

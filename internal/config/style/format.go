@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxRounds is the maximum number of times that a text is formatted until it does not change. Usually the first round
-// makes all changes, and the second round confirms that.
+// maxRounds is the maximum number of times that a text is formatted until it does not change. Usually the first time
+// makes all changes, and the second time confirms that.
 const maxRounds = 4
 
 // Format formats a text in native syntax in the canonical style. If the text cannot be parsed, Format adds the errors

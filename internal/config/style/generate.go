@@ -23,7 +23,7 @@ type Generation struct {
 	ID         string        // the ID of its import, for the comment; "": the comment names no ID
 	Provider   string        // the value of the argument provider (ProviderOf); "" if the type implies the provider
 	Schema     *schema.Block // the schema of the resource type
-	Value      cty.Value     // from the provider: an object of the schema, without marks
+	Value      cty.Value     // the object that the provider returned: a value of the schema, without marks
 	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
 	// others (Settle). It may be nil.
 	Omit func(cty.Path) bool
@@ -60,7 +60,8 @@ func Generate(g Generation) string {
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
-// ProviderOf returns the argument provider of a generated block: "" if the type implies the provider.
+// ProviderOf returns the value of the argument provider of a generated block, such as aws.west or aws.by_region["eu"].
+// It returns "" if the type implies the default configuration name and key is NoKey.
 func ProviderOf(typ string, name config.ProviderName, key addr.Key) string {
 	switch {
 	case key != addr.NoKey:

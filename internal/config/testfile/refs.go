@@ -124,7 +124,7 @@ type Lease struct {
 	Range    diag.Range
 }
 
-// LeasesOf returns the leases that an expression refers to.
+// LeasesOf returns the leases that an expression refers to: references of the form lease.ephemeral.TYPE.NAME.
 func LeasesOf(e hcl.Expression) (out []Lease) {
 	for _, t := range e.Variables() {
 		if len(t) < 4 || t.RootName() != "lease" {

@@ -47,8 +47,8 @@ type Run struct {
 	Plan        bool // create a plan without applying it
 	RefreshOnly bool
 	NoRefresh   bool
-	Targets     []addr.Target
-	Replace     []addr.Instance
+	Targets     []addr.Target   // as the option -target
+	Replace     []addr.Instance // as the option -replace
 
 	Variables map[string]*Value
 	Module    *config.Call    // module to test instead of the root module; nil: the root module
