@@ -194,7 +194,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzProvider checks the same for providers and their instances.
+// FuzzProvider checks that the text of a parsed provider or provider instance is parsed to the same address.
 func FuzzProvider(f *testing.F) {
 	for _, s := range []string{"aws", "a/b", "example.com/a/b", `module.m.provider["a/b"].c["k"]`, `provider["aws"]`, "-/aws", "EXAMPLE.com/ä/b"} {
 		f.Add(s)

@@ -34,7 +34,8 @@ func (c *calls) Function(p addr.Provider, fn string) *provider.Function {
 	return nil
 }
 
-// Configured returns one more function, "own", for every provider configuration except of the provider "unknown".
+// Configured returns one more function, "own", for every provider configuration. It returns false for the provider
+// "unknown", whose configured functions cannot be known.
 func (c *calls) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	c.log = append(c.log, "asked "+p.Type)
 	if p.Type == "unknown" {

@@ -60,7 +60,7 @@ func TestNoMessageShowsSecrets(t *testing.T) {
 	}
 }
 
-// TestNoBorderShowsSecrets checks the same for blocks and arguments around expressions.
+// TestNoBorderShowsSecrets checks that messages about blocks and arguments with a marked value do not show the value.
 func TestNoBorderShowsSecrets(t *testing.T) {
 	blocks := []string{
 		`resource "test_thing" "a" { num = V }`, `resource "test_thing" "a" { nested = V }`, `resource "test_thing" "a" { legacy = V }`,

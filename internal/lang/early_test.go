@@ -11,8 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TestKeysBeforeLeasesAreOpen checks a for_each whose values come from a lease that is not open yet. The keys are known
-// before. Cells that were evaluated before are evaluated again when the lease is open.
+// TestKeysBeforeLeasesAreOpen checks a for_each whose values come from an ephemeral resource that is not open yet: no
+// value was put into its slot. The keys are known before. A local, variable or configuration that was evaluated before
+// is evaluated again when the ephemeral resource is open.
 func TestKeysBeforeLeasesAreOpen(t *testing.T) {
 	f := rootFrame(t, `
 locals { token = ephemeral.test_thing.e.id }
@@ -75,11 +76,11 @@ locals { in = var.in }
 	f.Put(lease, addr.NoKey, frame.After, mark.Value{Raw: opened, Marks: []mark.At{{Tag: mark.Ephemeral}}})
 	known(true)
 	f.Drop(lease, addr.NoKey, frame.After)
-	known(true) // the lease is closed; readers keep the value
+	known(true) // the ephemeral resource is closed; readers keep the value
 }
 
-// TestSlotFilledWhileWholeIsRead checks that a slot filled during a read of all instances is visible to the next
-// reader.
+// TestSlotFilledWhileWholeIsRead checks that an object of an instance that is put during a read of all instances is
+// visible to the next reader.
 func TestSlotFilledWhileWholeIsRead(t *testing.T) {
 	for _, mode := range []string{"ephemeral", "resource"} {
 		f := rootFrame(t, mode+` "test_thing" "e" { count = 2 }

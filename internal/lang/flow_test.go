@@ -149,11 +149,12 @@ func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 	})
 }
 
-// clean reports whether a value is wholly known during validation. Then the conditional took another branch, whose
-// value is not ephemeral.
+// clean reports whether a value of the validation is wholly known. Such a value may lack the ephemeral mark of the
+// plan's value, because a conditional may have taken the other branch.
 func clean(v cty.Value) bool { return v.IsWhollyKnown() }
 
-// differ describes a difference between two values. It ignores parts that are ephemeral in both.
+// differ describes the first difference between two values, with its path, or returns "". It ignores
+// parts that are ephemeral in both values. A part that is ephemeral in only one value is a difference.
 func differ(a, b cty.Value, path []string) string {
 	at := strings.Join(path, ".")
 	ae, be := mark.Is(a, mark.Ephemeral), mark.Is(b, mark.Ephemeral)

@@ -62,7 +62,7 @@ func FuzzEval(f *testing.F) {
 	})
 }
 
-// impure reports whether an expression may have two results.
+// impure reports whether an expression names a function whose results differ from call to call.
 func impure(src string) bool {
 	for _, name := range []string{"uuid", "timestamp", "bcrypt"} {
 		if strings.Contains(src, name) {

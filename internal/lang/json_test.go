@@ -14,7 +14,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// inJSON replaces the body of test_thing.j by a JSON body.
+// inJSON loads the configuration text with one more resource, test_thing.j, whose body has JSON syntax.
 func inJSON(t testing.TB, text, body string) *config.Tree {
 	t.Helper()
 	tree := load(t, text+"\nresource \"test_thing\" \"j\" {}\n")

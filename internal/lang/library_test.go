@@ -71,7 +71,8 @@ func likeLibrary(t *rapid.T, f *frame.Frame, ctx *hcl.EvalContext, src string) {
 	}
 }
 
-// vaguer reports whether two values differ only in the refinements of unknown values.
+// vaguer reports whether two values are equal except in their unknown parts. An unknown part must be unknown in both,
+// and have the same type or, in at least one value, an unknown type.
 func vaguer(a, b cty.Value) bool {
 	switch {
 	case !a.IsKnown() || !b.IsKnown():

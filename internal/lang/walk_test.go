@@ -85,7 +85,8 @@ func (s *small) instance(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	f.Conditions(d.ID, k, program.Post, &v, s.bag)
 }
 
-// outputs evaluates cells that no other declaration may have read.
+// outputs evaluates a local, variable, output, check or provider configuration in all instances of its module, and
+// checks its conditions. Without it, a declaration that no other declaration reads is not evaluated.
 func (s *small) outputs(d *program.Declaration) {
 	frames, _ := s.f.Expand(d.Module, frame.After, s.bag)
 	for _, f := range frames {

@@ -79,8 +79,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%x: %s\n%#v", again, err, v)
 		}
-		// Numbers beyond 64 bits are encoded as decimal text, which is not exactly the float. The second round must
-		// change nothing.
+		// Numbers beyond 64 bits are encoded as decimal text, which is not exactly the float. So w may differ from v,
+		// but its encoding must equal the encoding of v.
 		if third, err := Encode(w, fuzzType); err != nil || !bytes.Equal(again, third) {
 			t.Fatalf("%v\n got %x\nwant %x", err, third, again)
 		}

@@ -77,7 +77,7 @@ func draft(t *testing.T, text string) *Draft {
 	})
 }
 
-// texts returns the text of the file main.tf.
+// text returns the text of the draft's first file, main.tf of the root module.
 func text(d *Draft) string { return string(d.modules[0].files[0].content()) }
 
 func resource(typ, name string) addr.Resource {
@@ -252,8 +252,9 @@ func TestGeneratorsMoveOnlyIntoSecretManagers(t *testing.T) {
 	}
 }
 
-// TestSourcesOfOtherMovesAreFollowed moves an argument that refers, through a module, to an argument that moves later. It
-// does not say that the value is in the state as a part of the other resource.
+// TestSourcesOfOtherMovesAreFollowed moves an argument that refers, through a module, to an argument that moves later.
+// The places where its value lives then do not include the state of the other resource. They do for an argument that
+// also refers to an attribute that does not move.
 func TestSourcesOfOtherMovesAreFollowed(t *testing.T) {
 	d := draft(t, "variable \"k\" {}\nmodule \"m\" {\n  source = \"./m\"\n  k      = var.k\n}\nresource \"test_db\" \"a\" {\n  password = module.m.back\n}\nresource \"test_db\" \"b\" {\n  password = \"${module.m.note}-${module.m.back}\"\n}\n"+
 		"-- m/main.tf --\nvariable \"k\" {}\nresource \"test_db\" \"in\" {\n  password = var.k\n}\noutput \"back\" {\n  value = test_db.in.password\n}\noutput \"note\" {\n  value = test_db.in.note\n}\n")

@@ -10,7 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// names is a Scope in which the value of a reference is the element with its Local index. Instances are elements of it.
+// names is a Scope in which the value of a reference is the element with the index Local of the reference. The instance
+// with a key is the element of this value with the key.
 type names []cty.Value
 
 func (n names) Value(e *Ref) (cty.Value, hcl.Diagnostics) { return n[e.Local], nil }
@@ -37,7 +38,8 @@ func (f *few) Keep(*int, cty.Value, hcl.Range) bool {
 func (f *few) TextLimit() int { return f.text }
 func (f *few) Exceeded() bool { return false }
 
-// in returns an evaluation with these names.
+// in returns an evaluation in which a reference with the Local index i has the value values[i], and the bag of the
+// evaluation. Limits are 1000 elements, and texts of 1000 bytes.
 func in(values ...cty.Value) (*Env, *diag.Bag) {
 	bag := &diag.Bag{}
 	v := NewEnv(bag)

@@ -9,9 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A cell holds a value that is computed on first use and remembered. Computing a cell changes nothing, and waits only
-// for other cells and for calls of provider functions (invariant I5). The program has no cycles, so the locks of cells
-// are always acquired in the order of the references, and no cell waits for itself.
+// A cell holds the value of a variable, local or output in one module instance. The value is computed on first use and
+// remembered. Computing a cell changes nothing, and waits only for other cells and for calls of provider functions
+// (invariant I5). The program has no cycles, so the locks of cells are always acquired in the order of the references,
+// and no cell waits for itself.
 //
 // A cell keeps its diagnostics. Every evaluation that reads the cell adds them to its bag, which drops repeats. So a
 // broken value is an error for every reader, even if the first reader was a check, whose errors are collected
@@ -31,9 +32,10 @@ type result struct {
 	early   fillCount         // 0 if the result is final
 }
 
-// fillCount identifies the time of an evaluation that missed a value, because a lease was not open or a slot was empty.
-// It is zero if no value was missing: then the result of the evaluation is final. Otherwise the result is valid until a
-// lease is opened or a missed slot is filled.
+// fillCount identifies the time of an evaluation that missed a value: an ephemeral resource was not open, or the slot
+// of a resource instance, which holds its object, was empty. It is zero if no value was missing: then the result of the
+// evaluation is final. Otherwise the result is valid until an ephemeral resource is opened or closed, or a slot of a
+// resource with a missed slot is filled.
 type fillCount uint64
 
 // fills counts the events in a walk that may provide a value that an evaluation missed.
@@ -45,7 +47,7 @@ func (n *fills) now() fillCount { return fillCount(n.Load() + 1) }
 func (m fillCount) valid(n *fills) bool { return m == 0 || m == n.now() }
 
 // get returns the cell's result. It calls compute on first use. It calls compute again if a value was missing then, and
-// a lease was opened or a slot was filled since.
+// n has counted an event since. It is safe for concurrent use: other callers wait for compute.
 func (c *cell) get(n *fills, compute func() *result) *result {
 	if r := c.got.Load(); r != nil && r.early.valid(n) {
 		return r

@@ -2,9 +2,11 @@
 //
 // A Frame is one module instance in one walk. It keeps
 //
-//   - a cell for each variable, local and output, in two faces: computed on first use and remembered (cell.go);
-//   - for each resource and provider configuration, in two faces, its instance keys (keys.go, instances.go, repeat.go),
-//     and for each instance a slot, which the engine fills (object.go, slots.go);
+//   - a cell for each variable, local and output, in two faces, before and after the changes of the run: computed on
+//     first use and remembered (cell.go);
+//   - for each resource, provider configuration and action, in two faces, its instance keys (keys.go, instances.go,
+//     repeat.go), and for each instance of a resource a slot, which holds its object and which the engine fills
+//     (object.go, slots.go);
 //   - the frames of the modules it calls, created on first use.
 //
 // A scope is one evaluation in a frame: the instance, the face, and the outcome so far (scope.go). It works through
@@ -30,6 +32,7 @@
 // the bottom the parts of a frame (object.go, keys.go, cell.go, budget.go, options.go). Values read other values through
 // expr.Scope.
 //
-// Invariants: a cell changes nothing, and waits only for other cells and for calls of provider functions (I5). A destroy
-// operation never reads a value that does not exist yet (I18): reading an empty slot during a walk is a panic.
+// Invariants: a cell changes nothing, and waits only for other cells and for calls of provider functions (I5). A
+// destroy operation never reads a value that does not exist yet (I18): during a walk, reading an empty slot of the
+// After face is a panic, unless the walk is past the resource or the resource is ephemeral (slots.go).
 package frame

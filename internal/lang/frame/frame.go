@@ -29,8 +29,10 @@ type walk struct {
 	names  expr.EphemeralNames
 }
 
-// Frame is one module instance in one walk. It holds a cell or slot for every declaration, in two faces. It is safe for
-// concurrent use.
+// Frame is one module instance in one walk, which is one pass through the program, such as a plan. It holds the values
+// of its declarations in two faces, Before (the prior state) and After (the planned state). A cell holds the value of a
+// variable, local or output, which is computed when it is first read. A slot holds the object of an instance of a
+// resource, which the engine puts there. A Frame is safe for concurrent use.
 type Frame struct {
 	w      *walk
 	n      *program.Node

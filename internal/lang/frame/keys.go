@@ -20,7 +20,7 @@ type Keys struct {
 	More   bool       // the keys were set, and the keys of the repetition are added to them
 	// Waits is the error about unknown keys that Options.Defers suppressed, or nil.
 	Waits *diag.Diagnostic
-	early fillCount // not 0 if a value was missing, so that the keys may change when a slot is filled
+	early fillCount // not 0 if the object of an instance was missing, so that the keys may change when it is there
 }
 
 func (k Keys) has(key addr.Key) bool {
@@ -33,8 +33,9 @@ func (k Keys) Lacks(key addr.Key) bool { return k.Status == Known && !k.More && 
 
 var onlyOne = []addr.Key{addr.NoKey}
 
-// with returns k, keys that were set, together with the keys of the evaluated repetition. If the repetition is not
-// known, the result has only the keys that were set.
+// with returns k, keys that were set, together with declared, the keys of the evaluated repetition. If declared is not
+// known, the result has only the keys that were set, and More is true. If no keys were set either, the result has the
+// status of declared.
 func (k Keys) with(declared Keys) Keys {
 	out := Keys{Repeat: k.Repeat, List: k.List, More: declared.Status != Known, early: declared.early}
 	switch {
@@ -64,9 +65,12 @@ type repeated struct {
 	each   map[string]cty.Value // for_each values, with their marks
 	marked bool                 // each may contain marks
 	plain  []addr.Key           // during validation: the known keys, unless there are more than fewKeys
-	diags  []diag.Diagnostic
+	diags  []diag.Diagnostic    // the diagnostics of the evaluation
 }
 
+// expanded returns the keys of a declaration on a face: the keys that were set, the evaluated keys, or both together if
+// More is true. A declaration without a repetition has one instance without a key. A repetition that is neither set nor
+// evaluated is Unknown.
 func (rep *repetition) expanded(d *program.Def, face Face) Keys {
 	set, got := rep.set[face].Load(), rep.got.Load()
 	switch {
@@ -82,7 +86,8 @@ func (rep *repetition) expanded(d *program.Def, face Face) Keys {
 	return got.Keys
 }
 
-// exists reports whether a call has a known instance with the key.
+// exists reports whether a module call has an instance with the key, as far as its keys are set or evaluated. A call
+// without a repetition has one instance, without a key.
 func (rep *repetition) exists(call *program.Def, face Face, key addr.Key) bool {
 	set, got := rep.set[face].Load(), rep.got.Load()
 	switch {

@@ -9,17 +9,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// slot holds the value of one instance of an object. The engine fills the slot, and references read it. load, if any,
-// computes rest when the value is first read. joined is the result of rest.Join.
+// slot holds the object of one instance of a resource. The engine fills the slot, and references read it.
 type slot struct {
 	once   sync.Once
-	load   func() mark.Value
-	rest   mark.Value
-	joined cty.Value
-	failed bool
+	load   func() mark.Value // computes rest when the value is first read; nil if rest was given
+	rest   mark.Value        // the value, with its marks beside it
+	joined cty.Value         // the value with cty marks; set by force
+	failed bool              // the operation that computes the value failed: there is no value
 }
 
-// force loads the value, if it is not loaded yet.
+// force loads the value, if it is not loaded yet, and sets joined. It must be called before rest or joined is read.
 func (s *slot) force() {
 	s.once.Do(func() {
 		if s.load != nil {
@@ -35,21 +34,20 @@ func (s *slot) force() {
 // began.
 type whole struct {
 	val    cty.Value
-	marked bool
-	puts   uint64 // value of object.puts when the computation began
-	early  fillCount
+	marked bool      // val may have marks
+	puts   uint64    // value of object.puts when the computation began
+	early  fillCount // 0 if no slot was empty; otherwise val is computed again after the next event that it counts
 }
 
-// object holds the values of a resource or a provider in one face of a frame, before or after. rep determines the
-// instance keys. one, ints and strs hold the slot of each instance by its key. whole caches the value of all instances
-// together.
+// object holds the values of a resource, provider configuration or action in one module instance on one face: before
+// (the prior state) or after (the planned state). Only resources have slots: for others, only rep is used.
 type object struct {
-	rep   repetition
-	mu    sync.RWMutex
-	one   atomic.Pointer[slot]
-	ints  []*slot
-	strs  map[string]*slot
-	whole atomic.Pointer[whole]
+	rep   repetition            // determines the instance keys
+	mu    sync.RWMutex          // protects ints and strs
+	one   atomic.Pointer[slot]  // the slot of the instance without a key
+	ints  []*slot               // the slots of instances with number keys, by key; nil: empty
+	strs  map[string]*slot      // the slots of instances with string keys, by key; nil: empty
+	whole atomic.Pointer[whole] // the value of all instances together; nil: not computed since the last put
 
 	puts   atomic.Uint64 // number of calls of put
 	missed atomic.Bool   // an evaluation read a slot that was empty
@@ -83,7 +81,7 @@ func (o *object) fill(k addr.Key, s *slot) {
 	o.strs[name] = s
 }
 
-// slot returns an instance's slot, or nil if it is empty.
+// slot returns the slot of the instance with key k, or nil if it is empty.
 func (o *object) slot(k addr.Key) *slot {
 	if k.IsNone() {
 		return o.one.Load()

@@ -65,7 +65,7 @@ type repeater struct {
 	e     hclsyntax.Expression
 	out   *repeated
 	title string
-	early bool // the value must be known in the first round: an import block
+	early bool // an unknown value is an error even with Options.Defers: an import block
 }
 
 func (r *repeater) error(format string, a ...any) { r.errorAbout(expr.AboutValue, format, a...) }

@@ -36,7 +36,8 @@ func local(f *Frame, name string, face Face) (mark.Value, Status, string) {
 	return v, o, strings.Join(titles, ", ")
 }
 
-// the returns a declaration of the root module.
+// the returns the declaration of the root module with this kind, and this name or text. The test fails if there is
+// none.
 func the(t *testing.T, f *Frame, kind program.Kind, name string) program.Decl {
 	t.Helper()
 	for _, d := range f.Program().Decls() {
@@ -50,14 +51,14 @@ func the(t *testing.T, f *Frame, kind program.Kind, name string) program.Decl {
 
 func text(s string) map[string]Given { return map[string]Given{"v": {Value: cty.StringVal(s)}} }
 
-// data returns an object of the type terraform_data with an output.
+// data returns an object of the type terraform_data whose input and output are the given text.
 func data(output string) mark.Value {
 	return mark.Plain(cty.ObjectVal(map[string]cty.Value{
 		"id": cty.StringVal("i"), "input": cty.StringVal(output), "output": cty.StringVal(output), "triggers_replace": cty.NullVal(cty.DynamicPseudoType),
 	}))
 }
 
-// with returns a copy of an object with one attribute set to a value.
+// with returns a copy of an object, without marks, with one attribute set to a value.
 func with(v mark.Value, name string, to cty.Value) mark.Value {
 	attrs := v.Raw.AsValueMap()
 	attrs[name] = to

@@ -31,7 +31,7 @@ type scope struct {
 	uuids map[hcl.Range]int // number of calls of uuid, by place
 
 	meter meter
-	early bool // a value was missing: a lease that is not open, or an empty slot
+	early bool // the object of an instance was missing: an ephemeral resource is not open, or its slot is not filled
 }
 
 // references returns the values of the names in an expression. It is the expr.Scope of an evaluation (eval.go).

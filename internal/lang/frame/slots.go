@@ -9,35 +9,43 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The treatment of an empty slot depends on the stage of the frame. During a walk, on the After face, the order of the
-// nodes ensures that each slot is filled before it is read. If an empty slot is read nevertheless, there are two cases.
-// If the walk is past the resource (see Past), the operation that should have filled the slot failed, or the module
-// instance does not exist. Otherwise the walk has a bug. In all other stages, and on the Before face, the value of an
-// empty slot is unknown. Results that were computed from it are computed again when the slot is filled.
+// A slot holds the object of one resource instance on one face: Before is the prior state, and After is the planned
+// state. The engine fills the slots.
+//
+// The treatment of an empty slot depends on the stage of the walk. While a walk fills the slots of the After face, the
+// order of its nodes ensures that each slot is filled before it is read. If an empty slot is read nevertheless, there
+// are two cases. If the walk is past the resource (see Past), the operation that should have filled the slot failed, or
+// the module instance does not exist: the evaluation fails. Otherwise the walk has a bug: the read panics. After the
+// walk, the evaluation fails. In all other cases the value of an empty slot is unknown: before the walk, on the Before
+// face, for ephemeral resources, and during validation. Results that were computed from it are computed again when the
+// slot is filled, except during validation.
 const (
 	idle    uint32 = iota // no walk fills the slots
 	walking               // a walk is filling the slots
 	done                  // the walk has ended: an empty slot stays empty
 )
 
-// Begin marks the start of a walk, which fills the slots of the After face.
+// Begin marks the start of a walk, which fills the slots of the After face. From now on, reading an empty slot of this
+// face is a bug of the walk and panics, except for ephemeral resources and resources that the walk is past.
 func (f *Frame) Begin() { f.w.stage.Store(walking) }
 
-// Past records that the walk will fill no more slots of a resource. An evaluation that reads an empty slot of the
-// resource then fails without a further error, because the reason was reported. If a slot is filled later, it can be
-// read.
+// Past records that the walk will fill no more slots of a resource, in any module instance. An evaluation that reads an
+// empty slot of the resource then fails without a further error, because the reason was reported. If a slot is filled
+// later, it can be read.
 func (f *Frame) Past(d program.Decl) { f.w.past[d].Store(true) }
 
-// End marks the end of the walk. After it, an evaluation that reads an empty slot fails without an error.
+// End marks the end of the walk. After it, an evaluation that reads an empty slot of the After face fails without an
+// error. For an ephemeral resource, the value stays unknown.
 func (f *Frame) End() { f.w.stage.Store(done) }
 
 // resources reads the objects of resources into an evaluation.
 type resources struct{ s *scope }
 
-// empty returns the value of an instance whose slot is empty. It panics if the walk should have filled the slot before
-// this evaluation.
+// empty returns the value of instance k, whose slot is empty: an unknown object, or, if the walk cannot fill the slot
+// any more, a placeholder in a failed evaluation. It panics if the walk should have filled the slot before this
+// evaluation. The rules are at the constant idle.
 func (r resources) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
-	// A lease is open only while its receivers need it, so its slot may be empty.
+	// An ephemeral resource is open only while the objects that use it need it, so its slot may be empty.
 	if !f.w.o.Validate && r.s.face == After && d.Src.Res.Mode != addr.Ephemeral {
 		id := f.n.Decl(d.Index)
 		switch stage := f.w.stage.Load(); {
@@ -52,21 +60,23 @@ func (r resources) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
 	return r.placeholder(f, d)
 }
 
-// Put fills the slot of an instance.
+// Put fills the slot of instance k of the resource d in this module instance. It replaces an earlier value. It panics
+// if d belongs to another module.
 func (f *Frame) Put(d program.Decl, k addr.Key, face Face, v mark.Value) {
 	put(f, d, k, face, &slot{rest: v})
 }
 
-// PutLazy fills a slot with a value that is loaded when a reference first reads it. load is called at most once, from
-// the goroutine that reads first.
+// PutLazy fills a slot like Put, with a value that is loaded when a reference first reads it. load is called at most
+// once, from the goroutine that reads first. Other readers wait for it.
 func (f *Frame) PutLazy(d program.Decl, k addr.Key, face Face, load func() mark.Value) {
 	put(f, d, k, face, &slot{load: load})
 }
 
-// Fail marks a slot as failed: an evaluation that reads it has the outcome Failed.
+// Fail marks the slot of an instance as failed, without a value: an evaluation that reads it has the status Failed, and
+// reports no error.
 func (f *Frame) Fail(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, &slot{failed: true}) }
 
-// Drop empties a slot, for example when a lease was closed.
+// Drop empties the slot of an instance, for example when an ephemeral resource was closed.
 func (f *Frame) Drop(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, nil) }
 
 // Got returns the value in a slot, or false if the slot is empty or failed. It loads a lazy value (PutLazy).
@@ -79,8 +89,8 @@ func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	return s.rest, true
 }
 
-// put fills a slot, or empties it if s is nil. Values of references that have read the slot are computed again when
-// they are needed.
+// put fills the slot of an instance, or empties it if s is nil. Remembered values that were computed while the slot was
+// empty are computed again when they are needed.
 func put(f *Frame, d program.Decl, k addr.Key, face Face, s *slot) {
 	def := f.local(d)
 	o := f.object(def, face)
@@ -121,7 +131,8 @@ func (r resources) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	return markDeclared(f, d, v)
 }
 
-// placeholder returns an unknown object of the type of the resource.
+// placeholder returns an unknown object of the type of the resource. For an ephemeral resource, the object has the
+// ephemeral mark.
 func (r resources) placeholder(f *Frame, d *program.Def) cty.Value {
 	r.s.Marked = r.s.Marked || d.Src.Res.Mode == addr.Ephemeral
 	return placeholderOf(f, d)
@@ -139,7 +150,8 @@ func originOf(f *Frame, d *program.Def) *mark.Origin {
 	return &mark.Origin{What: d.Src.Res.In(f.n.Config.Path).Local(), Range: d.At}
 }
 
-// placeholderOf returns an unknown object of the type of the resource.
+// placeholderOf returns an unknown object of the type of the resource that is not null, or a value of unknown type if
+// the program has no schema of the resource. For an ephemeral resource, the object has the ephemeral mark.
 func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	v := cty.DynamicVal
 	if s := f.w.p.Schema(f.n.Decl(d.Index)); s != nil {
@@ -148,8 +160,9 @@ func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	return markDeclared(f, d, v)
 }
 
-// wholeOf returns the value of a whole resource: the only object, or a tuple or an object of all instances. It is
-// unknown if the instances are not known.
+// wholeOf returns the value of a whole resource: the only object, a tuple of all instances for count, or an object of
+// all instances for for_each. With the argument enabled, it is the only object or null. It is unknown if the instances
+// are not known.
 func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 	keys := r.s.keysOf(f, d)
 	switch {
@@ -191,7 +204,8 @@ func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 	return r.hide(f, d, keys, v)
 }
 
-// hide marks v as ephemeral if the keys come from ephemeral values.
+// hide returns v, with the ephemeral mark if the keys come from ephemeral values. Only ephemeral resources may have
+// such keys.
 func (r resources) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Value {
 	if !keys.Hidden {
 		return v
@@ -214,6 +228,7 @@ func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) ct
 	return cty.ObjectVal(vals)
 }
 
+// inSequence returns the instances with number keys in the order of the keys. list must be sorted.
 func inSequence(list []addr.Key, get func(addr.Key) cty.Value, hole func() cty.Value) []cty.Value {
 	vals := make([]cty.Value, 0, len(list))
 	for _, k := range list {

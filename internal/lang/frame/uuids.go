@@ -9,9 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// UUIDs keeps the results of uuid() for all rounds of a command (ADR 52). A call is identified by its place in the
+// UUIDs keeps the results of uuid() for all walks of a command (ADR 52). A call is identified by its place in the
 // source, by the instance or cell that is evaluated, and by the number of earlier calls at this place in the same
-// evaluation. An identified call has the same result in each round. The zero value has no results.
+// evaluation. A cell holds the value of a local, variable or output in one module instance. An identified call has the
+// same result in each walk. The zero value has no results. UUIDs is safe for concurrent use.
 type UUIDs struct {
 	mu   sync.Mutex
 	made map[uuidCall]cty.Value

@@ -76,7 +76,8 @@ type variant struct {
 	was  cty.Value // the argument in the sample
 }
 
-// variants returns each sample once for each argument, except for arguments that are not values.
+// variants returns each sample once for each argument, except for argument 1 of convert, which is a type and not a
+// value.
 func variants(t *testing.T, ctx *hcl.EvalContext) []variant {
 	var out []variant
 	for _, name := range slices.Sorted(maps.Keys(samples)) {
@@ -123,7 +124,8 @@ func TestNullArguments(t *testing.T) {
 	}
 }
 
-// checkError checks that the messages are formed like the evaluator's and do not mention the implementation.
+// checkError checks that errors have a title of the HCL evaluator, and that their details do not mention the
+// implementation.
 func checkError(t *testing.T, c variant, diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if !slices.Contains([]string{"Invalid function argument", "Error in function call"}, d.Summary) {
@@ -177,7 +179,8 @@ func unsure(name string, ty cty.Type) bool {
 
 func impure(name string) bool { return find(name).impure }
 
-// unknownInside returns v with unknown elements, if v has elements.
+// unknownInside returns v with each element replaced by an unknown value of the same type. If v has no elements, it
+// returns v.
 func unknownInside(v cty.Value) cty.Value {
 	if !v.CanIterateElements() || v.LengthInt() == 0 {
 		return v
@@ -256,7 +259,8 @@ func TestMarkedElements(t *testing.T) {
 	}
 }
 
-// markedInside returns v with ephemeral elements. It returns false if v has no elements or is a set.
+// markedInside returns the elements of v with the ephemeral mark, in an object if v is an object, and otherwise in a
+// tuple. If v has no elements or is a set, it returns v and false.
 func markedInside(v cty.Value) (cty.Value, bool) {
 	if !v.CanIterateElements() || v.LengthInt() == 0 || v.Type().IsSetType() {
 		return v, false
@@ -315,7 +319,8 @@ func TestErrorsKeepSecrets(t *testing.T) {
 	}
 }
 
-// deeply marks the elements of v as ephemeral. It marks the value itself if the tag is sensitive or v has no elements.
+// deeply marks the elements of v as ephemeral. If the tag is sensitive, or v is a set or has no elements, it puts the
+// mark of the tag on v itself.
 func deeply(v cty.Value, tag mark.Tag) cty.Value {
 	x, ok := markedInside(v)
 	if !ok || tag == mark.Sensitive {

@@ -6,12 +6,11 @@ import (
 	"testing"
 )
 
-// golden is one recorded expression. answer starts with one of these lines, followed by the value as JSON, the detail
-// of the error, or the text that the console printed:
+// golden is one recorded expression. answer starts with one of these lines:
 //
-//   - "= TYPE"
-//   - "! TITLE"
-//   - "= console"
+//   - "= TYPE": the type of the value. The next line is the value as JSON.
+//   - "! TITLE": the title of the error. The next lines are the detail.
+//   - "= console": the next lines are the text that the console printed.
 type golden struct {
 	expr   string
 	line   int

@@ -106,7 +106,8 @@ func eval(ctx *hcl.EvalContext, expr string) (cty.Value, hcl.Diagnostics) {
 	return e.Value(ctx)
 }
 
-// answerOf returns the answer of Lethe in the form of a recorded answer.
+// answerOf returns the answer of Lethe in one line, in the form of a recorded answer. For an error it returns only the
+// title. c is the recorded expression: its answer decides between JSON and the text of the console.
 func answerOf(t *testing.T, ctx *hcl.EvalContext, c *golden) string {
 	v, diags := eval(ctx, c.expr)
 	if diags.HasErrors() {
@@ -127,7 +128,8 @@ func answerOf(t *testing.T, ctx *hcl.EvalContext, c *golden) string {
 	return "= " + string(ty) + " " + canonical(val)
 }
 
-// expected returns the recorded answer in one line. For an error it returns only the title, because the details differ.
+// expected returns the answer that Lethe must give, in one line: the one in differences, or otherwise the recorded
+// answer. For an error it returns only the title, because the details differ.
 func expected(c *golden) string {
 	if d, ok := differences[c.expr]; ok {
 		return d.want
@@ -146,7 +148,8 @@ func expected(c *golden) string {
 	return c.answer[0] + " " + text
 }
 
-// canonical normalizes JSON. Numbers keep their text, except that -0 becomes 0.
+// canonical normalizes JSON. Numbers keep their text, except that a document -0 becomes 0. It returns a text that is
+// not JSON unchanged.
 func canonical(raw []byte) string {
 	if string(raw) == "-0" {
 		return "0"

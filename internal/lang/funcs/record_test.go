@@ -65,8 +65,9 @@ func terraform(t *testing.T, dir, stdin string, args ...string) (string, error) 
 	return out.String() + errs.String(), err
 }
 
-// askApply evaluates expressions as outputs. It identifies failed outputs by their line. It repeats the run without
-// them, because some mistakes prevent Terraform from finding the others.
+// askApply evaluates expressions as outputs with terraform apply, and records the answers in cases. It identifies
+// failed outputs by their line. It repeats the run without them, because some mistakes prevent Terraform from finding
+// the others.
 func askApply(t *testing.T, dir string, cases []*golden) {
 	left := cases
 	for {
@@ -127,7 +128,8 @@ func askApply(t *testing.T, dir string, cases []*golden) {
 	}
 }
 
-// applyErrors returns the title and detail of the first error of each output, by the output's number.
+// applyErrors returns the title and detail of the first error of each output, by the output's number in out.tf. The
+// test fails at an error without a place in out.tf.
 func applyErrors(t *testing.T, out string) map[int][2]string {
 	failed := map[int][2]string{}
 	for _, line := range strings.Split(out, "\n") {

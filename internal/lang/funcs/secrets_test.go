@@ -207,8 +207,8 @@ func TestEphemeralStays(t *testing.T) {
 	}
 }
 
-// TestEphemeralAsNullIsKnown checks that an ephemeral value becomes null at once, so that a known result never waits
-// for a lease.
+// TestEphemeralAsNullIsKnown checks that ephemeralasnull returns null for each ephemeral part, even if the part is
+// unknown. So a result does not wait until an ephemeral resource is open. Unknown parts that are not ephemeral stay.
 func TestEphemeralAsNullIsKnown(t *testing.T) {
 	eph := func(v cty.Value) cty.Value { return mark.With(v, mark.Ephemeral, nil) }
 	null := cty.NullVal(cty.String)
