@@ -4,7 +4,7 @@
 // It reads the configuration, the schemas and a plan. It evaluates nothing, so no value is in an explanation.
 //
 //	explain.go  New, which explains a value
-//	effects.go  the effects of a change, and the receivers of a lease
+//	effects.go  the effects of a change, and the receivers of the value of an ephemeral resource
 //	marks.go    why a value is sensitive, ephemeral or unknown
 //	value.go    Value, and the sources of a value
 //	users.go    the declarations that use a value

@@ -18,7 +18,7 @@ type Inputs struct {
 	// sets it. A nil Given knows no sources.
 	Given  func(variable string) string
 	Review *review.Review // the review of a plan; nil without a plan
-	Leases []plan.Lease   // the leases of the plan
+	Leases []plan.Lease   // the ephemeral resources that the apply of the plan opens, with their receivers
 }
 
 // Value explains a declaration, or a part of it.
@@ -34,7 +34,7 @@ type Value struct {
 	Users     []User
 	Effects   []Effect
 	Planned   []Planned
-	Lease     *Lease // only for an ephemeral resource: its lease
+	Lease     *Lease // only for an ephemeral resource: when it is opened and closed
 }
 
 // Source is a name from which a value comes.
@@ -76,9 +76,9 @@ type Effect struct {
 
 // Lease tells when an ephemeral resource is opened and closed.
 type Lease struct {
-	Opens, Closes string // sentences
-	Receivers     []string
-	FromPlan      bool // the receivers come from the plan, and not from the configuration
+	Opens, Closes string   // sentences; Closes is "" if it is not opened
+	Receivers     []string // the addresses of the declarations that receive its value
+	FromPlan      bool     // the receivers come from the plan, and not from the configuration
 }
 
 // Limits of the sources of one value.

@@ -153,8 +153,8 @@ func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 // plan's value, because a conditional may have taken the other branch.
 func clean(v cty.Value) bool { return v.IsWhollyKnown() }
 
-// differ describes the first difference between two values, with its path, or returns "". It ignores
-// parts that are ephemeral in both values. A part that is ephemeral in only one value is a difference.
+// differ describes the first difference between two values, with its path, or returns "". It ignores parts
+// that are ephemeral in both values. A part that is ephemeral in only one value is a difference.
 func differ(a, b cty.Value, path []string) string {
 	at := strings.Join(path, ".")
 	ae, be := mark.Is(a, mark.Ephemeral), mark.Is(b, mark.Ephemeral)

@@ -6,11 +6,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// leases reports ephemeral resources that nothing uses, and leases that stay open longer than their values are used.
+// leases reports ephemeral resources that nothing uses, and leases that stay open longer than their values are used. A
+// lease is the time from opening to closing an ephemeral resource: it lasts until the last resource that uses its value
+// is finished.
 func (c *checker) leases() {
 	all := c.p.Decls()
 	analysis := receivers.Analyse(c.p, nil)
-	users := map[program.Decl]map[program.Decl]bool{} // the resources that receive each lease
+	users := map[program.Decl]map[program.Decl]bool{} // by ephemeral resource: the resources that receive its value
 	var back [][]program.Decl
 	for _, d := range all {
 		if d.Kind != program.Resource {
@@ -42,8 +44,9 @@ func (c *checker) leases() {
 	}
 }
 
-// between reports the first resource that does not use a lease, but runs between two of its users, so that the lease
-// stays open meanwhile.
+// between reports the first resource that does not use the value of the ephemeral resource lease, but runs between two
+// of its users, so that the ephemeral resource stays open meanwhile. back holds the declarations that refer to each
+// declaration.
 func (c *checker) between(lease *program.Declaration, users map[program.Decl]bool, back [][]program.Decl) {
 	before := reach(users, func(d program.Decl) (out []program.Decl) {
 		for _, r := range c.p.Refs(d) {

@@ -5,7 +5,7 @@
 //
 //	unused.go    variables, locals and data sources that nothing uses
 //	secrets.go   literals that look like secrets, secrets that a state will keep
-//	leases.go    ephemeral resources that nothing uses; leases that are held for objects that do not use them
+//	leases.go    ephemeral resources that nothing uses, or that stay open for objects that do not use their values
 //	syntax.go    forms of expressions; count over a list; providers without a version
 //	ignore.go    comments that suppress findings
 //	module.go    the text of one module

@@ -118,13 +118,14 @@ func OutputsOf(es ...hcl.Expression) (out []Output) {
 // ProviderOutputs returns the outputs of runs that the settings of a provider refer to.
 func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)...) }
 
-// Lease is a reference to the leases of an ephemeral resource in a run.
+// Lease is a reference to the leases of an ephemeral resource in a run. Its value tells how often the
+// resource was opened, renewed and closed, and how long it was open.
 type Lease struct {
 	Resource addr.Resource
 	Range    diag.Range
 }
 
-// LeasesOf returns the leases that an expression refers to: references of the form lease.ephemeral.TYPE.NAME.
+// LeasesOf returns the references of the form lease.ephemeral.TYPE.NAME in an expression. It ignores all others.
 func LeasesOf(e hcl.Expression) (out []Lease) {
 	for _, t := range e.Variables() {
 		if len(t) < 4 || t.RootName() != "lease" {

@@ -149,8 +149,8 @@ func (v *Env) Suppose(evaluate func()) {
 	}
 }
 
-// Ref is a compiled reference: a target in the unit of the expression (see program.Unit), and the steps that are
-// selected from its value.
+// Ref is a compiled reference: a declaration in the module of the expression, and the steps that are selected from its
+// value. A unit is a module that was compiled once for all its calls (program.Unit).
 type Ref struct {
 	*hclsyntax.ScopeTraversalExpr
 	Root     Root

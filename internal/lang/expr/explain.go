@@ -199,8 +199,9 @@ func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
 
 func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
 
-// ref evaluates a reference again. This is cheap, because the cells that it reads have their values. It skips
-// references to all instances, because some instances may not exist yet.
+// ref evaluates a reference again, and adds the values of its parts. This is cheap, because the variables, locals and
+// outputs that it reads have been evaluated. It skips references to all instances or all outputs, because some of them
+// may not exist yet. It adds nothing if the evaluation fails.
 func (c *collector) ref(e *Ref) {
 	if e.Repeated && !e.HasKey || e.Root == RootCall && e.Output == "" {
 		return

@@ -7,11 +7,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// budget limits the work of one walk. A loop pays for each element that it makes, and functions inside it pay for the
-// elements that they read. Making an element costs makeCost (55), reading an element costs 1. So 10,000 look-ups in
-// 10,000 elements are within the limit of 2,000,000 elements. Some work takes more memory or time than its cost shows.
-// So the budget also checks the memory and the time (limits.Exceeded), every few thousand elements and at every large
-// value.
+// budget limits the work of one walk, such as a plan. A loop pays for each element that it makes, and functions inside
+// it pay for the elements that they read. Making an element costs makeCost (55), reading an element costs 1. So 10,000
+// look-ups in 10,000 elements are within the limit of 2,000,000 elements. Some work takes more memory or time than its
+// cost shows. So the budget also checks the memory and the time (limits.Exceeded), every few thousand elements and at
+// every large value.
 type budget struct {
 	l     limits.Limits
 	lived int64        // bytes on the heap when the walk began: the configuration and the program
@@ -39,7 +39,8 @@ func newBudget(l limits.Limits) *budget { return &budget{l: l.Filled(), lived: l
 func (b *budget) instances() int64 { return int64(b.l.Instances) }
 
 // all counts n new instances of declaration d, and reports whether the total of the walk is within the limit. The limit
-// is doubled, because each declaration can have instances in both faces.
+// is doubled, because each declaration can have instances before and after the changes of the run. An instance of a
+// module counts as moduleWeight instances.
 func (b *budget) all(d *program.Def, n int) bool {
 	if d.Kind == program.Call {
 		n *= moduleWeight

@@ -56,10 +56,10 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	return out
 }
 
-// Conditions evaluates the conditions of one kind of a declaration, for the instance k on the After face. It adds
-// failures to the bag, and returns the results in the order of the source. self is the value of the symbol self, or
-// nil. Conditions returns nil if the declaration has no such conditions. If given outputs replace the module instance,
-// it evaluates only validation rules, and returns nil for other conditions.
+// Conditions evaluates the conditions of one kind of a declaration, for the instance k, with the values after the
+// changes of the run (After). It adds failures to the bag, and returns the results in the order of the source. self is
+// the value of the symbol self, or nil. Conditions returns nil if the declaration has no such conditions. If given
+// outputs replace the module instance, it evaluates only validation rules, and returns nil for other conditions.
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]

@@ -20,7 +20,8 @@ import (
 // within the stack.
 const LongestInput = 64 << 10
 
-// Console evaluates expressions that a user types, in one module instance and one face.
+// Console evaluates expressions that a user types, in one module instance, with the values on one face: Before (the
+// prior state) or After (the planned state).
 type Console struct {
 	f    *Frame
 	face Face

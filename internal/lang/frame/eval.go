@@ -65,7 +65,7 @@ func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 	}
 	if e.Root == expr.RootCall {
 		if !r.s.f.w.o.Validate {
-			return cty.DynamicVal, true // this walk knows no instance
+			return cty.DynamicVal, true // no instance is known
 		}
 		return moduleCalls(r).allOutputs(r.s.f.child(d, addr.NoKey)), true
 	}

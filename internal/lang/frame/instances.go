@@ -47,13 +47,15 @@ func instancesOf(f *Frame, m addr.Module, keysOf func(*Frame, *program.Def) Keys
 // Keys returns the instance keys of a resource, an action, a module call or a provider configuration in this module
 // instance. It evaluates count, for_each or enabled on first use, and adds the errors to the bag. Keys that were set
 // (SetKeys) take their place, or are added to them if More is set. If given outputs replace the module instance, no
-// declaration has keys on the After face.
+// declaration has keys on the After face, the planned state.
 func (f *Frame) Keys(d program.Decl, face Face, bag *diag.Bag) Keys {
 	return f.keys(f.local(d), face, bag)
 }
 
-// SetKeys sets the instance keys of a declaration, in place of the keys from the configuration. On the Before face they
-// come from the state. During apply, the keys of the After face come from the plan. SetKeys sorts k.List in place.
+// SetKeys sets the instance keys of a declaration on one face. Without k.More they take the place of the keys from the
+// configuration. With k.More, the keys from the configuration are added to them. On the Before face, the prior state,
+// the keys come from the state. During apply, the keys of the After face, the planned state, come from the plan.
+// SetKeys sorts k.List in place.
 func (f *Frame) SetKeys(d program.Decl, face Face, k Keys) {
 	slices.SortFunc(k.List, addr.Key.Compare)
 	f.repetition(f.local(d), face).set[face].Store(&k)

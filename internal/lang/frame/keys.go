@@ -51,8 +51,9 @@ func (k Keys) with(declared Keys) Keys {
 	return out
 }
 
-// repetition is the repetition of a declaration in one face, evaluated once. The engine may set keys instead. The field
-// set has both faces, because a steady declaration has one repetition for both.
+// repetition is the repetition (count, for_each or enabled) of a declaration on one face, Before or After. It is
+// evaluated once. The engine may set keys instead. The field set has an element for each face, because a steady
+// declaration, whose two faces are equal (Options.Steady), has one repetition for both.
 type repetition struct {
 	mu  sync.Mutex
 	got atomic.Pointer[repeated]

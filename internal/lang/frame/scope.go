@@ -12,8 +12,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is the state of one evaluation in a frame: a face, an instance, and the outcome so far. Scopes come from a
-// pool, so that an evaluation need not allocate one.
+// scope is the state of one evaluation in a frame: an instance, the face whose values are read (Before or After), and
+// the outcome so far. Scopes come from a pool, so that an evaluation need not allocate one. In this file, a cell is the
+// remembered value of a variable, local or output.
 type scope struct {
 	expr.Env
 	f     *Frame

@@ -14,7 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// value returns the result of the cell of a variable, local or output.
+// value returns the result of the cell of d, which holds the value of a variable, local or output. from is the
+// evaluation that needs the value, or nil.
 func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
 	c := &f.vals[2*d.Index+int32(f.faceOf(d, face))]
 	if d.Once != nil && !f.w.o.Closed.Has(shortcut.Constants) {
@@ -74,7 +75,8 @@ func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	return out
 }
 
-// via adds a cell, which is declared at at, to the origin of the marks of v. It returns v and false if v has no marks.
+// via adds the variable, local or output with the given name, which is declared at at, to the origin of the marks of v.
+// It returns v and false if v has no marks.
 func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	rest := mark.Split(v)
 	if len(rest.Marks) == 0 {
@@ -105,7 +107,7 @@ func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	return v
 }
 
-// read reads a cell into an evaluation.
+// read returns the value of a variable, local or output, and adds its status, diagnostics and marks to the evaluation.
 func (s *scope) read(f *Frame, d *program.Def) cty.Value {
 	r := f.value(d, s.face, s)
 	s.took(r)

@@ -35,8 +35,8 @@ func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, g
 	return c.ok, grown
 }
 
-// EachUnit calls f once for each unit, with the first node of the unit. It calls f for a module before the modules that
-// it calls.
+// EachUnit calls f once for each module, however often it is called, with the first place of the module in the tree. It
+// calls f for a module before the modules that it calls.
 func (p *Program) EachUnit(f func(*Node)) {
 	seen := map[*Unit]bool{}
 	var visit func(*Node)

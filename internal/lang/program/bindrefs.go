@@ -90,7 +90,7 @@ func AllNames(b *schema.Block) []string {
 	return append(out, blockNames(b)...)
 }
 
-// functions checks the calls of provider functions in a unit against the providers' schemas. If a function is not in
+// functions checks the calls of provider functions in a module against the providers' schemas. If a function is not in
 // the schema, a configured provider may have it: if the provider has a configuration, functions marks the call as
 // Configured, and the call is checked later.
 func (c *binder) functions(n *Node) {

@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// bodyCompiler compiles the bodies of a unit against schemas and reports mismatches.
+// bodyCompiler compiles the bodies of blocks of a module against schemas and reports mismatches.
 type bodyCompiler struct {
 	c   *compiler // compiles expressions in JSON, which cannot be compiled before the schema is known
 	bag *diag.Bag

@@ -72,7 +72,7 @@ func (p *Program) declare(n *Node, d *Def) {
 	p.at = append(p.at, n)
 }
 
-// unit compiles all declarations of the unit.
+// unit compiles all declarations of the module.
 func (c *compiler) unit() {
 	for _, d := range c.u.Defs {
 		c.d, c.check = d, ""

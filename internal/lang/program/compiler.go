@@ -10,12 +10,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// compiler compiles one unit. Its diagnostics name n, the first node of the unit.
+// compiler compiles one unit: a module, once for all its calls. Its diagnostics name n, the first node of the unit,
+// which is the first place of the module in the tree.
 type compiler struct {
 	u       *Unit
 	n       *Node
 	bag     *diag.Bag
-	d       *Def
+	d       *Def      // the declaration being compiled
 	arg     *argument // the argument of a call being compiled, or nil
 	check   string    // the check block being compiled, or ""
 	part    *[]use    // the references of the provisioner or connection being compiled, or nil

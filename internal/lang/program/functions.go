@@ -36,8 +36,8 @@ func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Exp
 	return out
 }
 
-// noteFunction records a call of a provider function in the unit, and in the argument or declaration being compiled.
-// Bind checks the recorded calls.
+// noteFunction records a call of a provider function in the compiled module, and in the argument or declaration being
+// compiled. Bind checks the recorded calls. A text that was compiled before is not recorded again.
 func (c *compiler) noteFunction(e *expr.ProviderCall) {
 	if c.discard {
 		return

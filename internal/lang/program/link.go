@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// link converts the uses of the units into references between declarations of the tree. If it reports an error, it
-// returns false.
+// link converts the references inside each compiled module into references between declarations of the tree of modules.
+// If it reports an error, it returns false.
 func (p *Program) link(bag *diag.Bag) bool {
 	p.refs = make([][]Ref, len(p.decls))
 	l := &linker{p: p, bag: bag, ok: true, last: make([]int32, len(p.decls)), imports: p.importsByResource()}
@@ -139,7 +139,8 @@ type placedImport struct {
 	block *ImportBlock
 }
 
-// uses adds the references of a unit's declaration, resolved at node n.
+// uses adds the references of a declaration of a module at n, the place of the module in the tree. For a reference to a
+// module call, it also adds the outputs that the reference reads.
 func (l *linker) uses(n *Node, uses []use) {
 	for _, u := range uses {
 		to := n.Decl(u.local)

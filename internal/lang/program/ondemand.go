@@ -10,9 +10,9 @@ import (
 )
 
 // The functions in this file compile expressions and bodies on demand. These are not part of the program, or a static
-// evaluation needs them before a program exists. The unit does not record their references. For a static evaluation,
-// the parameter static is the name of the feature that needs the result before planning, for messages. Otherwise it is
-// empty.
+// evaluation needs them before a program exists. The compiled module does not record their references. For a static
+// evaluation, the parameter static is the name of the feature that needs the result before planning, for messages.
+// Otherwise it is empty.
 
 // Expression compiles an expression. may lists the symbols that the expression may use. If Expression reports an error,
 // it returns false.

@@ -52,7 +52,7 @@ type PassedKey struct {
 	Entry int
 }
 
-// Node is a unit at one place of the module tree.
+// Node is one place of the tree of modules. Unit is the module at this place, compiled once for all its places.
 type Node struct {
 	Config   *config.Node
 	Unit     *Unit
@@ -147,7 +147,7 @@ func (p *Program) Moves() []*Move { return p.moves }
 // SetMoves sets the moved blocks of all modules, in the order of execution.
 func (p *Program) SetMoves(ms []*Move) { p.moves = ms }
 
-// Def returns the unit's definition of a declaration, or nil for implied provider configurations.
+// Def returns the compiled definition of a declaration in its module, or nil for implied provider configurations.
 func (p *Program) Def(d Decl) *Def {
 	n := p.at[d]
 	if n == nil {

@@ -48,7 +48,7 @@ func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 }
 
 // namesWhole reports whether t consists of the name of a resource or a module call and nothing more. lists is true if
-// the unit has list blocks.
+// the module has list blocks.
 func namesWhole(t hcl.Traversal, lists bool) bool {
 	switch t.RootName() {
 	case "var", "local", "path", "terraform", "tofu", "count", "each", "self":

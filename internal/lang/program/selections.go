@@ -69,8 +69,9 @@ func (p *Program) Selected(d, resource Decl) []cty.Path {
 	return []cty.Path{{}}
 }
 
-// textIn returns the declaration whose text contains the references of d, as an index in the unit of n. It returns
-// false if the module of n does not contain this text.
+// textIn returns the declaration whose text contains the references of d, as an index in the module of n. For a
+// declaration of a module that the module of n calls, this is the call. It returns false if the module of n does not
+// contain the text.
 func (p *Program) textIn(n *Node, d Decl) (int32, bool) {
 	at := p.at[d]
 	switch {

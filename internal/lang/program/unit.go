@@ -18,8 +18,8 @@ import (
 )
 
 // Unit is a module compiled once, however often it is called. It holds everything that does not depend on the place in
-// the tree. Its declarations have indexes within the unit. The Decl of a declaration at a node is the sum of the node's
-// Base and this index.
+// the tree of modules. Its declarations have indexes within the unit. A node is a place of the module in the tree. The
+// Decl of a declaration at a node is the sum of the node's Base and this index.
 type Unit struct {
 	Module     *config.Module
 	Defs       []*Def

@@ -8,8 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// evaluate evaluates every declaration of every unit once, in a frame in which only literal values are known. It
-// discards the values: only the diagnostics matter.
+// evaluate evaluates every declaration of every module once, however often the module is called, with a frame in which
+// only literal values are known. It skips declarations that need themselves. It discards the values: only the
+// diagnostics matter.
 func (c *checker) evaluate(o frame.Options) {
 	o.Validate, o.Steady, o.Variables = true, nil, nil
 	root, _ := frame.New(c.p, o, c.bag)
@@ -26,7 +27,7 @@ func (c *checker) evaluate(o frame.Options) {
 	})
 }
 
-// validation evaluates the declarations of one unit.
+// validation evaluates the declarations of one module in the frame f.
 type validation struct {
 	c *checker
 	f *frame.Frame
