@@ -198,7 +198,8 @@ func (p *parser) errorf(format string, a ...any) error {
 	return fmt.Errorf("%s at position %d", fmt.Sprintf(format, a...), p.pos+1)
 }
 
-// ident parses a name: letters, digits, underscores and dashes. The first character is a letter or underscore.
+// ident parses a name: letters, digits, underscores and dashes. The first character is a letter or underscore. Every
+// character outside of ASCII counts as a letter. ident returns an error if no name is at the position.
 func (p *parser) ident() (string, error) {
 	start := p.pos
 	for p.pos < len(p.in) {
@@ -333,7 +334,8 @@ func unquote(s string) (string, int, error) {
 	return "", 0, fmt.Errorf("the quote is not closed")
 }
 
-// modules parses leading module steps. It stops before any other step.
+// modules parses leading module steps, such as module.a["k"].module.b, and the dot after them. It stops before any
+// other step.
 func (p *parser) modules() ([]targetStep, error) {
 	var path []targetStep
 	for strings.HasPrefix(p.in[p.pos:], "module.") {

@@ -67,7 +67,7 @@ func (a *Auditor) State(p *Place, s *state.Snapshot) {
 	a.checks(n, s.Checks)
 }
 
-// Journal adds the objects of a journal.
+// Journal adds the objects of a journal. It skips changes without an object, such as deletions.
 func (a *Auditor) Journal(p *Place, changes []journal.Change) {
 	n := a.number(p)
 	for _, c := range changes {
@@ -116,7 +116,8 @@ func (a *Auditor) Plan(p *Place, pl *plan.Plan, sensitive map[string]bool) {
 	a.checks(n, pl.Checks)
 }
 
-// change adds the values of a planned change. Their private data is in the entry, or planned.
+// change adds the values of a planned change that are known and not null, and its private data: of the entry, which is
+// the object in the state, and of the change itself.
 func (a *Auditor) change(n int32, p *Place, c *plan.Change) {
 	if c.Entry != nil {
 		a.entry(n, p, c.Object, c.Entry)
@@ -135,7 +136,8 @@ func (a *Auditor) change(n int32, p *Place, c *plan.Change) {
 // number returns the index of a place, which Place returned, in a.places.
 func (a *Auditor) number(p *Place) int32 { return int32(slices.Index(a.places, p)) }
 
-// entry adds an object of a state.
+// entry adds an object of a state in the place number n. If an equal object was added before, entry adds the place to
+// it.
 func (a *Auditor) entry(n int32, p *Place, o addr.Object, e *state.Entry) {
 	a.index()
 	h := a.hash(o, e)
@@ -194,7 +196,7 @@ func sameEntry(a, b *state.Entry) bool {
 		bytes.Equal(a.Identity, b.Identity) && bytes.Equal(a.Extra, b.Extra) && maps.Equal(a.Flatmap, b.Flatmap) && mark.SamePaths(a.Sensitive, b.Sensitive)
 }
 
-// outputs adds the root outputs of a state.
+// outputs adds the root outputs of a state. The values of sensitive outputs are secrets.
 func (a *Auditor) outputs(n int32, outputs map[string]state.Output) {
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[name]

@@ -109,7 +109,8 @@ func (x *examination) collect() {
 	}
 }
 
-// collectEntry finds the secrets of an object in a state.
+// collectEntry finds the secrets of an object in a state. If the object does not have the types of its schema, it
+// records a gap, and finds only the secrets that the state marks.
 func (x *examination) collectEntry(i int32, u *unit) {
 	f := x.facts(u.entry.Provider.Provider, u.object)
 	if !f.sensitive && len(u.entry.Sensitive) == 0 {
@@ -127,7 +128,8 @@ func (x *examination) collectEntry(i int32, u *unit) {
 	x.collectValue(i, u, f, v, u.entry.Sensitive)
 }
 
-// decode returns the attributes of an object, and whether they have the types of its schema.
+// decode returns the attributes of an object, and whether they have the types of its schema. Otherwise they have the
+// types of their JSON text. If the text is not valid, v is NilVal.
 func (x *examination) decode(u *unit, f *typeFacts) (v cty.Value, typed bool) {
 	if f.schema != nil {
 		if v, err := f.schema.DecodeJSON(u.entry.Attrs); err == nil {
@@ -138,7 +140,8 @@ func (x *examination) decode(u *unit, f *typeFacts) (v cty.Value, typed bool) {
 	return v, false
 }
 
-// collectFlatmap finds the secrets of an object of a very old state.
+// collectFlatmap finds the secrets of an object of a very old state, whose attributes are a map of texts by dotted
+// name. Without a schema it finds none.
 func (x *examination) collectFlatmap(i int32, u *unit, f *typeFacts) {
 	if f.schema == nil {
 		return
@@ -288,7 +291,8 @@ func (x *examination) search(ctx context.Context) error {
 	return nil
 }
 
-// mayHold reports whether a unit may contain a secret, without decoding it.
+// mayHold reports whether a unit may contain a secret, without decoding it. It returns true for a unit that is not an
+// object of a state.
 func (x *examination) mayHold(u *unit) bool {
 	if u.entry == nil {
 		return true

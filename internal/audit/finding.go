@@ -45,7 +45,7 @@ type GapKind string
 // The kinds of gaps.
 const (
 	NoSchema    GapKind = "no-schema"    // only attributes that the state records as sensitive were found
-	OtherSchema GapKind = "other-schema" // the same for some objects: their attributes have the types of another version
+	OtherSchema GapKind = "other-schema" // some objects have the types of another version: of these, only attributes that the state records as sensitive were found
 	NoAdvice    GapKind = "no-advice"    // write-only arguments were found only by their names
 )
 

@@ -59,7 +59,8 @@ func attributeNames(t cty.Type, all map[string]bool) {
 	}
 }
 
-// inNames returns the values that a name contains.
+// inNames returns the values of secrets that one of the names that a copy needs contains. It ignores values that are
+// too short or too common to be searched for (see common).
 func (r *Report) inNames() map[string]bool {
 	out := map[string]bool{}
 	if r.names == nil || len(r.labels) == 0 {

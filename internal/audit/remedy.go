@@ -10,7 +10,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// remedy returns the remedy for a finding.
+// remedy returns the remedy for a finding: an ephemeral resource if its type has one, a write-only argument if the
+// schema or the provider has one for the value, and otherwise encryption. For outputs, variables, messages and private
+// data it is encryption.
 func (x *examination) remedy(f *Finding) Remedy {
 	if f.object == (addr.Object{}) || f.Reason == Private {
 		return Remedy{Kind: Encryption}

@@ -81,7 +81,8 @@ func (x *examination) withoutKeys(address string) string {
 	return keys().ReplaceAllStringFunc(address, x.set.Scrub)
 }
 
-// compare is the order of findings: objects in the order of "state list", then outputs, variables and messages.
+// compare is the order of findings: objects in the order of "state list", then everything else by address. Findings of
+// one address are in the order of path and reason.
 func compare(a, b *Finding) int {
 	if x, y := a.object != (addr.Object{}), b.object != (addr.Object{}); x != y {
 		if x {

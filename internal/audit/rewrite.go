@@ -60,7 +60,8 @@ func (w *rewriter) holds(text []byte) bool {
 	return found || !clear
 }
 
-// splice copies valid JSON and replaces strings and numbers in it.
+// splice copies valid JSON. It replaces strings and numbers that are values by null, except in indexes and in the list
+// of sensitive paths. It masks values inside of other strings and in names, and examines private data.
 func (w *rewriter) splice(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	key := ""

@@ -5,7 +5,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// action reads an action block.
+// action reads an action block into the module. It reports mistakes, and omits a block whose labels are not valid names
+// or were declared before.
 func (l *loader) action(b *hcl.Block) {
 	r := &Resource{Name: Name{Mode: addr.Action, Type: b.Labels[0], Name: b.Labels[1]}, Range: place(b), TypeRange: b.LabelRanges[0]}
 	okType := l.name(b, 0, "Invalid action type name")

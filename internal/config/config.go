@@ -335,7 +335,8 @@ type Lifecycle struct {
 	Postconditions []*Condition
 }
 
-// IgnoredNames returns the names of the arguments in ignore_changes.
+// IgnoredNames returns the first name of each path in ignore_changes: the arguments of the resource. For
+// ignore_changes = all it returns none.
 func (l *Lifecycle) IgnoredNames() []string {
 	var out []string
 	for _, t := range l.Ignore {

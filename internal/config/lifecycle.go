@@ -197,7 +197,8 @@ var notManaged = map[string]bool{
 	"terraform": true, "tofu": true, "self": true, "output": true, "check": true, "run": true,
 }
 
-// validTrigger reports whether an expression refers to exactly one managed resource. If not, it reports an error.
+// validTrigger reports whether an expression is a reference to exactly one managed resource. Its indexes may use
+// count.index and each.key. If the expression is anything else, validTrigger reports an error.
 func (l *lifecycleReader) validTrigger(e hclsyntax.Expression) bool {
 	resources := 0
 	for _, t := range e.Variables() {

@@ -83,7 +83,8 @@ func (l *loader) unlisted(dir string, n *Node, err error) {
 	l.rd.add(diag.Errorf("Unreadable module directory", "The directory %s could not be read for %s: %v.", l.rd.opts.Display(dir), n.Path, reason(err)).At(n.Call.SourceRange))
 }
 
-// parseFiles parses files concurrently, because parsing takes most of the time of loading.
+// parseFiles parses files concurrently, because parsing takes most of the time of loading. The results are in the order
+// of names. tokens counts the tokens of all files.
 func parseFiles(rd *reader, dir string, names []string, tokens *atomic.Int64) []*parsed {
 	out := make([]*parsed, len(names))
 	next := make(chan int, len(names))
@@ -136,7 +137,7 @@ func (l *loader) read(base, overriding []*parsed, changeable bool) {
 	l.required.addImplied()
 }
 
-// declare reads one block.
+// declare reads one block of a declaration. It ignores blocks with settings, such as terraform blocks.
 func (l *loader) declare(b *hcl.Block) {
 	switch b.Type {
 	case "variable":

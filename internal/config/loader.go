@@ -52,7 +52,8 @@ func (l *loader) first(kind string, at hcl.Range, title, format string, called .
 
 const badName = "A name must start with a letter or underscore and may contain only letters, digits, underscores, and dashes."
 
-// name reports whether label i of a block is a valid name. If not, it reports an error.
+// name reports whether label i of a block is a valid name. If not, it reports an error, and marks the module as
+// unreadable: a declaration may be missing from it.
 func (l *loader) name(b *hcl.Block, i int, title string) bool {
 	if validName(b.Labels[i]) {
 		return true

@@ -74,7 +74,8 @@ func (t *treeLoader) add(d diag.Diagnostic) {
 // mostModules returns the maximum number of modules. One module counts as ten instances.
 func (t *treeLoader) mostModules() int { return t.opts.Limits.Instances / 10 }
 
-// node fills n with the module in dir and with the nodes of the modules that it calls.
+// node fills n with the module in dir and with the nodes of the modules that it calls, and returns n. If the tree has
+// too many modules, node reports one error, and adds no called modules.
 func (t *treeLoader) node(n *Node, dir string) *Node {
 	m := t.module(n, dir)
 	n.Module, n.Children = m.module, map[string]*Node{}

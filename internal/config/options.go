@@ -145,7 +145,8 @@ func (disk) Same(dir string) string {
 // Memory is a set of files by their slash-separated paths: a snapshot.
 type Memory map[string][]byte
 
-// List returns the names of the files directly in dir. It returns fs.ErrNotExist if no file is in or below dir.
+// List returns the sorted names of the files directly in dir. It returns fs.ErrNotExist if no file is in or below dir,
+// unless dir is the root ".".
 func (m Memory) List(dir string) ([]string, error) {
 	dir = path.Clean(dir)
 	var names []string

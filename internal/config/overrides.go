@@ -172,7 +172,8 @@ func (d *overrides) locals(b *hcl.Block) {
 	d.overriding = append(d.overriding, byPlace(attrs)...)
 }
 
-// finish replaces the expressions of named values by the expressions from override files.
+// finish replaces the expressions of local values by the expressions from override files. It reports an error if the
+// module does not declare such a local value and was read completely.
 func (d *overrides) finish() {
 	for _, a := range d.overriding {
 		base := d.l.mod.Locals[a.Name]

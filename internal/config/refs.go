@@ -168,7 +168,8 @@ func (rd *reader) localName(name string, at hcl.Range) bool {
 	return true
 }
 
-// providerWord reports whether s can be the type of a provider.
+// providerWord reports whether s can be the type of a provider, without a namespace. It returns false for a type of a
+// resource, which has an underscore, and for a name of a provider's program or repository.
 func providerWord(s string) bool {
 	if strings.Contains(s, "_") || strings.Contains(s, "/") || strings.HasPrefix(s, "terraform-provider-") {
 		return false

@@ -35,7 +35,8 @@ func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 // converts these defaults while it reads the type, and compares every two elements.
 const maxTypeDefaults = 10_000
 
-// defaultsIn counts the elements in the defaults of optional attributes. For loops it returns an upper bound.
+// defaultsIn counts the elements in the defaults of optional attributes. For loops it returns an upper bound. It counts
+// up to 2*maxTypeDefaults.
 func defaultsIn(e hclsyntax.Expression) int {
 	n := 0
 	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {

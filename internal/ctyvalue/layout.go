@@ -139,7 +139,7 @@ func String(s string) cty.Value {
 	return cty.StringVal(s)
 }
 
-// IsASCII reports whether a text contains only ASCII, so that it is in Unicode normal form.
+// IsASCII reports whether a text contains only ASCII. Such a text is in Unicode normal form.
 func IsASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= 0x80 {

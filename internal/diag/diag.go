@@ -81,7 +81,7 @@ type Param struct {
 	Nullable bool
 }
 
-// String returns the call as users see it: upper(str).
+// String returns the call with the names of the parameters, such as upper(str). Three dots follow a variadic parameter.
 func (c *Call) String() string {
 	var params []string
 	for _, p := range c.Params {
@@ -145,7 +145,8 @@ func (d Diagnostic) Coded() Diagnostic {
 	return d
 }
 
-// Error returns the message in one line, for logs and tests.
+// Error returns the place, the address, the title and the detail of the message, for logs and tests. It omits parts
+// that are not set.
 func (d Diagnostic) Error() string {
 	var b strings.Builder
 	if d.Subject != nil {
@@ -164,7 +165,7 @@ func (d Diagnostic) Error() string {
 // key identifies a message: two diagnostics with the same key are the same message, perhaps with other values.
 func (d Diagnostic) key() string { return d.Severity.String() + "\x00" + d.text() }
 
-// text returns the key without the severity.
+// text returns a key of the title, detail, address and place: the result of key without the severity.
 func (d Diagnostic) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\x00%s\x00%s\x00", d.Summary, d.Detail, d.Address)

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// effects returns the consequences of a change of a declaration, or of a part of it.
+// effects returns the consequences of a change of a declaration, or of a part of it. If the part is an attribute in the
+// text of a resource, the first consequence is the change of the resource itself.
 func (x *explainer) effects(f Found) []Effect {
 	e := &effects{explainer: x, seen: map[string]bool{}}
 	if f.Kind == program.Resource && len(f.Path) > 0 && len(program.Parts(x.Program, f.ID, f.Path)) > 0 {
@@ -32,7 +33,8 @@ func (e *effects) follow(d *program.Declaration, path []string) {
 	}
 }
 
-// user adds the effect on a user, or follows the value through it.
+// user adds the effect on a user, or follows the value through it to the users of the user. It does nothing for a user
+// that was seen before, or after too many effects.
 func (e *effects) user(u User) {
 	key := u.Address() + "\x00" + u.How()
 	if e.seen[key] || len(e.list) > mostSources {
@@ -112,7 +114,8 @@ func ignored(u User) bool {
 	return slices.ContainsFunc(r.Lifecycle.IgnoredNames(), func(name string) bool { return len(u.Path) > 0 && u.Path[0] == name })
 }
 
-// forces reports whether the plan replaces an object of the user because of the argument.
+// forces reports whether the plan replaces an object of the user because of the argument. Without a plan it returns
+// false. It compares only the first name of the path.
 func (e *effects) forces(u User) bool {
 	if e.Review == nil || len(u.Path) == 0 {
 		return false
@@ -130,7 +133,8 @@ func (e *effects) forces(u User) bool {
 	return false
 }
 
-// planned returns the changes of the plan to the declaration and to everything that its change affects.
+// planned returns the changes of the plan to the declaration and to the resources that its change affects. It omits
+// objects without a change. Without a plan it returns nil.
 func (x *explainer) planned(f Found, effects []Effect) []Planned {
 	if x.Review == nil {
 		return nil

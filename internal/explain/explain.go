@@ -19,7 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// New explains a declaration.
+// New explains a declaration or the part of it at f.Path: its source, users, marks, and the effects of a change.
 func New(in Inputs, f Found) *Value {
 	x := &explainer{Inputs: in, found: f, users: usersOf(in.Program), left: mostSources}
 	v := &Value{Address: Name(f.Declaration) + Written(f.Path), Kind: kindOf(f), At: f.Range}

@@ -83,7 +83,8 @@ func add(list *[]Reason, r Reason) {
 	}
 }
 
-// unknown adds the statement of the plan about an attribute.
+// unknown adds to v.Unknown each planned object in which the attribute is not wholly known. It adds none without a
+// plan, or for a path with more than one name.
 func (x *explainer) unknown(v *Value) {
 	s := v.From
 	if x.Review == nil || len(s.attrs) == 0 || len(s.path) != 1 {

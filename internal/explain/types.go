@@ -115,7 +115,8 @@ func TypeOf(s *provider.Schemas, p addr.Provider, version, text string) (*Type, 
 // Exists reports whether the type has the part at the path. It returns true for a whole type.
 func (t *Type) Exists() bool { return t.Block != nil || t.Attr != nil }
 
-// partOf returns the attribute or the block at a path of names. All results are nil if it does not exist.
+// partOf returns the attribute or the block type at a path of names, which must not be empty. For a block type it
+// returns its schema and the block type. All results are nil if the path leads to neither.
 func partOf(b *schema.Block, path []string) (*schema.Block, *schema.Attr, *schema.Nested) {
 	name, rest := path[0], path[1:]
 	if n := b.Nested(name); n != nil {
@@ -127,7 +128,7 @@ func partOf(b *schema.Block, path []string) (*schema.Block, *schema.Attr, *schem
 	return nil, attrAt(b.Attrs, path), nil
 }
 
-// attrAt returns the attribute at a path of names, or nil if it does not exist.
+// attrAt returns the attribute at a path of names, which must not be empty, or nil if it does not exist.
 func attrAt(attrs []*schema.Attr, path []string) *schema.Attr {
 	i := slices.IndexFunc(attrs, func(a *schema.Attr) bool { return a.Name == path[0] })
 	switch {

@@ -144,7 +144,8 @@ func overlap(a, b []string) bool {
 	return slices.Equal(a[:n], b[:n])
 }
 
-// pathIn returns the names on the path below a declaration that a reference reads.
+// pathIn returns the names and constant keys on the path below a declaration that a reference reads. For a resource,
+// the path is below the instance: it does not begin with the key of the instance.
 func pathIn(n program.Name, d *program.Declaration) []string {
 	list := words(strings.TrimPrefix(n.Text, "resource."))
 	skip := 2 // var.name, local.name, type.name

@@ -205,7 +205,8 @@ func (s *Scanner) quotedString() []byte {
 	return s.In[from:s.Pos]
 }
 
-// Boolean reads true or false. It returns false for null. For any other value it records a mistake and returns false.
+// Boolean reads true, false or null. It returns false for false and null. For any other value it records a mistake and
+// returns false.
 func (s *Scanner) Boolean() bool {
 	switch s.Peek() {
 	case 't':

@@ -70,7 +70,8 @@ func (w *Writer) Open(c byte) {
 	w.filled = false
 }
 
-// Close ends an object or array. c is its closing bracket.
+// Close ends an object or array. c is its closing bracket. Unless the writer is Compact, or the object or array is
+// empty, the bracket is on a new line.
 func (w *Writer) Close(c byte) {
 	if w.depth--; w.filled {
 		w.line()
@@ -295,8 +296,8 @@ func AppendCompact(dst, src []byte) []byte {
 // stops marks the bytes that copyString must inspect inside a JSON string.
 var stops = [256]bool{'"': true, '\\': true, '<': true, '>': true, '&': true, 0xe2: true}
 
-// copyString appends the JSON string that begins at src[i] to dst. It escapes HTML-sensitive characters. It returns dst
-// and the index after the string.
+// copyString appends the JSON string that begins at src[i] to dst. It escapes <, >, & and the separators U+2028 and
+// U+2029, and keeps the escapes of src. It returns dst and the index after the string.
 func copyString(dst, src []byte, i int) ([]byte, int) {
 	const hex = "0123456789abcdef"
 	from := i

@@ -84,7 +84,7 @@ func (c *checker) secret(at hcl.Range, text, why string) {
 }
 
 // kept reports arguments that put a sensitive value into the state, although the resource type has a write-only
-// argument for this value.
+// argument for this value. It does not look into resources in JSON syntax.
 func (c *checker) kept() {
 	for _, d := range c.p.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed || !c.own(d) {

@@ -45,7 +45,8 @@ func (c *checker) unused(m *module) {
 	}
 }
 
-// conditional reports whether a block has preconditions or postconditions: the only blocks inside of lifecycle.
+// conditional reports whether a data block has preconditions or postconditions: the only blocks that its lifecycle
+// block may contain.
 func conditional(b *block) bool {
 	for _, inner := range b.Body.Blocks {
 		if inner.Type == "lifecycle" && len(inner.Body.Blocks) > 0 {

@@ -245,7 +245,8 @@ func (b *Block) Attribute(path cty.Path) *Attr {
 	return last
 }
 
-// along calls visit for each attribute on the path, the outermost first.
+// along calls visit for each attribute on the path, the outermost first. It skips indexes, and stops at a name that the
+// schema does not have.
 func (b *Block) along(path cty.Path, visit func(*Attr)) {
 	s := b.shape()
 	for _, step := range path {

@@ -24,7 +24,9 @@ func (s *shape) propose(prior, config cty.Value) cty.Value {
 	return s.rebuild(config, func(n *node, cv cty.Value) cty.Value { return n.propose(n.in(prior), cv) })
 }
 
-// propose merges one attribute, or all blocks of a type.
+// propose returns the proposed value of one attribute, or of all blocks of a type: the configured value, or the prior
+// value of a computed attribute that is not configured. If an optional attribute with nested attributes was configured
+// before, it is null.
 func (n *node) propose(prior, config cty.Value) cty.Value {
 	switch {
 	case !n.computed:

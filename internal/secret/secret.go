@@ -324,7 +324,8 @@ func leaves(path cty.Path, v cty.Value, visit func(path cty.Path, leaf cty.Value
 	}
 }
 
-// longEnough returns false for a number with fewer than 8 digits, and true for all strings. text is the text of leaf.
+// longEnough returns false for a number with fewer than 8 digits, and true for all other values. text is the text of
+// leaf.
 func longEnough(leaf cty.Value, text string) bool {
 	if leaf.Type() != cty.Number {
 		return true

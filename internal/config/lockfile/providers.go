@@ -86,7 +86,8 @@ func parseProvider(b *hcl.Block, bag *diag.Bag) (Provider, bool) {
 	return l, ok
 }
 
-// hashes reads the checksums of a package, such as "h1:…" or "zh:…". It returns false if it has reported an error.
+// hashes reads the checksums of a package, such as "h1:…" or "zh:…", into l.Hashes. At the first mistake it reports an
+// error and returns false.
 func (l *Provider) hashes(a *hcl.Attribute, bag *diag.Bag) bool {
 	list, ds := hcl.ExprList(a.Expr)
 	if ds.HasErrors() {

@@ -97,7 +97,8 @@ func plainJSON(src []byte) string {
 	return out.String()
 }
 
-// jsonStrings writes the plain strings in v to out. declares is true if v is the content of variable or output blocks.
+// jsonStrings writes the plain strings in v, including the names of members, to out. A string with a call of sensitive
+// is not plain. declares is true if v is the content of variable or output blocks.
 func jsonStrings(v any, declares bool, out *strings.Builder) {
 	switch v := v.(type) {
 	case string:

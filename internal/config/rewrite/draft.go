@@ -248,7 +248,8 @@ func (m *module) blocks(typ string, labels []string, f func(*part, *hclsyntax.Bl
 	}
 }
 
-// uses returns the references of a module to a symbol.
+// uses returns the references of a module to a symbol. For an output of a called module, these include references to
+// the whole called module.
 func (m *module) uses(s symbol) []use {
 	out := m.usesOf(s)
 	if s.kind == "module" && s.b != "" { // a reference to the whole module counts as well

@@ -86,7 +86,8 @@ func parse(name string, text []byte) (*hclsyntax.Body, bool) {
 
 func (f *file) isJSON() bool { return strings.HasSuffix(f.name, ".json") }
 
-// split divides the text of a file into parts. If the file contains more than blocks, it is one part.
+// split divides the text of a file into parts, each with one block. A file is one part if it has JSON syntax, cannot be
+// parsed, has no blocks, or contains anything else than blocks.
 func (f *file) split() {
 	whole := &part{file: f, text: f.before}
 	f.parts = []*part{whole}

@@ -329,7 +329,8 @@ func unique(edits []edit) []edit {
 	return out
 }
 
-// Data moves the result of a data source: its block becomes an ephemeral block.
+// Data moves the result of a data source: its block becomes an ephemeral block. If that is not possible, the draft does
+// not change, and the result has the reason in Refused, or the work for the user in ByHand.
 func (d *Draft) Data(of addr.Resource) *Result {
 	m := d.module(of.Module)
 	if m == nil {
@@ -345,7 +346,8 @@ func (d *Draft) Data(of addr.Resource) *Result {
 	})
 }
 
-// Variable makes a root variable ephemeral.
+// Variable makes a root variable ephemeral. If that is not possible, the draft does not change, and the result has the
+// reason in Refused, or the work for the user in ByHand.
 func (d *Draft) Variable(name string) *Result {
 	m := d.module(addr.Module{})
 	r := &Result{}

@@ -8,7 +8,8 @@ import (
 
 var modes = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "ephemeral": addr.Ephemeral}
 
-// text returns the beginning of references to the symbol.
+// text returns the beginning of references to the symbol. For an output of a module it is the module call, because an
+// index may follow.
 func (s symbol) text() string {
 	switch s.kind {
 	case "resource":
@@ -126,7 +127,7 @@ func keyOf(e hclsyntax.Expression) string {
 	return ""
 }
 
-// record records the references in a part.
+// record records the references in a part. It discards earlier records. A part without a body has none.
 func (f *part) record() {
 	f.uses = map[symbol][]use{}
 	if f.body == nil {

@@ -74,7 +74,8 @@ func (m *module) ownTaken() bool {
 
 var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
 
-// freeIn returns a name that no block of this mode and type has in the module.
+// freeIn returns a name that no block of this mode and type has in the module: wanted, with characters that are not
+// allowed replaced, or this name with a number from 2.
 func (m *module) freeIn(mode, typ, wanted string) string {
 	wanted = unfit().ReplaceAllString(wanted, "_")
 	for n := 1; ; n++ {

@@ -96,7 +96,8 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 	return ""
 }
 
-// versionEdits returns the edits that set the version beside a write-only argument.
+// versionEdits returns the edits that set the version beside a write-only argument. It returns none if the schema has
+// no argument for the version, or if the version is set.
 func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
 	if version == nil || a.has(version.Name) {
 		return nil
@@ -157,7 +158,8 @@ func occurrences(f *part, resource *hclsyntax.Block, body *hclsyntax.Body, at *h
 	return out
 }
 
-// iterating returns the scope for the content of a dynamic block.
+// iterating returns the scope for the content of a dynamic block: in, with the name of the iterator for the for_each
+// expression.
 func iterating(b *hclsyntax.Block, in scope) scope {
 	over := b.Body.Attributes["for_each"]
 	if over == nil {
@@ -205,7 +207,7 @@ func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names 
 	return out
 }
 
-// ignores reports whether ignore_changes of a resource contains an argument.
+// ignores reports whether ignore_changes of a resource contains an argument, a part of it, or all.
 func ignores(b *hclsyntax.Block, name string) bool {
 	for _, inner := range b.Body.Blocks {
 		if inner.Type != "lifecycle" || inner.Body.Attributes["ignore_changes"] == nil {

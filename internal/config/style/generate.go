@@ -269,7 +269,8 @@ func (w *writer) fields(b *strings.Builder, o *schema.Object, v cty.Value, path 
 	b.WriteString("}")
 }
 
-// blocks writes the nested blocks of one type.
+// blocks writes the nested blocks of one type. It writes none if v is null or unknown, if the type is deprecated and
+// not required, or if w.omit omits it.
 func (w *writer) blocks(n *schema.Nested, v cty.Value, path cty.Path) {
 	if v.IsNull() || !v.IsKnown() || n.Block.Deprecated && n.Min == 0 || w.omit != nil && w.omit(path) {
 		return
@@ -305,7 +306,7 @@ func key(s string) string {
 	return config.Quoted(s)
 }
 
-// expression writes a known value as an expression.
+// expression writes a value as an expression. An unknown value becomes null.
 func (w *writer) expression(b *strings.Builder, v cty.Value) {
 	switch t := v.Type(); {
 	case v.IsNull() || !v.IsKnown():
@@ -363,7 +364,8 @@ func (w *writer) listExpression(b *strings.Builder, v cty.Value) {
 	b.WriteString("]")
 }
 
-// stringExpression writes a string, or a call of jsonencode if the string contains a JSON object or array.
+// stringExpression writes a string: the reference that refer returns for it, a call of jsonencode if the string is a
+// JSON object or array, or otherwise a quoted string. If exact is set, it uses jsonencode only if the call returns s.
 func (w *writer) stringExpression(b *strings.Builder, s string) {
 	if w.refer != nil {
 		if ref := w.refer(s); ref != "" {

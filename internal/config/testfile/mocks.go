@@ -75,7 +75,9 @@ func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	}
 }
 
-// mocked reads the blocks of a mock: the defaults for types, and the overrides for objects.
+// mocked reads the blocks of a mock: the defaults for types, and the overrides for objects. If a type has several
+// defaults, the first count. Defaults in the test file may precede defaults of a mock file for the same type. Any other
+// repetition is an error.
 func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 	for _, b := range blocks {
 		if strings.HasPrefix(b.Type, "override_") {

@@ -118,8 +118,8 @@ func OutputsOf(es ...hcl.Expression) (out []Output) {
 // ProviderOutputs returns the outputs of runs that the settings of a provider refer to.
 func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)...) }
 
-// Lease is a reference to the leases of an ephemeral resource in a run. Its value tells how often the
-// resource was opened, renewed and closed, and how long it was open.
+// Lease is a reference to the leases of an ephemeral resource in a run. Its value tells how often the resource was
+// opened, renewed and closed, and how long it was open.
 type Lease struct {
 	Resource addr.Resource
 	Range    diag.Range
@@ -182,7 +182,8 @@ func liftRuns(p *config.Provider) (ok bool) {
 	return true
 }
 
-// lift replaces references to runs by references to variables.
+// lift replaces references to runs, such as run.a.id, by references to variables, such as var.NAME.id with the name
+// that RunVariable returns for the run. It changes the nodes in place.
 func lift(in hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(in, func(n hclsyntax.Node) hcl.Diagnostics {
 		e, is := n.(*hclsyntax.ScopeTraversalExpr)

@@ -349,7 +349,8 @@ func blockCounts(n *schema.Nested) (int, int) {
 	return n.Min, n.Max
 }
 
-// conversion reports a value of the wrong type, without showing the value.
+// conversion reports a value of the wrong type. The message has no parts of the value, but the diagnostic lists the
+// values of the names in the expression that are not marked.
 func (s *Env) conversion(a *BodyAttr, err error, ctx *hcl.EvalContext) {
 	d := diag.Errorf("Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.Attr.Name, ConversionText(err)).At(a.Expr.Range())
 	s.Error(s.WithValues(d, a.Expr, ctx))

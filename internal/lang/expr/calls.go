@@ -24,7 +24,8 @@ type Call struct {
 // marking lists the functions that can add marks. Templates may call sensitive.
 var marking = map[string]bool{"sensitive": true, "templatefile": true, "templatestring": true}
 
-// NewCall compiles a call whose arguments are compiled.
+// NewCall returns the node for a call whose arguments are compiled: an Attempt for try and can, the unchanged call for
+// functions that remove marks intentionally, and otherwise a Call.
 func NewCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	switch name := strings.TrimPrefix(e.Name, "core::"); name {
 	case "try", "can":

@@ -8,7 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// describe returns a short text for a known value.
+// describe returns a short text for a known value that is neither null nor marked. For a collection it has only the
+// type and the number of elements.
 func describe(v cty.Value) string {
 	ty := v.Type()
 	switch {

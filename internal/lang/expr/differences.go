@@ -117,7 +117,8 @@ func (c *comparison) numbers(left, right []cty.Value, name string) {
 	}
 }
 
-// maybe compares two parts. NilVal means that the part is missing. At most one may be missing.
+// maybe compares two parts. NilVal means that the part is missing. At most one may be missing. It does not mention a
+// missing part if the other part is concealed.
 func (c *comparison) maybe(a, b cty.Value, name string) {
 	switch {
 	case a == cty.NilVal && !concealed(b):

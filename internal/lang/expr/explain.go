@@ -45,7 +45,8 @@ func Trail(o *mark.Origin) string {
 	return strings.Join(parts, " ← ")
 }
 
-// Report adds diagnostics of the HCL library to the bag, with the values of the names in the expression.
+// Report adds diagnostics of the HCL library to the bag, with the values of the names in the expression, suggestions
+// for misspelt names, and the signature of the called function.
 func (s *Env) Report(ds hcl.Diagnostics) {
 	for _, d := range ds {
 		out := diag.FromHCL(d)
@@ -117,7 +118,8 @@ func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.Eva
 	return s.WithValuesAbout(d, e, ctx, AboutValue)
 }
 
-// WithValuesAbout works like WithValues, for a diagnostic whose subject is what.
+// WithValuesAbout works like WithValues. what tells whether the diagnostic is about a wrong value, an unknown value or
+// marks. While it evaluates the names for one diagnostic, a nested call returns d unchanged.
 func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
 	if s.explaining {
 		return d
@@ -213,7 +215,8 @@ func (c *collector) ref(e *Ref) {
 	c.steps(v, e.Traversal[:len(e.Traversal)-len(e.Rest)], e.Rest)
 }
 
-// traversal adds the value that a traversal selects from a loop variable or an iterator.
+// traversal adds the value that a traversal selects from a loop variable or an iterator. It adds nothing for the whole
+// variable.
 func (c *collector) traversal(t hcl.Traversal) {
 	if len(t) < 2 {
 		return

@@ -168,7 +168,8 @@ func (t *turns) within() bool {
 	return false
 }
 
-// scope returns the context of one iteration, with k and v as the values of the loop variables.
+// scope returns the context of one iteration, with k and v as the values of the loop variables. All iterations share
+// one context: a call changes the context that the last call returned.
 func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
 	if t.child == nil {
 		t.child = t.ctx.NewChild()

@@ -66,7 +66,8 @@ func stepNumber(s cty.PathStep) (int, bool) {
 	return 0, false
 }
 
-// StepName returns the name that a step of a path selects, or "" if the step selects by number.
+// StepName returns the name that a step of a path selects: an attribute, or a string key. It returns "" if the step
+// selects by another key.
 func StepName(s cty.PathStep) string {
 	switch s := s.(type) {
 	case cty.GetAttrStep:

@@ -168,7 +168,8 @@ func (e *OutputOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// at evaluates the instance of target that key selects. The result has the marks of key.
+// at evaluates the instance of target that key selects. The result has the marks of key. It is unknown if target.Wrong
+// is set. The parameter at is the range of the key.
 func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	if target.Wrong {
 		return cty.DynamicVal, nil

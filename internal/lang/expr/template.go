@@ -123,7 +123,8 @@ func (w *writer) value() (cty.Value, hcl.Diagnostics) {
 	return v, w.diags
 }
 
-// numberText formats a number like the library. Integers take a short path.
+// numberText formats a number like the library. A number with too many digits has an exponent. Small integers take a
+// short path.
 func numberText(v cty.Value) string {
 	f := ctyvalue.Number(v)
 	if n, acc := f.Int64(); acc == 0 && n > -1e15 && n < 1e15 {

@@ -49,7 +49,8 @@ func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bo
 	return s.split(v), s.outcome() == OK
 }
 
-// Settings evaluates the body of a provider configuration. An implied configuration is empty.
+// Settings evaluates the body of the instance k of a provider configuration. An implied configuration, which has no
+// block, is empty.
 func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	if f.w.p.NodeOf(d) == nil {
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK

@@ -106,7 +106,9 @@ const (
 	Closed              // complete, ready for evaluation
 )
 
-// Typed returns the state of the typed text.
+// Typed returns the state of the typed text: Open if a bracket, template or heredoc is open or the text ends with a
+// backslash, Blank if it has only comments and white space, and otherwise Closed. A text that is too long for Eval is
+// Closed.
 func Typed(src []byte) Input {
 	if len(src) > LongestInput {
 		return Closed // Eval rejects such a text
@@ -143,7 +145,7 @@ func MayClose(line string) bool {
 }
 
 // Members returns the names that can be selected from the value of an expression: attributes, and keys that are valid
-// names. It returns nil if the evaluation fails or the value is marked.
+// names. It returns nil if the evaluation fails or the value itself is marked.
 func (c Console) Members(src string) []string {
 	var bag diag.Bag
 	v, o := c.Eval([]byte(src), "", &bag)

@@ -16,7 +16,7 @@ func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
 }
 
 // Expand lists the instances of a module. It evaluates the count and for_each of the module calls in the path. It is
-// for frames outside of a walk: in a walk, the node of each call does this.
+// for frames outside of a walk: in a walk, the step for each module call does this, and Instances lists the result.
 func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
 }

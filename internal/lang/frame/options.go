@@ -43,8 +43,8 @@ const (
 	OK      = Known
 )
 
-// Options configure a walk. A command may plan and apply several times, in rounds, because some instance keys are known
-// only after objects were created.
+// Options configure a walk: one evaluation of a program by validation, a plan or an apply. A command may plan and apply
+// several times, in rounds, because some instance keys are known only after objects were created.
 type Options struct {
 	Variables map[string]Given        // values that the user gave to root variables
 	Workspace string                  // terraform.workspace

@@ -13,7 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// repeat evaluates count, for_each or enabled of d.
+// repeat evaluates count, for_each or enabled of d. If the evaluation fails, the result has no keys, and the status
+// Failed or Unknown.
 func (s *scope) repeat(d *program.Def) *repeated {
 	r := &repeated{}
 	rp := &repeater{s: s, d: d, out: r, e: d.Repetition}
@@ -223,7 +224,8 @@ func (r *repeater) forEach() {
 // badSet is the title of errors about sets whose elements cannot be keys.
 const badSet = "Invalid for_each set argument"
 
-// setOfStrings reports whether the elements of a set are strings. If not, it adds an error.
+// setOfStrings reports whether the elements of a set are strings, or the set is empty, or the type of its elements is
+// not known yet. If not, it adds an error.
 func (r *repeater) setOfStrings(v cty.Value) bool {
 	ety := v.Type().ElementType()
 	if ety == cty.String || ety == cty.DynamicPseudoType || v.IsKnown() && v.LengthInt() == 0 {
@@ -234,7 +236,9 @@ func (r *repeater) setOfStrings(v cty.Value) bool {
 	return false
 }
 
-// elements adds an instance for each element of v. remark adds the marks of the collection to each.value.
+// elements adds an instance for each element of v. remark adds the marks of the collection to each.value. For a set
+// that is not wholly known it sets the status Unknown instead. It adds an error for a null element of a set, and for
+// too many elements.
 func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	if v.Type().IsSetType() && !v.IsWhollyKnown() {
 		r.unknown(unknownForEach, "set", "values")

@@ -13,7 +13,7 @@ import (
 // state. The engine fills the slots.
 //
 // The treatment of an empty slot depends on the stage of the walk. While a walk fills the slots of the After face, the
-// order of its nodes ensures that each slot is filled before it is read. If an empty slot is read nevertheless, there
+// order of its steps ensures that each slot is filled before it is read. If an empty slot is read nevertheless, there
 // are two cases. If the walk is past the resource (see Past), the operation that should have filled the slot failed, or
 // the module instance does not exist: the evaluation fails. Otherwise the walk has a bug: the read panics. After the
 // walk, the evaluation fails. In all other cases the value of an empty slot is unknown: before the walk, on the Before

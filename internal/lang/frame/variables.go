@@ -27,7 +27,8 @@ type inputVariable struct {
 	d *program.Def
 }
 
-// value returns the value of the variable in the module instance of the scope.
+// value returns the value of the variable in the module instance of the scope: the argument of the call, converted and
+// checked, or the default. For the root module it is the value from the user. During validation it is unknown.
 func (v inputVariable) value() cty.Value {
 	s, f, in := v.s, v.s.f, v.d.Src.Var
 	if f.w.o.Validate {

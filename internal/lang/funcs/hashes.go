@@ -87,7 +87,8 @@ const hashFactor = 16
 // mostCost is the highest cost of bcrypt. Each step doubles the time; 16 takes a few seconds.
 const mostCost = 16
 
-// feed writes the content of the file that the first argument names to the hash sum.
+// feed writes the content of the file that the first argument names to the hash sum. It returns an error if the file
+// cannot be read, or has more bytes than hashFactor times the limit.
 func (c *call) feed(sum hash.Hash) error {
 	f, err := fileArgument{c}.open(hashFactor)
 	if err != nil {

@@ -118,7 +118,7 @@ func (r *jsonReader) array() (cty.Value, bool) {
 	return cty.TupleVal(vals), r.Err == nil
 }
 
-// object reads an object. ok is false if a name occurs twice: then jsonDecode calls cty.
+// object reads an object. It returns false after a mistake, and if a name occurs twice: then jsonDecode calls cty.
 func (r *jsonReader) object() (cty.Value, bool) {
 	r.Pos++
 	from := len(r.names)

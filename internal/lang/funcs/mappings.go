@@ -122,7 +122,8 @@ func merge(c *call) (cty.Value, error) {
 	return m.result(), nil
 }
 
-// keysAtMost estimates the number of keys of all arguments together.
+// keysAtMost estimates the number of keys of all arguments together. It does not count unknown, null and marked
+// arguments, and returns at most the limit of elements.
 func (c *call) keysAtMost() (n int) {
 	for _, v := range c.args {
 		if v.IsKnown() && !v.IsNull() && !v.IsMarked() && v.CanIterateElements() {

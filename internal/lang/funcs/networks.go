@@ -61,7 +61,8 @@ func decimal(text string) string {
 	return addr
 }
 
-// prefix returns the network that argument i describes.
+// prefix returns the network that argument i describes in CIDR notation, such as 10.0.0.0/8. It returns an error for
+// any other text.
 func (c *call) prefix(i int) (*net.IPNet, error) {
 	text := c.args[i].AsString()
 	_, network, err := net.ParseCIDR(decimal(text))

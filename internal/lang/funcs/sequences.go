@@ -209,7 +209,8 @@ func reverse(c *call) (cty.Value, error) {
 	return ofTypes(stdlib.ReverseListFunc)(c)
 }
 
-// bounds returns the start and end index of a slice. known is false if one of them is unknown.
+// bounds returns the start and end index of a slice. known is false if one of them is unknown. It returns an error if
+// an index is not a whole number, negative or greater than the length of the list, or if start is greater than end.
 func (c *call) bounds() (start, end int, known bool, err error) {
 	list, _ := mark.Unmark(c.args[0])
 	length, sized := 0, list.IsKnown() || list.Type().IsTupleType()

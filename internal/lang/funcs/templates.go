@@ -252,7 +252,8 @@ func (x *rendering) vars() (map[string]cty.Value, error) {
 	return vars, nil
 }
 
-// evaluate renders a template.
+// evaluate renders a template with the variables vars. It returns an error if the template refers to another variable,
+// if its evaluation fails, or if the result is null. Errors do not quote a secret template.
 func (x *rendering) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
 	for _, ref := range t.refs {
 		if _, ok := vars[ref.RootName()]; !ok && x.secret != "" {

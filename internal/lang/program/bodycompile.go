@@ -283,7 +283,8 @@ func asBlocks(sch *schema.Block, name string) *schema.Nested {
 	return nil
 }
 
-// looseType returns ty with every attribute of its objects optional.
+// looseType returns ty with every attribute of its objects optional, at any depth of lists, sets and objects. It does
+// not change types inside maps and tuples.
 func looseType(ty cty.Type) cty.Type {
 	switch {
 	case ty.IsListType():

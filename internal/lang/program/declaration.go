@@ -48,7 +48,8 @@ type Declaration struct {
 	Prov *config.Provider
 }
 
-// CheckBlock returns the address of the check block that contains a resource, such as check.health.
+// CheckBlock returns the address of the check block that contains d, such as check.health. d must be a resource in a
+// check block.
 func (d *Declaration) CheckBlock() string {
 	return (&Declaration{Kind: Check, Module: d.Module, Name: d.Res.Check}).String()
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// providerFunction compiles a call of a provider function. It returns nil for all other functions.
+// providerFunction compiles a call of a provider function. It returns nil for all other functions. For a name with too
+// few or too many parts it reports an error, and returns an unknown value.
 func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	if !strings.HasPrefix(e.Name, "provider::") {
 		return nil

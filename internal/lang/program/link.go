@@ -169,7 +169,8 @@ func (l *linker) outputs(n *Node, u use) {
 	} // a missing output is no error yet: inside try, or in a branch that is not evaluated, it is allowed
 }
 
-// variable adds the references of the argument that sets the variable, resolved in the caller's module.
+// variable adds the references of the argument that sets the variable, resolved in the caller's module. It adds none
+// for the root module, or if the call does not set the variable.
 func (l *linker) variable(n *Node, d *Declaration) {
 	if n.Parent == nil {
 		return
@@ -180,7 +181,8 @@ func (l *linker) variable(n *Node, d *Declaration) {
 	}
 }
 
-// whole adds the call and everything inside the called module.
+// whole adds the call and the resources, variables, outputs and checks of the called module, and the whole contents of
+// the modules that it calls.
 func (l *linker) whole(n *Node, u *Def) {
 	call := n.Unit.Calls[u.Nth]
 	l.add(Ref{To: n.Decl(call), Use: ByDepends, Key: AllKeys, Range: u.At})

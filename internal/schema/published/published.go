@@ -49,7 +49,7 @@ var known = sync.OnceValue(func() (k struct {
 	return k
 })
 
-// DefectOf returns the known defect of a provider for an argument, or nil.
+// DefectOf returns the known defect of a provider for an argument, or nil. It ignores the host of the provider.
 func DefectOf(p addr.Provider, typ, argument string) *Defect {
 	for _, d := range known().Defects {
 		if d.Provider == p.Namespace+"/"+p.Type && d.Type == typ && d.Argument == argument {
@@ -70,7 +70,8 @@ func ReaderArguments(p addr.Provider, typ string) string {
 	return ""
 }
 
-// IsGenerator reports whether the provider generates the value of an attribute and stores it only in the state.
+// IsGenerator reports whether the provider generates the value of an attribute and stores it only in the state. It
+// ignores the host of the provider.
 func IsGenerator(p addr.Provider, typ, attribute string) bool {
 	for _, g := range known().Generators {
 		if g.Provider == p.Namespace+"/"+p.Type && g.Type == typ && g.Attribute == attribute {
