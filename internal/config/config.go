@@ -82,8 +82,8 @@ type Module struct {
 	// ComputedLifecycles is true if a lifecycle block has arguments that are evaluated before the plan.
 	ComputedLifecycles bool
 
-	VersionMismatch bool // the module requires another version, so its other declarations were not read
-	unreadable      bool
+	VersionMismatch bool        // the module requires another version, so its other declarations were not read
+	unreadable      bool        // a part of the module could not be read, so declarations may be missing
 	broken          diag.Places // the places of blocks in which mistakes were found
 }
 
@@ -252,8 +252,8 @@ type Call struct {
 
 // Passed is one entry of a providers argument.
 type Passed struct {
-	Child  ProviderName
-	Parent ProviderRef
+	Child  ProviderName // the name in the called module
+	Parent ProviderRef  // the configuration of the calling module
 	Range  diag.Range
 }
 
@@ -268,8 +268,8 @@ type ProviderRef struct {
 type Provider struct {
 	ProviderName
 	Versions []VersionConstraint // the deprecated version argument
-	ForEach  hcl.Expression
-	Body     hcl.Body // settings
+	ForEach  hcl.Expression      // nil if absent
+	Body     hcl.Body            // settings
 	Range    diag.Range
 }
 
@@ -281,7 +281,7 @@ type Resource struct {
 	Provider     *ProviderRef // nil: implied by the prefix of the type
 	Body         hcl.Body     // the arguments and blocks of the provider's schema
 	Lifecycle    Lifecycle
-	Connection   *Connection
+	Connection   *Connection // the connection block of the resource; nil if absent
 	Provisioners []*Provisioner
 	Check        string // the name of the check block around it, "" if none
 	Range        diag.Range
@@ -413,7 +413,7 @@ type ActionTrigger struct {
 	Events    []Event
 	Condition hcl.Expression // nil if absent
 	Actions   []ActionRef
-	OnFailure string
+	OnFailure string // Halt, Taint or Continue
 	Range     diag.Range
 }
 
@@ -428,7 +428,7 @@ type ActionRef struct {
 type Check struct {
 	Name    string
 	Asserts []*Condition
-	Scoped  []Name
+	Scoped  []Name // the data and ephemeral blocks inside of the check block
 	Range   diag.Range
 }
 
@@ -440,9 +440,9 @@ type Moved struct {
 
 // Removed is a removed block.
 type Removed struct {
-	From         Endpoint // the address, without instance keys
-	Destroy      *bool    // lifecycle { destroy }; nil if absent
-	Connection   *Connection
+	From         Endpoint    // the address, without instance keys
+	Destroy      *bool       // lifecycle { destroy }; nil if absent
+	Connection   *Connection // nil if absent
 	Provisioners []*Provisioner
 	Range        diag.Range
 }
@@ -452,10 +452,10 @@ type Import struct {
 	To       hcl.Expression // an address, with keys that may use each
 	Resource addr.Resource  // the address in To, without keys
 	ID       hcl.Expression // nil if Identity is set
-	Identity hcl.Expression
-	ForEach  hcl.Expression
-	Provider *ProviderRef
-	IfExists bool // if the provider finds no object to import, the object is created
+	Identity hcl.Expression // nil if ID is set
+	ForEach  hcl.Expression // nil if absent
+	Provider *ProviderRef   // nil if absent
+	IfExists bool           // if the provider finds no object to import, the object is created
 	Range    diag.Range
 }
 

@@ -53,7 +53,7 @@ type treeLoader struct {
 // loaded is a module that was read.
 type loaded struct {
 	module *Module
-	ok     bool
+	ok     bool // the module was read without errors
 }
 
 // same returns Files.Same(dir), and caches the result for each spelling.

@@ -179,10 +179,10 @@ func (d Diagnostic) text() string {
 type Bag struct {
 	mu     sync.Mutex
 	list   []Diagnostic
-	seen   map[string]*message
-	errors int
-	enough Places
-	eased  bool
+	seen   map[string]*message // the messages in list, by Diagnostic.key
+	errors int                 // the number of errors in list
+	enough Places              // the places of Enough: further errors about them are dropped
+	eased  bool                // this is the bag of a Lenient call
 }
 
 // message is the index of a diagnostic in Bag.list, and the values with which this message was added.

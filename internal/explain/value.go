@@ -26,15 +26,15 @@ type Value struct {
 	Address   string
 	Kind      string // shown to people, such as "local value"
 	At        diag.Range
-	Facts     []string // the properties of the attribute, as the function Facts returns them; nil for other values
-	From      *Source
-	Sensitive []Reason
-	Ephemeral []Reason
-	Unknown   []Reason
-	Users     []User
-	Effects   []Effect
-	Planned   []Planned
-	Lease     *Lease // only for an ephemeral resource: when it is opened and closed
+	Facts     []string  // the properties of the attribute, as the function Facts returns them; nil for other values
+	From      *Source   // the source of the value, with its sources
+	Sensitive []Reason  // why the value is sensitive; nil if it is not
+	Ephemeral []Reason  // why the value is ephemeral; nil if it is not
+	Unknown   []Reason  // why the value is known only after apply; nil if no reason is known
+	Users     []User    // the declarations that use the value directly
+	Effects   []Effect  // the consequences of a change of the value
+	Planned   []Planned // the changes in the plan to the declaration and to what its change affects; nil without a plan
+	Lease     *Lease    // only for an ephemeral resource: when it is opened and closed
 }
 
 // Source is a name from which a value comes.

@@ -26,7 +26,7 @@ func (s *shape) propose(prior, config cty.Value) cty.Value {
 
 // propose returns the proposed value of one attribute, or of all blocks of a type: the configured value, or the prior
 // value of a computed attribute that is not configured. If an optional attribute with nested attributes was configured
-// before, it is null.
+// before, it is null. A configured value with computed parts is merged part by part (see proposeEach).
 func (n *node) propose(prior, config cty.Value) cty.Value {
 	switch {
 	case !n.computed:

@@ -267,7 +267,7 @@ type Set struct {
 	masked map[string]*secret // secrets that are only masked, by text
 	table  table
 
-	elsewhere  func(string) bool
+	elsewhere  func(string) bool    // reports whether a string is public (see Elsewhere); nil: none is
 	subscriber func(string, Origin) // see Subscribe
 	first      func()               // see First
 

@@ -16,9 +16,9 @@ import (
 type manager struct {
 	f         *part
 	block     *hclsyntax.Block
-	argument  string // the present argument
-	attribute string // the stored argument, which is also the attribute of the ephemeral resource
-	required  []string
+	argument  string   // the present argument
+	attribute string   // the stored argument, which is also the attribute of the ephemeral resource
+	required  []string // the names of the required arguments of the ephemeral resource
 }
 
 // Generator moves a value that a managed resource without remote object has generated, such as random_password.result.

@@ -16,9 +16,9 @@ import (
 type file struct {
 	index      *index
 	name, path string
-	before     []byte
-	tidy       bool // in the canonical style
-	generated  bool // a comment in the first lines says that a program wrote the file
+	before     []byte // the text before all edits
+	tidy       bool   // in the canonical style
+	generated  bool   // a comment in the first lines says that a program wrote the file
 	parts      []*part
 }
 
@@ -28,8 +28,8 @@ type part struct {
 	*file
 	place int // in the configuration
 	text  []byte
-	body  *hclsyntax.Body // nil for JSON, which is one part
-	uses  map[symbol][]use
+	body  *hclsyntax.Body  // nil for JSON, which is one part
+	uses  map[symbol][]use // the references in the part
 }
 
 // symbol is the name of a declaration in its module.

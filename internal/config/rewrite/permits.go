@@ -12,9 +12,9 @@ import (
 // permission is the result of following a value from its declaration to all its uses.
 type permission struct {
 	d       *Draft
-	flips   []declaration // variables, and outputs of child modules, that must become ephemeral
-	callers []string      // calls of modules that pass the value
-	visited map[declaration]bool
+	flips   []declaration        // variables, and outputs of child modules, that must become ephemeral
+	callers []string             // calls of modules that pass the value
+	visited map[declaration]bool // the declarations that were followed
 }
 
 // permits reports whether each reference to a declaration accepts an ephemeral value. If not, why is the reason, as the

@@ -44,9 +44,9 @@ type Run struct {
 	Name  string
 	Range diag.Range
 
-	Plan        bool // create a plan without applying it
-	RefreshOnly bool
-	NoRefresh   bool
+	Plan        bool            // create a plan without applying it
+	RefreshOnly bool            // plan_options: mode = refresh-only
+	NoRefresh   bool            // plan_options: refresh = false
 	Targets     []addr.Target   // as the option -target
 	Replace     []addr.Instance // as the option -replace
 
@@ -56,8 +56,8 @@ type Run struct {
 	Asserts   []*config.Condition
 	Expected  []config.Reference // objects whose conditions must fail
 	Overrides []*Override
-	StateKey  string // "" is the state of the module under test
-	NoLeak    []*Canary
+	StateKey  string    // "" is the state of the module under test
+	NoLeak    []*Canary // the values that must not occur in stored data or in output
 
 	Parallel    bool            // the run may run at the same time as other runs
 	SkipCleanup bool            // the objects of the run are not destroyed at the end of the file

@@ -41,11 +41,11 @@ type BodyBlocks struct {
 // BodyBlock is one block or dynamic block in the configuration. Dynamic is nil for a block.
 type BodyBlock struct {
 	Body     *Body
-	Labels   []string
+	Labels   []string // the label, for blocks in a map; nil otherwise
 	Dynamic  *Dynamic
 	Mistakes []diag.Diagnostic // mistakes in the content of a dynamic block; they matter only if it generates a block
 	At       hcl.Range
-	Raw      written
+	Raw      written // the source of the block
 }
 
 // written is the source of a block.
@@ -147,8 +147,8 @@ func (n *BodyBlocks) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 type expansion struct {
 	s       *Env
 	n       *BodyBlocks
-	elems   []blockValue
-	unknown bool
+	elems   []blockValue                // the known blocks so far
+	unknown bool                        // the number of blocks is unknown
 	unsure  cty.Value                   // a sample block, if the number of blocks is unknown
 	remark  []func(cty.Value) cty.Value // functions that add the marks of the for_each values
 }

@@ -49,9 +49,9 @@ type Env struct {
 	Scope    Scope            // nil: no names are defined
 	Meter    meter            // nil: no limits
 	Bag      *diag.Bag
-	Names    *EphemeralNames
-	Block    diag.Range // the evaluated block, for errors about missing parts
-	Validate bool       // only literal values are known, so that all mistakes in the configuration can be reported
+	Names    *EphemeralNames // records attribute names made from ephemeral text
+	Block    diag.Range      // the evaluated block, for errors about missing parts
+	Validate bool            // only literal values are known, so that all mistakes in the configuration can be reported
 
 	// Again returns the result of the call of uuid at a place. A command may plan and apply several times, in rounds.
 	// If an earlier round of the command has made this call, Again returns the earlier result. Otherwise it calls call.

@@ -135,7 +135,7 @@ type turns struct {
 	ctx     *hcl.EvalContext
 	child   *hcl.EvalContext // context of the current iteration; iterations without diagnostics share one
 	diags   hcl.Diagnostics
-	known   bool
+	known   bool        // false: the result is unknown, because of a key, a condition, an error or a limit
 	result  cty.Value   // has the marks of the collection, conditions and keys
 	dropped []cty.Value // values not in the result because a key or condition is unknown; their marks are in it
 

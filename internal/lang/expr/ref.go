@@ -115,7 +115,7 @@ func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 // result has the marks of the key, which the HCL library drops for objects and maps.
 type Index struct {
 	*hclsyntax.IndexExpr
-	Target *Ref
+	Target *Ref // the repeated declaration; nil for other collections
 }
 
 func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -146,9 +146,9 @@ func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // OutputOf is module.call[key].output.rest.
 type OutputOf struct {
 	*hclsyntax.RelativeTraversalExpr
-	Target *Ref
+	Target *Ref // the module call and the output
 	Key    hclsyntax.Expression
-	KeyAt  hcl.Range
+	KeyAt  hcl.Range // the range of the key
 }
 
 func (e *OutputOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {

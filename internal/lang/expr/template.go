@@ -50,9 +50,9 @@ type writer struct {
 	e     *Template
 	ctx   *hcl.EvalContext
 	buf   []byte
-	known bool
-	long  bool
-	limit int
+	known bool        // all parts so far are known
+	long  bool        // the result is longer than limit
+	limit int         // the greatest length of the result in bytes
 	marks []cty.Value // the parts that have marks; the result gets their marks
 	diags hcl.Diagnostics
 }

@@ -133,9 +133,9 @@ func (f *Frame) repetition(d *program.Def, face Face) *repetition {
 
 // callCell holds the repetition and the child frames of a module call in a frame.
 type callCell struct {
-	reps   [2]repetition
+	reps   [2]repetition // by face
 	mu     sync.Mutex
-	frames map[addr.Key]*Frame
+	frames map[addr.Key]*Frame // the instances of the called module that were needed so far
 }
 
 // child returns the frame of one instance of a call, and creates it on first use. It returns nil if the module could

@@ -55,7 +55,7 @@ type partReader struct {
 	p    *Program
 	n    *Node // the module of the text
 	def  *Def
-	path []string
+	path []string // the path below the declaration whose parts are wanted; empty: all
 	list []Part
 }
 

@@ -49,7 +49,7 @@ type metaKey struct {
 // provider configuration.
 type PassedKey struct {
 	Up    int // number of calls between this call and the resource's module
-	Entry int
+	Entry int // index of the entry in the providers argument of that call
 }
 
 // Node is one place of the tree of modules. Unit is the module at this place, compiled once for all its places.
@@ -57,8 +57,8 @@ type Node struct {
 	Config   *config.Node
 	Unit     *Unit
 	Parent   *Node
-	Call     int32 // index of the call in the parent's unit
-	Base     Decl
+	Call     int32   // index of the call in the parent's unit
+	Base     Decl    // the Decl of the first declaration of the unit at this node
 	Children []*Node // in the order of the calls in the unit; nil if a module could not be loaded
 }
 

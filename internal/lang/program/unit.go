@@ -113,7 +113,7 @@ func (r *references) add(u use) {
 
 // use is a reference from a declaration to another declaration of the same unit.
 type use struct {
-	local  int32
+	local  int32  // the index of the other declaration in the unit
 	output string // the name of one output of a call; "" for all outputs
 	why    Use
 	hint   KeyHint
