@@ -46,7 +46,7 @@ func (x *examination) names() []string {
 	return slices.Collect(maps.Keys(all))
 }
 
-// attributeNames adds the names of the attributes of a type, at all depths.
+// attributeNames adds the names of the attributes of a type to all, at all depths of collections and objects.
 func attributeNames(t cty.Type, all map[string]bool) {
 	switch {
 	case t.IsCollectionType():

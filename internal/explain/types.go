@@ -86,9 +86,9 @@ func Split(text string) (of []addr.Mode, name string, path []string) {
 	return of, names[0], names[1:]
 }
 
-// TypeOf returns the type of a provider that a text names (see Split), or nil if the provider does not have it. If the
-// text names a part that the type does not have, Exists of the result is false. TypeOf returns an error if the schema
-// is invalid.
+// TypeOf returns the type of a provider that a text names (see Split), or nil if the provider does not have it. If
+// several modes have a type of this name, the result is the first, and Others lists the others. If the text names a
+// part that the type does not have, Exists of the result is false. TypeOf returns an error if the schema is invalid.
 func TypeOf(s *provider.Schemas, p addr.Provider, version, text string) (*Type, error) {
 	of, name, path := Split(text)
 	var t *Type

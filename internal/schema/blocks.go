@@ -8,8 +8,8 @@ import (
 // The value of a list, set or map of blocks is never null: it is empty if no block exists. The rest of this program
 // relies on this rule. But providers may answer null when they read, import or upgrade an object, because SDKs do so.
 
-// HasNullBlocks reports whether an object in MessagePack has null instead of a list, set or map of blocks, at any depth.
-// It returns false if the bytes are malformed.
+// HasNullBlocks reports whether an object in MessagePack has null instead of a list, set, map or group of blocks, at
+// any depth. It returns false for a null object, and if the bytes are malformed.
 func (b *Block) HasNullBlocks(wire []byte) bool {
 	s := b.shape()
 	if !s.blocks || msgp.IsNil(wire) {
@@ -19,7 +19,8 @@ func (b *Block) HasNullBlocks(wire []byte) bool {
 	return null && err == nil
 }
 
-// nullBlocks reports whether one object contains null blocks. rest is the bytes that follow the object.
+// nullBlocks reports whether one object contains null blocks (see HasNullBlocks). rest is the bytes that follow the
+// object.
 func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	size, b, err := msgp.ReadMapHeaderBytes(b)
 	for i := 0; err == nil && i < int(size); i++ {
@@ -39,8 +40,8 @@ func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	return null, b, err
 }
 
-// nullBlocks reports whether the value of all blocks of one type is null or contains null blocks. rest is the bytes
-// that follow the value.
+// nullBlocks reports whether the value of all blocks of one type is null, unless the nesting is Single, or contains
+// null blocks in an element. It skips elements that are null or unknown. rest is the bytes that follow the value.
 func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	if msgp.IsNil(b) {
 		return n.nesting != Single, b[1:], nil

@@ -290,7 +290,7 @@ func (s *Set) Number() bool { return s != nil && s.number.Load() }
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
 
 // Rules returns a number that increases whenever Check may find more than before: with each string that must not be
-// stored, and with each stricter rule for such a string.
+// stored, and with each stricter rule for such a string. For a nil Set it is 0.
 func (s *Set) Rules() int64 {
 	if s == nil {
 		return 0

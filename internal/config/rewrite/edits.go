@@ -110,7 +110,7 @@ func remove(f *part, b *hclsyntax.Block) edit {
 	return edit{f, f.above(b), to, ""}
 }
 
-// below returns the edit that adds a block after another block.
+// below returns the edit that adds a block, in the canonical style, after another block and an empty line.
 func below(f *part, b *hclsyntax.Block, text string) edit {
 	at := f.afterLine(b.CloseBraceRange)
 	before := "\n"

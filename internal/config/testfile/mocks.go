@@ -58,8 +58,9 @@ func (r *reader) mockProvider(b *hcl.Block) {
 	}
 }
 
-// mockFiles reads the mock files in a directory, which is relative to the working directory. The content of the block
-// itself has precedence over the content of the files. It reports an error at the place at if there are no mock files.
+// mockFiles reads the mock files in a directory, which is relative to the directory of the root module. The content of
+// the block itself has precedence over the content of the files. It reports an error at the place at if there are no
+// mock files.
 func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	shown := dir
 	dir = paths.Text(r.root, dir)

@@ -70,8 +70,8 @@ func escape(dir string) string {
 // directory to which a link leads counts as linkCost files.
 type walkedFS struct {
 	fs.FS
-	root string
-	left int
+	root string // the path of the directory FS
+	left int    // the number of files that may still be visited
 }
 
 const linkCost = 200

@@ -52,7 +52,8 @@ func regexAll(c *call) (cty.Value, error) {
 	return library(stdlib.RegexAllFunc)(c)
 }
 
-// matches returns the places of all matches in the form of FindAllStringSubmatchIndex.
+// matches returns the places of all matches in the form of FindAllStringSubmatchIndex. It returns an error if the
+// matches and their groups are more than the limit of elements.
 func (c *call) matches(re *regexp.Regexp, str string) ([][]int, error) {
 	most := c.limits.Elements / (re.NumSubexp() + 1)
 	found := re.FindAllStringSubmatchIndex(str, most+1)

@@ -63,8 +63,9 @@ func (l *linker) declaration(d *Declaration) {
 	l.p.refs[d.ID] = slices.Clone(l.list)
 }
 
-// resource adds the provider configuration that a resource uses, and the references of the import blocks for the
-// resource. The names in an import block are resolved in the module that contains the block.
+// resource adds the provider configuration that a resource uses, the provider configurations and functions of the
+// actions that it may invoke, and the references of the import blocks for the resource. The names in an import block
+// are resolved in the module that contains the block.
 func (l *linker) resource(d *Declaration) {
 	l.provider(d)
 	for _, a := range l.p.Triggered(d.ID) {

@@ -31,8 +31,8 @@ func Structure(p *program.Program, bag *diag.Bag) bool {
 // Check binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to report
 // mistakes that do not depend on values: values of the wrong type, ephemeral values in stored arguments. Values that
 // are not literal are unknown. Check may be called after Compile failed, so that all mistakes are reported together. It
-// does not evaluate declarations that are part of a cycle or depend on a cycle. If it reports an error, it returns
-// false.
+// does not evaluate declarations that are part of a cycle or depend on a cycle. With o.BodiesOnly it evaluates nothing.
+// If it reports an error, it returns false.
 func Check(p *program.Program, s provider.Lookup, o CheckOptions, bag *diag.Bag) bool {
 	ok, grown := p.Bind(s, o.Incomplete, bag)
 	c := &checker{p: p, bag: bag, ok: ok}
