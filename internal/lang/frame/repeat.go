@@ -14,7 +14,8 @@ import (
 )
 
 // repeat evaluates count, for_each or enabled of d. If the evaluation fails, the result has no keys, and the status
-// Failed or Unknown.
+// Failed or Unknown. During validation, a result that did not fail has one instance without a key, which represents all
+// instances, and plain has the known keys.
 func (s *scope) repeat(d *program.Def) *repeated {
 	r := &repeated{}
 	rp := &repeater{s: s, d: d, out: r, e: d.Repetition}

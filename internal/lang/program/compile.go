@@ -238,7 +238,8 @@ func (c *compiler) moduleLevel() {
 }
 
 // dependsOn records the references of a depends_on argument. Each entry must name a whole object. For an attribute of
-// an object, dependsOn reports an error. It warns if the block refers to itself, and records no reference for this.
+// an object, dependsOn reports an error. It warns if the block refers to itself, and records no reference for this. It
+// ignores names that need no waiting, such as path.root.
 func (c *compiler) dependsOn(list []hcl.Traversal) {
 	for _, t := range list {
 		e := &expr.Ref{ScopeTraversalExpr: &hclsyntax.ScopeTraversalExpr{Traversal: t, SrcRange: t.SourceRange()}}
