@@ -190,7 +190,8 @@ func (a *Auditor) hash(o addr.Object, e *state.Entry) uint64 {
 	return h.Sum64()
 }
 
-// sameEntry reports whether two entries of an object have the same secrets at the same places.
+// sameEntry reports whether two entries of an object have the same contents, provider and marks, so that the same
+// secrets are found in both.
 func sameEntry(a, b *state.Entry) bool {
 	return a.Schema == b.Schema && a.Provider == b.Provider && bytes.Equal(a.Attrs, b.Attrs) && bytes.Equal(a.Private, b.Private) &&
 		bytes.Equal(a.Identity, b.Identity) && bytes.Equal(a.Extra, b.Extra) && maps.Equal(a.Flatmap, b.Flatmap) && mark.SamePaths(a.Sensitive, b.Sensitive)

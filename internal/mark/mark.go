@@ -81,7 +81,7 @@ type tagged struct {
 	pieces *Pieces
 }
 
-// With marks v itself. It returns v unchanged if v itself has the tag.
+// With returns v with the tag t and the origin why on v itself. It returns v unchanged if v itself has the tag.
 func With(v cty.Value, t Tag, why *Origin) cty.Value {
 	if Is(v, t) {
 		return v

@@ -76,7 +76,8 @@ func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	return null, b, err
 }
 
-// FillBlocks returns the object with each null list, set or map of blocks replaced by an empty one, at any depth.
+// FillBlocks returns the object with each null list, set or map of blocks replaced by an empty one, and each null group
+// by a block without content, at any depth.
 func (b *Block) FillBlocks(v cty.Value) cty.Value { return b.shape().fillBlocks(v) }
 
 func (s *shape) fillBlocks(v cty.Value) cty.Value {

@@ -213,7 +213,7 @@ func (t *table) set(key uint64) {
 	t.bitmap[word] |= mask
 }
 
-// keyOf returns the first 8 bytes of a text as a number.
+// keyOf returns the first 8 bytes of a text as a number. It panics if the text is shorter.
 func keyOf(s string) (key uint64) {
 	for i := range keyLen {
 		key = key>>8 | uint64(s[i])<<56

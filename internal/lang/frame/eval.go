@@ -112,10 +112,10 @@ func (o resources) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.
 	return o.instance(o.s.f, d, k), nil
 }
 
-// keyOf converts an index into the key of an existing instance of d. It returns an error if the index is null or has the
-// wrong type, or if the instance does not exist. known is false after an error, and if it is not known yet whether the
-// instance exists: the index or the keys are unknown, or this is a validation. On the Before face, a missing instance is
-// not known, except in a console if the After face lacks it, too.
+// keyOf converts an index into the key of an existing instance of d. It returns an error if the index is null or has
+// the wrong type, or if the instance does not exist. known is false after an error, and if it is not known yet whether
+// the instance exists: the index or the keys are unknown, or this is a validation. On the Before face, a missing
+// instance is not known, except in a console if the After face lacks it, too.
 func (s *scope) keyOf(d *program.Def, keys Keys, index cty.Value, at hcl.Range) (k addr.Key, known bool, diags hcl.Diagnostics) {
 	if keys.Hidden = keys.Hidden || index.IsMarked(); keys.Hidden {
 		index, _ = mark.Unmark(index)

@@ -151,7 +151,8 @@ func calling(name string, sig *provider.Function) *diag.Call {
 	return out
 }
 
-// unanswered removes the provider's last output from d if an argument is sensitive or ephemeral.
+// unanswered returns d. If an argument is sensitive or ephemeral, it replaces the detail of d, which has the provider's
+// last output, by a text without it.
 func unanswered(d diag.Diagnostic, args []cty.Value) diag.Diagnostic {
 	if expr.Raise(cty.True, args...).IsMarked() {
 		d.Detail = "The provider did not answer. Details are not shown, because an argument is sensitive or ephemeral. The log may have more (TF_LOG=error or lower)."
