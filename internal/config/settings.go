@@ -69,8 +69,8 @@ func checkEdition(rd *reader, a *hcl.Attribute) {
 	}
 }
 
-// checkExperiments checks that the argument is a list of words. It warns if the list is not empty, because Lethe has no
-// experiments.
+// checkExperiments checks that the argument is a list of words. It warns if the list is not empty, because a module
+// cannot enable experiments of Lethe.
 func checkExperiments(rd *reader, a *hcl.Attribute) {
 	if a == nil {
 		return
@@ -91,8 +91,8 @@ func checkExperiments(rd *reader, a *hcl.Attribute) {
 	}
 }
 
-// backend reads a backend or cloud block. A module may have only one of the two. done is true for a block in an
-// override file, which replaces the earlier block.
+// backend reads a backend, cloud or state_store block. A module may have only one of them. done is true for a block in
+// an override file, which replaces the earlier block.
 func (l *loader) backend(b *hcl.Block, typ string, done bool) {
 	if done {
 		if !l.first("backend in "+b.DefRange.Filename, place(b), "Duplicate backend configuration", "Each override file may have only one backend configuration, and another is at %s. Remove one of them.") {

@@ -198,8 +198,8 @@ func lift(in hclsyntax.Node) {
 	})
 }
 
-// source returns the source of the module that a run tests. It returns "" for the module of the working directory. If
-// the source is not a constant, it returns the name of the run.
+// source returns the source of the module that a run tests. It returns "" for the root module. If the source is not a
+// constant, it returns the name of the run.
 func (run *Run) source() string {
 	if run.Module == nil {
 		return ""

@@ -121,8 +121,7 @@ func (r *reader) badAddress(ref config.Reference, err error) {
 	r.Bag.Add(diag.Errorf("Invalid address", "%s.", err).At(ref.Range))
 }
 
-// module reads the module block of a run, which names the module to test instead of the module in the working
-// directory.
+// module reads the module block of a run, which names the module to test instead of the root module.
 func (r *reader) module(run *Run, b *hcl.Block) {
 	content, ok := r.Content(b.Body, moduleSchema)
 	if !ok {

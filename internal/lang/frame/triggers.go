@@ -89,8 +89,8 @@ func fitting(d *program.Def, k addr.Key) addr.Key {
 }
 
 // Forget evaluates lifecycle.destroy for an instance. It returns true if destroy is false or null, so that the object
-// must be forgotten instead of destroyed. It returns false if destroy is not set or true. After an error, it returns
-// false and a status other than OK.
+// must be forgotten instead of destroyed. lifecycleFlag lists the unknown values that count as false. Forget returns
+// false if destroy is not set or true. After an error, it returns false and a status other than OK.
 func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
