@@ -216,7 +216,7 @@ func (p *parser) ident() (string, error) {
 	return p.in[start:p.pos], nil
 }
 
-// key parses an optional `[0]` or `["a"]`. The boolean is true if a key is present.
+// key parses an optional `[0]` or `["a"]`. The boolean is true if a key is present. An invalid key is an error.
 func (p *parser) key() (Key, bool, error) {
 	if !p.eat('[') {
 		return NoKey, false, nil

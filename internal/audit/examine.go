@@ -177,7 +177,7 @@ func (x *examination) collectValue(i int32, u *unit, f *typeFacts, v cty.Value, 
 	}
 }
 
-// reason returns the reason for an attribute of an object.
+// reason returns the reason for an attribute of an object: Data for a data source, and otherwise why.
 func (x *examination) reason(u *unit, why Reason) Reason {
 	if u.object.Mode == addr.Data {
 		return Data
@@ -251,7 +251,8 @@ func (x *examination) register() {
 // batch is the number of units to search between two reports of progress.
 const batch = 512
 
-// search is the second pass: it finds the collected values inside other values.
+// search is the second pass: it finds the collected values inside other values. It first searches all units
+// concurrently for any value, and reports the progress. If ctx ends before this is done, it returns the error of ctx.
 func (x *examination) search(ctx context.Context) error {
 	if x.set.Empty() {
 		return ctx.Err()

@@ -57,7 +57,8 @@ func (x *examination) writeOnly(f *Finding, p addr.Provider, t *typeFacts) strin
 	return x.advice[key]
 }
 
-// ask asks the provider for arguments that can replace the arguments of a finding's object.
+// ask asks the provider for arguments that can replace the arguments of a finding's object, and stores them in
+// x.advice. It asks nothing if the object cannot be decoded. If the provider returns an error, ask records a gap.
 func (x *examination) ask(f *Finding, p addr.Provider, t *typeFacts) {
 	v := f.unit.value.Raw
 	if f.unit.entry != nil {

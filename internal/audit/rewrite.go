@@ -122,7 +122,8 @@ func stringEnd(text []byte, i int) int {
 	return i + 1
 }
 
-// scrubbed returns a string as JSON, with masks for the values in it. literal is its present form.
+// scrubbed returns a string as JSON, with masks for the values in it. literal is its present form, which scrubbed
+// returns if the string contains no value.
 func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 	if !w.holds([]byte(s)) {
 		return literal // it may have a line in common with a value
@@ -144,7 +145,7 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 }
 
 // private returns private data without the values. It drops data in a form that it cannot change: then the provider has
-// no private data of that former object.
+// no private data of that former object. A text that is not in Base64 is treated like any other string.
 func (w *rewriter) private(literal []byte, s string) []byte {
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {

@@ -95,7 +95,8 @@ func callLifecycle(rd *reader, m *Call, b *hcl.Block) {
 }
 
 // passed reads the providers argument, which maps the provider names of the called module to configurations of the
-// caller. a is nil if the argument is missing. passed reports an error if the value is not a map expression.
+// caller. a is nil if the argument is missing. passed reports an error for a value that is not a map expression, and
+// for an invalid or duplicate entry, which it leaves out.
 func (l *loader) passed(m *Call, a *hcl.Attribute) {
 	if a == nil {
 		return

@@ -130,7 +130,7 @@ func (l *lifecycleReader) refuse(attrs hcl.Attributes) {
 	}
 }
 
-// ignoreChanges reads `all`, or a list of paths into the resource.
+// ignoreChanges reads `all`, or a list of paths into the resource. Other elements are errors.
 func (l *lifecycleReader) ignoreChanges(a *hcl.Attribute) {
 	life := &l.r.Lifecycle
 	if word(a.Expr) == "all" {
@@ -265,7 +265,7 @@ var triggerSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
 	{Name: "events", Required: true}, {Name: "actions", Required: true}, {Name: "condition"}, {Name: "on_failure"},
 }}
 
-// actionTrigger reads an action_trigger block.
+// actionTrigger reads an action_trigger block. It reports an error for a resource that is not managed.
 func (l *lifecycleReader) actionTrigger(b *hcl.Block) {
 	if l.r.Mode != addr.Managed {
 		l.rd.error(b.DefRange, "Invalid action_trigger block", "Only \"resource\" blocks can have action_trigger blocks. Remove the block.")
@@ -286,7 +286,7 @@ func (l *lifecycleReader) actionTrigger(b *hcl.Block) {
 	l.r.Lifecycle.ActionTriggers = append(l.r.Lifecycle.ActionTriggers, t)
 }
 
-// events reads the events of a trigger.
+// events reads the events of a trigger. It reports an error for an unknown or repeated event, and for an empty list.
 func (l *lifecycleReader) events(t *ActionTrigger, a *hcl.Attribute) {
 	items, ok := l.rd.list(a.Expr, a.Name, "after_create")
 	for _, item := range items {

@@ -88,8 +88,8 @@ func (rd *reader) boolean(a *hcl.Attribute, v *bool) {
 	}
 }
 
-// string evaluates an expression that must be a constant string. If the value has another type or is null, string
-// reports an error with the given title and format, and returns false.
+// string evaluates an expression that must be a constant string. If the expression is not constant, string reports an
+// error and returns false. If the value has another type or is null, the error has the given title and format.
 func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (string, bool) {
 	v, ok := rd.constant(e)
 	if !ok {

@@ -94,7 +94,8 @@ func (t *treeLoader) node(n *Node, dir string) *Node {
 	return n
 }
 
-// module returns the module in a directory. It reads each directory once, so that mistakes are reported once.
+// module returns the module in a directory. It reads each directory once, so that mistakes are reported once. In the
+// module of the root, it calls Options.Amend. After an error, ok of the result is false.
 func (t *treeLoader) module(n *Node, dir string) *loaded {
 	key := t.same(dir)
 	if m := t.modules[key]; m != nil {
@@ -194,7 +195,8 @@ func (t *treeLoader) rootOnly(n *Node) {
 	}
 }
 
-// childOnly reports declarations that are allowed or have an effect only in the root module.
+// childOnly reports declarations that are allowed or have an effect only in the root module: import blocks as errors,
+// and backend, cloud and encryption blocks as warnings.
 func (t *treeLoader) childOnly(n *Node) {
 	m := n.Module
 	if b := m.Backend; b != nil {

@@ -46,7 +46,7 @@ func (l *loader) outputCondition(o *Output, b *hcl.Block) {
 	}
 }
 
-// locals reads a locals block.
+// locals reads a locals block. It reports an error for an invalid or duplicate name, and ignores this local.
 func (l *loader) locals(b *hcl.Block) {
 	attrs, ds := b.Body.JustAttributes()
 	l.rd.hcl(ds)

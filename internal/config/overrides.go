@@ -88,7 +88,8 @@ func (d *overrides) aliasOf(b hcl.Body) string {
 	return v.AsString()
 }
 
-// overlay merges the blocks of one override file.
+// overlay merges the blocks of one override file. It reports an error for the blocks that override files cannot have:
+// moved, import, removed and check.
 func (d *overrides) overlay(blocks hcl.Blocks) {
 	for _, b := range blocks {
 		switch b.Type {

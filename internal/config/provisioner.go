@@ -15,7 +15,7 @@ var vendorProvisioners = map[string]bool{"chef": true, "habitat": true, "puppet"
 // provisioners holds the supported provisioners.
 var provisioners = map[string]bool{"local-exec": true, "remote-exec": true, "file": true}
 
-// provisioner reads a provisioner block. It returns nil if the type is not supported.
+// provisioner reads a provisioner block. If the type is not supported, it reports an error and returns nil.
 func (rd *reader) provisioner(b *hcl.Block) *Provisioner {
 	p := &Provisioner{Type: b.Labels[0], Range: place(b)}
 	switch {

@@ -85,7 +85,7 @@ func secondResource(rd *reader, r, first *Resource) {
 }
 
 // ownProvider reads the provider argument of a resource. If the argument is absent, ownProvider checks the name that
-// the type implies.
+// the type implies, or reports an error for a list block.
 func (l *loader) ownProvider(r *Resource, a *hcl.Attribute) {
 	if a == nil && r.Mode == addr.List {
 		l.rd.error(r.Range, "Missing required argument", "The argument \"provider\" is required in a list block. Add it, for example: provider = %s.", ImpliedProvider(r.Type))

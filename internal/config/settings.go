@@ -25,7 +25,7 @@ var terraformSchema = &hcl.BodySchema{
 }
 
 // terraform reads one terraform block, except for required_version (see version.go). done is true for a block in an
-// override file.
+// override file. A state_store block is an error if its experiment is not permitted.
 func (l *loader) terraform(b *hcl.Block, done bool) {
 	c, ok := l.rd.content(b.Body, terraformSchema)
 	l.mod.unreadable = l.mod.unreadable || !ok

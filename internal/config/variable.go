@@ -130,8 +130,9 @@ func (l *loader) validation(v *Variable, b *hcl.Block) {
 }
 
 // variableDefault evaluates the default value and converts it to the variable's type, except if the type is invalid
-// (typeOK is false). a and typ are the arguments default and type, or nil. After an error in the default, it sets an
-// unknown value of the variable's type.
+// (typeOK is false). a and typ are the arguments default and type, or nil. It reports an error if the default is null
+// and the variable is not nullable. After any other error in the default, it sets an unknown value of the variable's
+// type.
 func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool) {
 	if a == nil {
 		return

@@ -34,7 +34,8 @@ func wantedVersions(rd *reader, base, overriding []*parsed) []VersionConstraint 
 
 var sniffSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}, {Type: "language"}}}
 
-// sniffVersions returns the version constraints in one file.
+// sniffVersions returns the version constraints in one file. It reports an error for an invalid constraint, and leaves
+// it out.
 func sniffVersions(rd *reader, p *parsed) []VersionConstraint {
 	var out []VersionConstraint
 	c, _, _ := p.body.PartialContent(sniffSchema)

@@ -213,7 +213,7 @@ func blockHeader(src []byte, tokens hclsyntax.Tokens) (string, hclsyntax.Tokens)
 	return "", nil
 }
 
-// afterLine returns the tokens after the next end of a line.
+// afterLine returns the tokens after the next end of a line, or nil if no line ends.
 func afterLine(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	for i, t := range tokens {
 		if t.Type == hclsyntax.TokenNewline || t.Type == hclsyntax.TokenComment {

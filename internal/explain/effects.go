@@ -102,7 +102,7 @@ func (e *effects) managed(u User) string {
 	return "is updated in place or replaced: the provider decides this in a plan, and its schema does not contain it"
 }
 
-// ignored reports whether ignore_changes contains the argument.
+// ignored reports whether ignore_changes contains the argument, or is all. It compares only the first name of the path.
 func ignored(u User) bool {
 	r := u.Of.Res
 	if r == nil {

@@ -87,7 +87,7 @@ const (
 	mostSources = 400
 )
 
-// kindOf returns the kind of a declaration for people.
+// kindOf returns the kind of a declaration or of a part of it, such as "root variable" or "part of a local value".
 func kindOf(f Found) string {
 	kind := map[program.Kind]string{program.Variable: "variable", program.Local: "local value", program.Output: "output", program.Call: "module call"}[f.Kind]
 	switch {

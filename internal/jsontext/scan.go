@@ -85,7 +85,7 @@ func (s *Scanner) Expected(what string) {
 
 // More advances to the next member of an object or array, past the comma before it. At the end of the object or array
 // it advances past the closing bracket end and returns false. If neither follows, it records a mistake and returns
-// false. first is true if no member was read yet.
+// false. first is true if no member was read yet: then any byte except end begins a member.
 func (s *Scanner) More(end byte, first bool) bool {
 	if s.Err != nil {
 		return false

@@ -43,7 +43,8 @@ func Check(p *program.Program, others []string) Report {
 	return r
 }
 
-// module checks the text of one module, once for all calls of it.
+// module checks the text of one module, once for all calls of it. It does not check the module of a package, which the
+// user did not write.
 func (c *checker) module(n *config.Node) {
 	own := n.Parent == nil || c.local[n.Parent] && config.IsLocal(n.Source)
 	c.local[n] = own

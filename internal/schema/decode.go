@@ -259,7 +259,8 @@ func tooLong(b []byte) bool {
 	return len(b) >= 5 && (b[0] == 0xdb || b[0] == 0xc6 || b[0] == 0xc9) && uint64(binary.BigEndian.Uint32(b[1:])) > uint64(len(b))
 }
 
-// ReadText reads a MessagePack string. It also accepts the binary type as a string. It returns the bytes that follow.
+// ReadText reads a MessagePack string. It also accepts the binary type as a string. It returns the bytes that follow,
+// and an error if b begins with another value or is too short. text shares the memory of b.
 func ReadText(b []byte) (text, rest []byte, err error) {
 	if tooLong(b) {
 		return nil, b, msgp.ErrShortBytes

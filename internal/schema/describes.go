@@ -52,7 +52,7 @@ func (n *node) describes(in *jsontext.Scanner) bool {
 	return good
 }
 
-// describes reports whether all names in a value belong to its type.
+// describes reports whether all names in a value belong to its type. It does not examine tuples and values of any type.
 func (c *codec) describes(s *jsontext.Scanner) bool {
 	known := true
 	switch i := 0; {

@@ -157,7 +157,8 @@ func (t *text) name(*codec) (string, *failure) {
 	return name, t.failure()
 }
 
-// readDynamicJSON reads an object with the members type and value, in any order, and decodes the value by the type.
+// readDynamicJSON reads an object with the members type and value, in any order, and decodes the value by the type. If
+// one of them is missing, another member exists, or the value does not fit, it returns a failure.
 func readDynamicJSON(t *text) (cty.Value, *failure) {
 	const required = "a value of any type must come with its type"
 	if t.In[t.Pos] != '{' {

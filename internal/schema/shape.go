@@ -82,7 +82,8 @@ func (n *node) element() *codec {
 	return n.codec.elem
 }
 
-// none returns the value of the attribute or the blocks in a configuration that does not contain them.
+// none returns the value of the attribute or the blocks in a configuration that does not contain them: null for an
+// attribute and for Single, an object for Group, and an empty collection otherwise.
 func (n *node) none() cty.Value {
 	switch {
 	case n.block == nil || n.nesting == Single:

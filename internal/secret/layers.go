@@ -107,7 +107,8 @@ func (p *decoder) begin(l *layer, whole bool) *inner {
 }
 
 // end returns the decoded layer. The layer has no text if the limit is exceeded, if the text is too short for a secret,
-// or if the same text was searched before: two kinds of escapes often have the same result in either order.
+// or if the same long text was searched before: two kinds of escapes often have the same result in either order. If the
+// decoder records places, it keeps repeated texts.
 func (p *decoder) end(in *inner) *layer {
 	l := &layer{depth: in.of.depth + 1, whole: in.whole, web: in.web, lo: in.lo, hi: in.hi}
 	if p.left -= len(in.text); p.left < 0 {

@@ -93,7 +93,8 @@ func withoutUnbalanced(ds hcl.Diagnostics) hcl.Diagnostics {
 }
 
 // firstOfEachLine keeps the first syntax error of each line, because later errors on the line are usually consequences.
-// After a string that is not closed, it removes the errors of all later lines.
+// But an error about an interpolation that is not closed replaces the earlier error of the line. After a string that is
+// not closed, firstOfEachLine removes the errors of all later lines. It keeps all errors that have no place.
 func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) < 2 {
 		return ds

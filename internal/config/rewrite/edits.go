@@ -21,8 +21,8 @@ func replace(f *part, at hcl.Range, text string) edit {
 	return edit{f, at.Start.Byte, at.End.Byte, text}
 }
 
-// apply makes edits, which must not overlap. If a text cannot be parsed after the edits, apply undoes them and returns
-// false.
+// apply makes edits, which must not overlap. It formats the texts that were formatted before. If a text cannot be
+// parsed after the edits, apply undoes them and returns false.
 func (d *Draft) apply(edits []edit) bool {
 	mark := len(d.log)
 	slices.SortStableFunc(edits, func(a, b edit) int { return b.from - a.from })

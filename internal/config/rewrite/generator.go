@@ -77,8 +77,9 @@ func whole(u use) bool {
 	return ok && len(t.Traversal) == len(u.traversal)
 }
 
-// managerAt returns the secret manager to whose argument a reference belongs, or nil if the argument does not belong to
-// one.
+// managerAt returns the secret manager to whose argument a reference belongs. It returns nil if the argument is not a
+// secret that the provider can write as a write-only argument and read back as an ephemeral resource, or if the block
+// is repeated.
 func (d *Draft) managerAt(m *module, u use) *manager {
 	if u.kind != argument || u.block.Type != "resource" || len(u.path) != 1 {
 		return nil

@@ -18,7 +18,8 @@ type reading struct {
 	found bool
 }
 
-// reads reports whether the expression around a reference to a whole resource or instance may use an attribute.
+// reads reports whether the expression around a reference to a whole resource or instance may use the attribute called
+// name. s is the symbol of the resource.
 func (u use) reads(s symbol, name string) bool {
 	r := &reading{of: s, name: name, held: map[string]bool{}}
 	if u.isAddress() {

@@ -190,7 +190,8 @@ func (d *Draft) settle(o origin, r *Result) {
 	}
 }
 
-// settleData makes a data source an ephemeral resource, if all uses permit that.
+// settleData makes a data source an ephemeral resource, if all uses permit that. It records in r where the value is
+// stored.
 func (d *Draft) settleData(of declaration, r *Result) {
 	if why := d.unless(func() string { return d.convert(of) }); why != "" {
 		r.lives(fmt.Sprintf("in the source that %s reads, whose result the state still stores: %s", of, why))

@@ -183,7 +183,8 @@ func get(v cty.Value, name string) cty.Value {
 	return v.GetAttr(name)
 }
 
-// attr returns the text for the value of an attribute. It returns false if the block omits the attribute.
+// attr returns the text for the value of an attribute: null with a comment for a write-only, sensitive or unknown
+// value, and for a required value that is null. It returns false if the block omits the attribute.
 func (w *writer) attr(a *schema.Attr, v cty.Value, path cty.Path) (string, bool) {
 	optional := a.Optional && !a.Required
 	switch {

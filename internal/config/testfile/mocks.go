@@ -166,7 +166,7 @@ func (r *reader) during(a *hcl.Attribute) During {
 }
 
 // values reads the object of values in an answer. It returns nil if a is nil, and also after reporting an error if the
-// value is not an object.
+// value is constant and not an object.
 func (r *reader) values(a *hcl.Attribute) hcl.Expression {
 	if a == nil {
 		return nil

@@ -61,7 +61,7 @@ func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	}
 }
 
-// literal returns the value of a literal string, number or boolean. It returns NilVal for any other expression.
+// literal returns the value of a literal string, number, boolean or null. It returns NilVal for any other expression.
 func literal(e hclsyntax.Expression) cty.Value {
 	switch x := e.(type) {
 	case *hclsyntax.LiteralValueExpr:

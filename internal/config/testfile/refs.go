@@ -30,7 +30,7 @@ func (r Ref) Run() (string, bool) {
 	return "", false
 }
 
-// add adds the references in expressions.
+// add adds the references in expressions. For a reference that occurs several times, it keeps the first place.
 func (r Refs) add(es ...hcl.Expression) {
 	for _, e := range es {
 		if e == nil {

@@ -49,7 +49,8 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // howToJoin extends the errors of an addition whose operands are strings, collections or objects: it suggests how to
-// join them. It keeps only the first error, because errors about the two operands have one cause.
+// join them. It keeps only the first error, because errors about the two operands have one cause. It returns all other
+// errors unchanged.
 func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) == 0 || ds[0].Summary != "Invalid operand" {
 		return ds
@@ -85,7 +86,7 @@ func tooLong(v cty.Value) error {
 
 // surelyDiffer reports whether two values of one type differ for all possible values of their unknown parts. The HCL
 // library compares the parts in no defined order and stops at the first unknown part, so its result is not
-// deterministic.
+// deterministic. surelyDiffer returns false for sets, for capsules, and for values of different types.
 func surelyDiffer(l, r cty.Value) bool {
 	l, _ = mark.Unmark(l)
 	r, _ = mark.Unmark(r)

@@ -227,7 +227,8 @@ func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 	return ""
 }
 
-// value returns the value of all blocks together.
+// value returns the value of all blocks of the type together, with the marks of the for_each values. If the number of
+// blocks is unknown, the value is unknown, or for a single block an object whose unknown parts are inside it.
 func (e *expansion) value() cty.Value {
 	n := e.n
 	var v cty.Value
@@ -365,7 +366,7 @@ func (s *Env) labelError(detail string, at hcl.Range) {
 	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
 }
 
-// countBlocks reports an error if a body has too few or too many blocks of a type.
+// countBlocks reports an error if a body has too few or too many blocks of a type. A maximum of 0 is no limit.
 func (s *Env) countBlocks(n *BodyBlocks, elems []blockValue) {
 	min, max := n.Min, n.Max
 	switch {

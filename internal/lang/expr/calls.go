@@ -163,7 +163,7 @@ func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression returns the wrapped expression.
 func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// Value calls a provider function.
+// Value calls a provider function. If Bind has reported an error for the call, the result is unknown.
 func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
 		return cty.DynamicVal, nil // Bind has reported the error
@@ -198,7 +198,8 @@ var costs = map[string]int{
 	"strcontains": costLook, "startswith": costLook, "endswith": costLook,
 }
 
-// costPerElement returns the cost of a function.
+// costPerElement returns the cost of a function for each element of its arguments: costMake, unless costs has the
+// function.
 func costPerElement(name string) int {
 	if t, ok := costs[strings.TrimPrefix(name, "core::")]; ok {
 		return t

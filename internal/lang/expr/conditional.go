@@ -49,7 +49,8 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(mark.Same(out, other)), diags
 }
 
-// unifyArms returns the type of a conditional's result. It returns false if the values of the two arms have no common
+// unifyArms returns the type of a conditional's result. The literal null has the type of the other arm. If the type of
+// an arm is unknown, the result has no fixed type. unifyArms returns false if the values of the two arms have no common
 // type.
 func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	yt, nt := yes.Type(), no.Type()
@@ -110,8 +111,9 @@ func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagn
 	return diags
 }
 
-// either returns an unknown value for a conditional whose condition is unknown. The refinements of the value, such as
-// its range, permit both results. The library combines them.
+// either returns the value of a conditional whose condition is unknown: null if both results are null, or an unknown
+// value of type ty. The refinements of the unknown value, such as its range, permit both results. The library combines
+// them. If the types of the results differ, the value has no refinements.
 func (e *Conditional) either(yes, no cty.Value, ty cty.Type) cty.Value {
 	yes, _ = mark.UnmarkDeep(yes)
 	no, _ = mark.UnmarkDeep(no)

@@ -8,8 +8,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// describe returns a short text for a known value that is neither null nor marked. For a collection it has only the
-// type and the number of elements.
+// describe returns a short text for a known value that is neither null nor marked. For a collection or a tuple it has
+// only the type and the number of elements, if this number is known. For an object it has the number of attributes, or
+// the name of the only attribute. For a capsule it has the type.
 func describe(v cty.Value) string {
 	ty := v.Type()
 	switch {

@@ -62,7 +62,7 @@ func kindOf(v cty.Value) kind {
 	return single
 }
 
-// concealed reports whether a value is marked or unknown, so that it cannot be shown.
+// concealed reports whether a value itself is sensitive, ephemeral or unknown, so that it cannot be shown.
 func concealed(v cty.Value) bool {
 	return mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) || !v.IsKnown()
 }

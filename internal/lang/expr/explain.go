@@ -134,8 +134,9 @@ func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hc
 	return d
 }
 
-// WithSides adds both sides of a comparison to a diagnostic: their differences, and the values of sides that are
-// neither a reference nor a constant. text returns the source text of a range.
+// WithSides adds the sides of a comparison to a diagnostic: the differences of the two sides of ==, and the values of
+// sides that are neither a reference nor a constant. It returns d unchanged if e is not a comparison. text returns the
+// source text of a range.
 func (s *Env) WithSides(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, text func(hcl.Range) string) diag.Diagnostic {
 	for {
 		p, inside := e.(*hclsyntax.ParenthesesExpr)
@@ -243,8 +244,9 @@ func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 	}
 }
 
-// statement describes a value, such as "is 5" or "is list of string with 2 elements". It returns "" if the value cannot
-// be shown.
+// statement describes a value, such as "is 5" or "is list of string with 2 elements". For a sensitive or ephemeral
+// value, it names the mark if the diagnostic is about marks. Otherwise it returns "", because the value cannot be
+// shown.
 func (c *collector) statement(v cty.Value) string {
 	for tag, text := range map[mark.Tag]string{mark.Sensitive: "has a sensitive value", mark.Ephemeral: "has an ephemeral value"} {
 		if mark.Is(v, tag) {

@@ -14,7 +14,9 @@ import (
 // For is a for expression.
 type For struct{ *hclsyntax.ForExpr }
 
-// Value evaluates the collection, then the body once for each element.
+// Value evaluates the collection, then the body once for each element. If the elements are unknown, it evaluates the
+// body once with unknown elements, to report its errors, and the result is unknown. The result is also unknown after an
+// error.
 func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.CollExpr, ctx); ok {
 		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}
@@ -231,8 +233,8 @@ func (t *turns) weigh(v cty.Value) cty.Value {
 	return v
 }
 
-// included evaluates the if clause of an iteration, and reports its errors. It returns false if the result is not true,
-// or not known. If the result is not known, the result of the for expression is not known either.
+// included evaluates the if clause of an iteration, and reports its errors. It returns true if the clause is true. If
+// the clause is unknown or has an error, included returns false, and the result of the for expression becomes unknown.
 func (t *turns) included(ctx *hcl.EvalContext) bool {
 	v, diags := t.e.CondExpr.Value(ctx)
 	t.report(diags...)
@@ -260,7 +262,8 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 	return false
 }
 
-// key evaluates the key of an element of an object. It returns false if the key is invalid or unknown.
+// key evaluates the key of an element of an object, and converts it to a string. If the key is invalid or unknown, key
+// returns false, and the result of the for expression becomes unknown. It reports an error for an invalid key.
 func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 	v, diags := t.e.KeyExpr.Value(ctx)
 	t.report(diags...)
@@ -353,7 +356,9 @@ func (t *turns) probe(k, v cty.Value) cty.Value {
 	return out
 }
 
-// finish returns the result of the loop.
+// finish returns the result of the loop, with the marks of conditions and keys: a tuple, or an object if the loop has
+// keys. In a loop that groups (...), the values of the object are tuples. If the result is unknown, it also has the
+// marks of all elements.
 func (t *turns) finish() cty.Value {
 	if !t.known {
 		out := Raise(Raise(t.result, t.dropped...), t.list...)

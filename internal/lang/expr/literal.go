@@ -51,8 +51,8 @@ func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
-// stepNumber returns the number that a step of a path selects. The name of an attribute may be a number, too, because some
-// callers have paths of names only.
+// stepNumber returns the number that a step of a path selects, or false if it selects by a name or another key. An
+// attribute whose name is a number counts too, because some callers have paths of names only.
 func stepNumber(s cty.PathStep) (int, bool) {
 	switch s := s.(type) {
 	case cty.GetAttrStep:

@@ -57,7 +57,7 @@ func (r references) Instance(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Valu
 }
 
 // Sample returns a value that represents any instance of a repeated resource or module. It returns false if the
-// instances are known (expr.Scope).
+// instances are known (expr.Scope). During validation, they count as known only if there are few (see placeholders).
 func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 	d := r.s.f.u.Defs[e.Local]
 	if keys := r.s.keysOf(r.s.f, d); keys.Status == Known && (!r.s.f.w.o.Validate || r.s.placeholders(d) != nil) {
@@ -72,7 +72,8 @@ func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 	return resources(r).placeholder(r.s.f, d), true
 }
 
-// builtin returns the value of path.x or terraform.x.
+// builtin returns the value of path.x or terraform.x. During validation, terraform.workspace and terraform.applying are
+// unknown, and so is path.cwd if it is not given. terraform.applying is always ephemeral.
 func (r references) builtin(e *expr.Ref) cty.Value {
 	o := &r.s.f.w.o
 	switch e.Field {
@@ -99,7 +100,8 @@ func (r references) builtin(e *expr.Ref) cty.Value {
 	return cty.StringVal(r.s.f.n.Config.SourceDir(o.shown))
 }
 
-// instanceAt returns the value of the instance of a resource that key selects. at is the range of the key.
+// instanceAt returns the value of the instance of a resource that key selects, or diagnostics if no instance can have
+// the key. If the key or the instances are unknown, the value represents any instance. at is the range of the key.
 func (o resources) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	keys := o.s.keysOf(o.s.f, d)
 	k, known, diags := o.s.keyOf(d, keys, key, at)
@@ -161,7 +163,9 @@ func whyNot(keys Keys, index cty.Value) string {
 	return ": the given index is greater than or equal to the length of the collection."
 }
 
-// module returns the value of a whole module call: an object of outputs, or all its instances.
+// module returns the value of a whole module call: an object of outputs, only e.Output if the reference names it, or
+// all instances. It is unknown if the instances are not known. With the argument enabled, it is null if there is no
+// instance; then a reference to an output is an error.
 func (m moduleCalls) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	keys := m.s.keysOf(m.s.f, call)
@@ -194,7 +198,9 @@ func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
 	return expr.ErrorAt("Unexpected module instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, syntax.ReferenceText(e.Traversal[:2])), e.Traversal[:3].SourceRange())
 }
 
-// moduleAt returns the outputs of the instance of a module call that key selects, or the output e.Output.
+// moduleAt returns the outputs of the instance of a module call that key selects, or the output e.Output. It returns
+// diagnostics if no instance can have the key. If the key or the instances are unknown, the result is unknown, or
+// during validation that of the instance that represents all. at is the range of the key.
 func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	k, known, diags := m.s.keyOf(call, m.s.keysOf(m.s.f, call), key, at)

@@ -89,7 +89,8 @@ func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag
 	return e.split(v), OK
 }
 
-// enter sets the instance and self of the scope.
+// enter sets the declaration, the instance and self of the scope. It sets the declaration only if the Scope has a key,
+// or if it has self and its declaration is in this module.
 func (s *scope) enter(in Scope) {
 	switch i := int(in.Decl) - int(s.f.n.Base); {
 	case in.Decl == Nowhere:
@@ -102,7 +103,8 @@ func (s *scope) enter(in Scope) {
 	s.setSelf(in.Self)
 }
 
-// setSelf sets the value of self. In an ephemeral block, self is always marked as ephemeral.
+// setSelf sets the value of self. In an ephemeral block, self is always marked as ephemeral. If self is nil, setSelf
+// does nothing.
 func (s *scope) setSelf(self *mark.Value) {
 	if self == nil {
 		return

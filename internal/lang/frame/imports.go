@@ -205,8 +205,9 @@ func (im *importer) address() (addr.Instance, bool) {
 	return addr.Instance{Module: mi, Mode: r.Mode, Type: r.Type, Name: r.Name, Key: key}, ok
 }
 
-// instanceKey evaluates one key of the address. It returns NoKey and true if e is nil. It returns false if the key
-// cannot be evaluated or is invalid.
+// instanceKey evaluates one key of the address. It returns NoKey and true if e is nil, and during validation also if
+// the key is unknown. It reports an error and returns false if the key cannot be evaluated, is marked, or is not a
+// known string or whole number.
 func (im *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
 	if e == nil {
 		return addr.NoKey, true

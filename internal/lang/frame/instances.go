@@ -114,7 +114,8 @@ func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	return r
 }
 
-// keysOf returns the keys of a declaration for an evaluation, and adds the diagnostics of the keys to its bag.
+// keysOf returns the keys of a declaration for an evaluation, and adds the diagnostics of the keys to its bag. If the
+// keys have the status Failed or Broken, the evaluation gets this outcome.
 func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	if d.Repetition == nil && f.repetition(d, s.face).set[s.face].Load() == nil {
 		return Keys{List: onlyOne}

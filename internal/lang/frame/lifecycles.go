@@ -74,8 +74,8 @@ func (r *lifecycles) resource(n *config.Node, res *config.Resource, outer around
 }
 
 // value evaluates a lifecycle argument in a module and converts it to the type to. It returns null if the argument is
-// null, or if its value is not known because the variables have no values. After an error, it sets r.ok to false and
-// returns null. what and want describe the argument and the type in errors.
+// null, and during validation also if its value is unknown. After an error, it sets r.ok to false and returns null.
+// what and want describe the argument and the type in errors.
 func (r *lifecycles) value(n *config.Node, e hcl.Expression, what string, to cty.Type, want string) cty.Value {
 	var bag diag.Bag
 	v, ok := staticOf(n, r.o).Eval(e, what, &bag)

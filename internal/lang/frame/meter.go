@@ -108,7 +108,8 @@ func (m *meter) exceed(d diag.Diagnostic) {
 }
 
 // extent returns the approximate number of elements in a value. For a list or tuple, it assumes that all elements are
-// as large as the first.
+// as large as the first. A string counts as one element for each textPart bytes. Other primitive values, null and
+// unknown values count as 0.
 func extent(v cty.Value) int {
 	v, _ = mark.Unmark(v)
 	ty := v.Type()

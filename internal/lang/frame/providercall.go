@@ -34,8 +34,9 @@ type providerCall struct {
 var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
 
 // signature returns the function's signature. It comes from the provider's schema, or from the configured provider if
-// the schema does not have the function. If the signature is not known, signature returns anything. If the function
-// does not exist, signature returns nil and an error.
+// the schema does not have the function. If the signature is not known, or the configured provider cannot be asked,
+// signature returns anything, the signature that accepts all arguments. If the function does not exist, signature
+// returns nil and an error.
 func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
 	caller := c.f.w.o.Run
 	if sig := caller.Function(c.e.Provider, c.e.Name); sig != nil {
@@ -77,7 +78,10 @@ func parameter(p *provider.Param) function.Parameter {
 	return function.Parameter{Name: p.Name, Type: p.Type, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true}
 }
 
-// invoke calls the function with unmarked values, and marks the result with the marks of the arguments.
+// invoke calls the function with unmarked values, and marks the result with the marks of the arguments. The result is
+// unknown if an argument is unknown and its parameter does not permit this, or if the provider is unavailable or does
+// not answer. invoke returns an error for a null argument that the parameter does not permit, and for an error of the
+// function.
 func (c providerCall) invoke(sig *provider.Function, args []cty.Value) (cty.Value, error) {
 	plain := make([]cty.Value, len(args))
 	unknown := false

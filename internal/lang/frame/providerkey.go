@@ -33,7 +33,8 @@ func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag
 }
 
 // chosenKey evaluates the key expression e in f, and checks that the provider configuration of the resource has an
-// instance with this key.
+// instance with this key. If it has none, chosenKey adds an error and returns Broken. During validation, only
+// providerKey checks the key.
 func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	key, o := providerKey(f, e, d, k, face, bag)
 	used := f.w.p.ProviderOf(resource)

@@ -100,7 +100,8 @@ func put(f *Frame, d program.Decl, k addr.Key, face Face, s *slot) {
 	}
 }
 
-// instance reads the slot of one instance into an evaluation.
+// instance reads the slot of one instance into an evaluation. If the object failed, the value is unknown, and the
+// evaluation gets the outcome Failed. If the slot is empty, empty returns the value.
 func (r resources) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
 	o := f.object(d, r.s.face)
 	sl := o.slot(k)

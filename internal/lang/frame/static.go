@@ -76,7 +76,8 @@ func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.V
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Body evaluates a body against a schema. If it reports an error, it returns false.
+// Body evaluates a body against a schema. If it fails, it returns false, and the bag or the bag of an earlier
+// evaluation has the error. what names the body in messages.
 func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
 	compiled, ok := s.f.n.Block(b, sch, program.AllowedRefs{}, what, bag)
 	if !ok {

@@ -12,7 +12,8 @@ import (
 // symbols evaluates count, each and self. Their values belong to the instance of the scope.
 type symbols struct{ s *scope }
 
-// value returns the value of count.index, each.key, each.value or self.
+// value returns the value of count.index, each.key, each.value or self. The value is unknown if the scope has no
+// instance, or no self. If for_each no longer has the key of the instance, each.value is an error.
 func (y symbols) value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	if e.Root == expr.RootSelf {
 		if y.s.self == nil {

@@ -102,7 +102,7 @@ func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bo
 
 // lifecycleFlag evaluates a boolean lifecycle argument in s, and releases s. A missing or null argument is false. An
 // unknown value is false during validation, and for a repeated declaration if s has no instance. Otherwise an unknown
-// or ephemeral value is an error.
+// value is an error, and so is an ephemeral value or one that is not a boolean.
 func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Status) {
 	if e == nil {
 		s.release()

@@ -27,7 +27,8 @@ func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
 	return c.get(&f.w.fills, func() *result { return compute(f, d, face, from) })
 }
 
-// compute evaluates the value of a cell.
+// compute evaluates the value of a cell, and adds the marks of its declaration. If the evaluation fails or the value is
+// too large, the value is unknown, and the outcome is not OK.
 func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	var bag diag.Bag
 	now := f.w.fills.now()
@@ -170,7 +171,8 @@ type moduleOutput struct {
 	d *program.Def
 }
 
-// value evaluates the expression, converts the result, and checks its marks.
+// value evaluates the expression, converts the result, and checks its marks. After an error, the value is unknown. The
+// value of a root output loses the types that contain names made from ephemeral text.
 func (o moduleOutput) value() cty.Value {
 	v := o.given()
 	if o.s.outcome() != OK {
@@ -195,7 +197,8 @@ func (o moduleOutput) value() cty.Value {
 	return v
 }
 
-// given returns the value of the output's expression, or the replacement if the module instance is replaced.
+// given returns the value of the output's expression, or the replacement if the module instance is replaced. The
+// replacement of an output that has no value is null.
 func (o moduleOutput) given() cty.Value {
 	if !o.s.f.replaced {
 		return o.s.Eval(o.d.Value)

@@ -28,7 +28,8 @@ type inputVariable struct {
 }
 
 // value returns the value of the variable in the module instance of the scope: the argument of the call, converted and
-// checked, or the default. For the root module it is the value from the user. During validation it is unknown.
+// checked, or the default. For the root module it is the value from the user. During validation it is unknown. It is
+// also unknown after an error, for example if the call lacks an argument that has no default.
 func (v inputVariable) value() cty.Value {
 	s, f, in := v.s, v.s.f, v.d.Src.Var
 	if f.w.o.Validate {

@@ -6,7 +6,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// problem returns the error for a value whose walk (see look) ended early.
+// problem returns the error for a value whose walk (see look) ended early: it has a number with too many digits, too
+// many bytes, or too many elements.
 func (c *call) problem(s ctyvalue.Contents) error {
 	switch {
 	case s.Refused:

@@ -132,8 +132,8 @@ func textEncode(c *call) (cty.Value, error) {
 	return cty.StringVal(base64.StdEncoding.EncodeToString(raw)), nil
 }
 
-// textDecode decodes text. It returns an error if the result contains a replacement character, which the decoder writes
-// for invalid bytes.
+// textDecode decodes the Base64 text of bytes in a character encoding. It returns an error if the result contains a
+// replacement character, which the decoder writes for invalid bytes.
 func textDecode(c *call) (cty.Value, error) {
 	enc, name, err := c.charset(1)
 	if err != nil {

@@ -162,8 +162,8 @@ func kindOf(m fs.FileMode) string {
 	return "an irregular file"
 }
 
-// read returns the content of the file that the first argument names. It limits the bytes that it reads, because files
-// in /proc report a size of zero and have content.
+// read returns the content of the file that the first argument names. If the content has more bytes than the limit, it
+// returns an error. It counts the bytes that it reads, because files in /proc report a size of zero and have content.
 func (a fileArgument) read() ([]byte, error) {
 	f, err := a.open(1)
 	if err != nil {

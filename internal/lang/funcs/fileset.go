@@ -25,7 +25,7 @@ var fileSets = []*builtin{
 }
 
 // fileSet finds files by a pattern. It joins the pattern to the directory first, so that `../` in the pattern leads out
-// of the directory, as in Terraform and OpenTofu.
+// of the directory, as in Terraform and OpenTofu. It returns only regular files, and no journals of states.
 func fileSet(c *call) (cty.Value, error) {
 	dir := c.below(c.args[0].AsString())
 	pattern := c.args[1].AsString()
@@ -78,7 +78,8 @@ const linkCost = 200
 
 var errSpent = errors.New("too many files")
 
-// ReadDir implements fs.ReadDirFS. The pattern library calls it once for each directory that it visits.
+// ReadDir implements fs.ReadDirFS. The pattern library calls it once for each directory that it visits. For a circular
+// link it returns an empty list, and after the limit of entries an error.
 func (w *walkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if w.left < 0 {
 		return nil, errSpent

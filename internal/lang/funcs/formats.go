@@ -57,7 +57,7 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 }
 
 // fields returns the sum of the widths and precisions in a format string. It returns an error if one of them is greater
-// than maxField.
+// than maxField. The number of an argument in brackets counts as a width.
 func fields(format string) (total int64, err error) {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {

@@ -112,7 +112,8 @@ func (c *call) scan(i int, v cty.Value) error {
 }
 
 // prepare handles null values, marks and unknown values. done is true if result is the result of the call, so that run
-// need not be called.
+// need not be called. The result is unknown if an argument is unknown and its parameter does not permit this, or if the
+// function is impure and Env.Pure forbids its call.
 func (c *call) prepare() (result cty.Value, done bool, err error) {
 	if err := c.nulls(); err != nil {
 		return cty.NilVal, false, err
@@ -197,7 +198,9 @@ func (c *call) all(r cty.Value) cty.Value {
 	return c.marks.put(r)
 }
 
-// finish adds the removed marks to the result. If the function is observed, finish reports the result to Env.Observe.
+// finish adds the removed marks to the result. An unknown result of a type that is known is refined to be not null,
+// unless the function can return null. If the function is observed and the result is known, finish reports the result
+// to Env.Observe, and returns its error.
 func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()

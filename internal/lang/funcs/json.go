@@ -197,7 +197,8 @@ type jsonWriter struct {
 	most int64
 }
 
-// value writes a value that is wholly known and without marks.
+// value writes a value that is wholly known and without marks. It returns an error if the text exceeds the limit, or if
+// JSON has no form for the value.
 func (w *jsonWriter) value(v cty.Value) (err error) {
 	if int64(len(w.out)) > w.most {
 		return errFull
@@ -253,7 +254,8 @@ func (w *jsonWriter) members(v cty.Value) error {
 	return nil
 }
 
-// appendNumber writes a number with all of its digits and without an exponent.
+// appendNumber writes a number with all of its digits and without an exponent. It returns an error for infinity, and
+// for a number with too many digits.
 func appendNumber(b []byte, v cty.Value) ([]byte, error) {
 	f := ctyvalue.Number(v)
 	if f.IsInf() {

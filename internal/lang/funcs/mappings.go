@@ -87,8 +87,8 @@ func (c *call) attributeType(ty cty.Type) (cty.Type, error) {
 	return cty.NilType, bad(0, "the given object has no attribute %s", c.quote(1, key))
 }
 
-// lookup returns an element of a map, or the default. The result has the marks of the default only if it is the
-// default.
+// lookup returns an element of a map or an object, or the default. Without a default, a missing key is an error. The
+// result has the marks of the default only if it is the default.
 func lookup(c *call) (cty.Value, error) {
 	ty, err := lookupType(c)
 	if err != nil {
@@ -107,7 +107,8 @@ func lookup(c *call) (cty.Value, error) {
 	return v, c.badBecause(2, err)
 }
 
-// merge returns a map if all arguments are maps of one type, and an object otherwise.
+// merge returns a map if all arguments are maps of one type, and an object otherwise. An argument of another type is an
+// error.
 func merge(c *call) (cty.Value, error) {
 	m := merger{attrs: make(map[string]cty.Value, c.keysAtMost()), alike: true, fuel: c.limits.Elements}
 	for i, v := range c.args {

@@ -36,7 +36,7 @@ var networks = []*builtin{
 }
 
 // decimal removes leading zeros from the octets of an IPv4 address. Package net refuses such addresses, because some
-// programs read the number as octal. In configurations the number is decimal.
+// programs read the number as octal. In configurations the number is decimal. decimal returns any other text unchanged.
 func decimal(text string) string {
 	addr, bits, prefixed := strings.Cut(text, "/")
 	v6, v4 := "", addr

@@ -89,7 +89,7 @@ func rounded(v cty.Value, direction int) (cty.Value, error) {
 }
 
 // floats returns the implementation of a function of two numbers. It computes f with numbers of type float64, as
-// Terraform and OpenTofu do for functions without exact results.
+// Terraform and OpenTofu do for functions without exact results. A result that is not a number is an error.
 func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		var in [2]float64

@@ -111,7 +111,9 @@ func coalesce(c *call) (cty.Value, error) {
 	return cty.NilVal, errors.New("no non-null, non-empty-string arguments")
 }
 
-// contains reports whether a list contains a value. In a known set it finds the value by its hash.
+// contains reports whether a list, tuple or set contains a value. In a known set it finds the value by its hash. If no
+// element is equal and an element could be equal, because a part of it or of the value is unknown, the result is
+// unknown.
 func contains(c *call) (cty.Value, error) {
 	list, value := c.args[0], c.args[1]
 	if !isSequence(list.Type()) {

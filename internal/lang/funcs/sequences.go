@@ -59,7 +59,7 @@ func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }
 func unknownKind(*call) (cty.Type, error)   { return cty.DynamicPseudoType, nil }
 
 // concatType returns a list type if all arguments are lists and have a common type. Otherwise it returns a tuple type,
-// for which the lengths must be known.
+// or the unknown type if the length of a list is unknown. It returns an error for no arguments and for other types.
 func concatType(c *call) (cty.Type, error) {
 	if len(c.args) == 0 {
 		return cty.NilType, errors.New("at least one argument is required")

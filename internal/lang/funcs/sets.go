@@ -43,7 +43,7 @@ var sets = []*builtin{
 }
 
 // setType returns the set type to which all arguments can be converted. It ignores an empty set without an element
-// type.
+// type. It returns an error if the element types have no common type.
 func setType(c *call) (cty.Type, error) {
 	var etys []cty.Type
 	for _, v := range c.args {

@@ -290,7 +290,8 @@ func (x *rendering) functions(r *render) map[string]function.Function {
 	return fs
 }
 
-// failure returns the mistakes in a template as one error, with a line for each mistake.
+// failure returns the mistakes in a template as one error, with a line for each mistake. It hides the mistakes of a
+// secret template. If innerError returns an error for a mistake, failure returns only this error.
 func (x *rendering) failure(diags hcl.Diagnostics) error {
 	var lines []string
 	for _, d := range diags {

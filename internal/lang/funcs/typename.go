@@ -24,8 +24,8 @@ var typeOf = &builtin{
 
 var typeText = cty.Capsule("type", reflect.TypeFor[cty.Type]())
 
-// TypeText returns the text of a result of the function type, and false for any other value. It masks the attribute
-// names for which hidden returns true.
+// TypeText returns the text of v if v is a known result of the function "type". It returns false for any other value.
+// It masks the attribute names for which hidden returns true.
 func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	if v == cty.NilVal || v.Type() != typeText || v.IsNull() || !v.IsKnown() {
 		return "", false

@@ -50,7 +50,7 @@ type Labeled struct {
 	*Body
 }
 
-// Of returns the outline of an expression, which is empty for nil.
+// Of returns the outline of an expression. It is empty for nil, and for an expression that cannot be parsed.
 func Of(e hcl.Expression) Expr {
 	if e == nil {
 		return Expr{}
@@ -111,8 +111,8 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	return out
 }
 
-// ofBlocks returns the outline of blocks that set an attribute, as the outline of one expression. It returns false if
-// the body has no such blocks.
+// ofBlocks returns the outline of blocks that set an attribute, as the outline of one expression. If all arguments of
+// the blocks are constant, its constant is a list. It returns false if the body has no such blocks.
 func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 	content, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: n.Name}}})
 	if content == nil || len(content.Blocks) == 0 {

@@ -16,7 +16,8 @@ const (
 	withoutForEach = `Reference to "each" in context without for_each`
 )
 
-// allowed reports whether the expression may use the symbol count, each or self. If not, it reports an error.
+// allowed reports whether the expression may use the symbol count, each or self. A lifecycle argument may use each.key,
+// but not each.value. If the symbol is not allowed, allowed reports an error. It returns true for all other references.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCount:

@@ -176,7 +176,7 @@ func (c *binder) compile(n *Node, d *Def, raw *RawBody, sch *schema.Block) *expr
 }
 
 // unit checks the parts of a module that are the same for all calls of the module: attribute references, function calls
-// and provider_meta blocks.
+// and provider_meta blocks. It ignores the provider_meta block of a provider that no resource of the module uses.
 func (c *binder) unit(n *Node) {
 	for i := range n.Unit.Paths {
 		if !n.Unit.Paths[i].Tried {

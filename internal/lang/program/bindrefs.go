@@ -33,7 +33,8 @@ func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
 	return s
 }
 
-// path reports an error if a selection names an attribute that the resource's schema does not have.
+// path reports an error if a selection names an attribute that the resource's schema does not have. If s.Any is true,
+// the attribute may be missing. path checks nothing if the schema is missing.
 func (c *binder) path(n *Node, s *selection) {
 	d := n.Unit.Defs[s.Target.Local]
 	sch := c.p.bound.schemas[n.Decl(d.Index)]
@@ -92,7 +93,8 @@ func AllNames(b *schema.Block) []string {
 
 // functions checks the calls of provider functions in a module against the providers' schemas. If a function is not in
 // the schema, a configured provider may have it: if the provider has a configuration, functions marks the call as
-// Configured, and the call is checked later.
+// Configured, and the call is checked later. Otherwise it marks the call as Wrong. It does the same if the provider has
+// no schema, or if the module does not declare the provider.
 func (c *binder) functions(n *Node) {
 	for _, e := range n.Unit.functions {
 		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {

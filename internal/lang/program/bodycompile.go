@@ -313,7 +313,8 @@ func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.Bo
 	return out
 }
 
-// jsonContent decodes a JSON body according to its schema and compiles its expressions.
+// jsonContent decodes a JSON body according to its schema and compiles its expressions. After an error, it sets c.ok to
+// false, and the result lacks the wrong parts.
 func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
 	hs := outline.BodySchema(sch)
 	hs.Blocks = slices.Insert(hs.Blocks, 0, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}}) // first, because the schema may define a block "dynamic" too

@@ -28,7 +28,8 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	return p, ok
 }
 
-// place creates the nodes of a module and of all modules below it.
+// place creates the nodes of a module and of all modules below it, and compiles each module once. If a module has an
+// error, place sets ok to false. call is the index of the call in the parent.
 func (p *Program) place(n *config.Node, parent *Node, call int32, bag *diag.Bag, ok *bool) *Node {
 	out := &Node{Config: n, Parent: parent, Call: call, Base: Decl(len(p.decls))}
 	p.nodes[n.Path] = out
@@ -72,7 +73,7 @@ func (p *Program) declare(n *Node, d *Def) {
 	p.at = append(p.at, n)
 }
 
-// unit compiles all declarations of the module.
+// unit compiles all declarations of the module, and then the parts of the module that are outside of declarations.
 func (c *compiler) unit() {
 	for _, d := range c.u.Defs {
 		c.d, c.check = d, ""

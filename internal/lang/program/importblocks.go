@@ -35,7 +35,8 @@ func (c *compiler) importBlock(im *config.Import) {
 }
 
 // importSteps returns one element for each step of an import address, from left to right. The element is nil for a
-// name, and the compiled expression for a key. If e is not an address, importSteps reports an error and returns nil.
+// name, and the compiled expression for a key. If e is not an address, importSteps reports an error, and the list lacks
+// the part of e that it cannot read.
 func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.TemplateExpr:

@@ -87,7 +87,7 @@ func (l *linker) provider(d *Declaration) {
 	l.add(Ref{To: to, Use: ByProvider, Key: hint, Range: d.Range})
 }
 
-// Triggered returns the actions that a resource may invoke, each once.
+// Triggered returns the actions that a resource may invoke, each once. It returns nil if d is not a resource.
 func (p *Program) Triggered(d Decl) []Decl {
 	if p.decls[d].Kind != Resource {
 		return nil

@@ -136,7 +136,8 @@ func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 }
 
 // find works like lookupConfig but creates no implied configuration. If the name can only refer to an implied
-// configuration, find returns NoDecl and the address of that configuration.
+// configuration, find returns NoDecl and the address of that configuration. If the name has an alias that is not
+// configured, find returns NoDecl and the zero address.
 func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderConfig) {
 	prov := n.Config.Provider(name.Local)
 	for {

@@ -180,7 +180,8 @@ func (c *compiler) attribute(t hcl.Traversal) (string, bool) {
 	return name.Name, ok
 }
 
-// named resolves var.x, local.x and module.x. If the name is not declared, named reports an error and returns false.
+// named resolves var.x, local.x and module.x. If t has no name, or the name is not declared, named reports an error and
+// returns false.
 func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) bool {
 	name, ok := c.attribute(t)
 	if !ok {

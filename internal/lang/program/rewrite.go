@@ -102,7 +102,8 @@ func (r *rewriter) deferred(e hclsyntax.Expression) hclsyntax.Expression {
 	return &expr.Deferred{Expression: e, Mistakes: own.List()}
 }
 
-// traversal compiles a name and the steps after it.
+// traversal compiles a name and the steps after it: a loop variable or a reference. If the reference is not valid,
+// traversal reports an error and returns an unknown value.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
 		if loop := r.loopOver(e.Traversal.RootName()); loop != nil {
@@ -126,7 +127,7 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 }
 
 // index compiles collection[key]. If the collection is a repeated declaration, the result evaluates only the selected
-// instance.
+// instance. If the key is not valid, index reports an error and returns an unknown value.
 func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 	n := *e
 	n.Key = r.node(e.Key)
@@ -161,7 +162,9 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 	return &expr.Relative{RelativeTraversalExpr: &n}
 }
 
-// outputOf compiles module.c[key].output.rest.
+// outputOf compiles module.c[key].output.rest. target is the module call, ix is module.c[key], and n is the whole
+// expression. If no output follows the key, n is compiled without a target. If the key is not valid, outputOf reports
+// an error and returns an unknown value.
 func (r *rewriter) outputOf(target *expr.Ref, ix *hclsyntax.IndexExpr, n *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
 	key := r.node(ix.Key)
 	name, rest, ok := expr.Attribute(n.Traversal)
@@ -267,7 +270,7 @@ func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
 }
 
 // arguments compiles the arguments of a function call. The second argument of convert is a type: names in it are not
-// references.
+// references. In try and can, wrong references are no errors yet. In ephemeralasnull, references have the use ByNull.
 func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expression {
 	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) > 1 {
 		out := r.nodes(append([]hclsyntax.Expression{e.Args[0]}, e.Args[2:]...))

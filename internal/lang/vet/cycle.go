@@ -52,7 +52,8 @@ func withEndless(p *program.Program, set map[program.Decl]bool, component []prog
 // shownHops is the greatest number of references of a cycle that a message lists.
 const shownHops = 40
 
-// reportCycle reports whether a component is a cycle. If it is, reportCycle adds an error.
+// reportCycle reports whether a component is a cycle. If it is, reportCycle adds an error, unless an error about the
+// cycle was added before.
 func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
 		return reportSelf(p, component[0], bag)
