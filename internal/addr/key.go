@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Key distinguishes the instances of a resource, module call or provider configuration. It is a count index, a for_each key,
-// or empty. The zero value is NoKey.
+// Key distinguishes the instances of a resource, module call or provider configuration. It is a count index, a for_each
+// key, or empty. The zero value is NoKey.
 type Key struct {
 	kind   keyKind
 	n      int
@@ -109,8 +109,8 @@ func (k Key) write(b *strings.Builder) {
 	}
 }
 
-// writeQuoted writes s as a string literal of the configuration language. It escapes invisible characters, so that the text
-// can be copied into a configuration.
+// writeQuoted writes s as a string literal of the configuration language. It escapes invisible characters, so that the
+// text can be copied into a configuration.
 func writeQuoted(b *strings.Builder, s string) {
 	b.WriteByte('"')
 	for i := 0; i < len(s); {

@@ -5,8 +5,8 @@ import (
 	"unique"
 )
 
-// Module is the path of a module in the configuration tree: the names of the calls from the root, without instance keys. The
-// zero value is the root module.
+// Module is the path of a module in the configuration tree: the names of the calls from the root, without instance
+// keys. The zero value is the root module.
 type Module struct{ h unique.Handle[moduleHop] }
 
 type moduleHop struct {
@@ -101,8 +101,8 @@ func (m Module) Unkeyed() ModuleInstance {
 	return m.Parent().Unkeyed().Child(m.Name(), NoKey)
 }
 
-// ModuleInstance is one instance of a module: the names of the calls from the root, with their instance keys. The zero value
-// is the only instance of the root module.
+// ModuleInstance is one instance of a module: the names of the calls from the root, with their instance keys. The zero
+// value is the only instance of the root module.
 type ModuleInstance struct{ h unique.Handle[instanceHop] }
 
 type instanceHop struct {

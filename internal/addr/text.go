@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Saved plans contain addresses as text: the result of String, which the matching parser reads back to an equal address. A
-// hidden key has no text, because it is made from a value that must not be stored.
+// Saved plans contain addresses as text: the result of String, which the matching parser reads back to an equal
+// address. A hidden key has no text, because it is made from a value that must not be stored.
 
 var errHidden = errors.New("an instance key is ephemeral, and must not be stored")
 

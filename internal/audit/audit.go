@@ -9,8 +9,8 @@
 //
 // A Removal removes values from copies of a state (removal.go, rewrite.go).
 //
-// Files, from the top down: removal.go, names.go, rewrite.go, report.go, remedy.go, stored.go, examine.go (the two passes),
-// baseline.go, finding.go, contents.go (the contents of places), values.go (the parts of one value), audit.go.
+// Files, from the top down: removal.go, names.go, rewrite.go, report.go, remedy.go, stored.go, examine.go (the two
+// passes), baseline.go, finding.go, contents.go (the contents of places), values.go (the parts of one value), audit.go.
 package audit
 
 import (

@@ -92,8 +92,8 @@ func inside(path string, of []string) bool {
 // plainly writes map keys like attribute names, because maps are objects if there is no schema.
 var plainly = strings.NewReplacer(`["`, ".", `"]`, "").Replace
 
-// at returns the value at a path, or false if no value is there. The path may follow the types of a schema, although v was
-// decoded without it.
+// at returns the value at a path, or false if no value is there. The path may follow the types of a schema, although v
+// was decoded without it.
 func at(v cty.Value, path cty.Path) (cty.Value, bool) {
 	for _, step := range path {
 		if v == cty.NilVal || v.IsNull() || !v.IsKnown() {

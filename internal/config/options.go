@@ -86,7 +86,8 @@ func (disk) List(dir string) ([]string, error) {
 	return names, nil
 }
 
-// rootValues is the name of the file of values that is read first. The file with the additional suffix .json is read next.
+// rootValues is the name of the file of values that is read first. The file with the additional suffix .json is read
+// next.
 const rootValues = "terraform.tfvars"
 
 // isAuto reports whether name is the name of a file of values that is read after rootValues.

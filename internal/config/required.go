@@ -139,8 +139,8 @@ func (q *requirements) aliases(r *Requirement, e hcl.Expression) bool {
 	return ok
 }
 
-// addImplied adds requirements for providers that are used but not required. The types of resources, provider blocks, the
-// providers arguments of calls and the provider arguments of imports use providers.
+// addImplied adds requirements for providers that are used but not required. The types of resources, provider blocks,
+// the providers arguments of calls and the provider arguments of imports use providers.
 func (q *requirements) addImplied() {
 	for r := range q.mod.Blocks() {
 		q.imply(r.LocalProvider().Local)

@@ -46,8 +46,8 @@ func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	return run(f, v, want)
 }
 
-// mapKey matches the keys of maps in the error texts of mismatch. To removes them from the error for a value with marks,
-// because the keys of a secret are secret, too.
+// mapKey matches the keys of maps in the error texts of mismatch. To removes them from the error for a value with
+// marks, because the keys of a secret are secret, too.
 var mapKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`element "(\\.|[^"\\])*"`) })
 
 // same reports whether values of type ty have type want already. Attributes of want may be optional.

@@ -38,8 +38,8 @@ type ObjectBuilders struct {
 	next int // the builder that was used last for a new type
 }
 
-// Object returns an object with these attributes, as ObjectBuilder.Object does. It remembers several types, not only the
-// last one.
+// Object returns an object with these attributes, as ObjectBuilder.Object does. It remembers several types, not only
+// the last one.
 func (b *ObjectBuilders) Object(names []string, vals []cty.Value) cty.Value {
 	for i := range b.all {
 		if p := b.all[i].last.Load(); p.fits(names, vals) {

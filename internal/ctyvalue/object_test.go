@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestObjectBuilder checks that a builder returns the same object as cty, regardless of the objects that it made before.
+// TestObjectBuilder checks that a builder returns the same object as cty, regardless of the objects that it made
+// before.
 func TestObjectBuilder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var one ctyvalue.ObjectBuilder

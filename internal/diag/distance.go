@@ -58,8 +58,8 @@ func wordSlips(a, b string) (n int, like bool) {
 	return n, n <= most
 }
 
-// distance returns the Levenshtein distance, but counts two swapped characters as one slip. Each row of the table holds the
-// distances between one prefix of a and all prefixes of b.
+// distance returns the Levenshtein distance, but counts two swapped characters as one slip. Each row of the table holds
+// the distances between one prefix of a and all prefixes of b.
 func distance(a, b []rune) int {
 	var before []int
 	last := make([]int, len(b)+1)
@@ -96,8 +96,8 @@ func Suggest(given string, candidates []string) string {
 	return best
 }
 
-// DidYouMean returns the end of a sentence about an unknown name: ` Did you mean "x"?` with the nearest candidate, or "". It
-// sorts the candidates.
+// DidYouMean returns the end of a sentence about an unknown name: ` Did you mean "x"?` with the nearest candidate, or
+// "". It sorts the candidates.
 func DidYouMean(given string, candidates []string) string {
 	return Meant(SuggestAmong(given, candidates))
 }

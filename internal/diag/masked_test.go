@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMasked checks that a masked file shows no secret, whatever mistakes it contains, and that names and harmless values
-// keep their places.
+// TestMasked checks that a masked file shows no secret, whatever mistakes it contains, and that names and harmless
+// values keep their places.
 func TestMasked(t *testing.T) {
 	for text, want := range map[string]string{
 		`credentials "x.com" { token = "canary" tokn = "canary" }`:            `credentials "x.com" { token = ******** tokn = ******** }`,

@@ -20,8 +20,8 @@ func CompareRanges(a, b Range) int {
 	return cmp.Or(strings.Compare(a.Filename, b.Filename), cmp.Compare(a.Start.Byte, b.Start.Byte))
 }
 
-// Places is a set of ranges of source files. All ranges should be added before the first query. The time of a query grows with
-// the logarithm of the size.
+// Places is a set of ranges of source files. All ranges should be added before the first query. The time of a query
+// grows with the logarithm of the size.
 type Places struct {
 	files map[string]*fileRanges
 }

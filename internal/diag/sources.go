@@ -151,9 +151,9 @@ type topBlock struct {
 	start, end int
 }
 
-// topBlocks returns the top-level blocks of a file in native syntax, in order, without parsing their contents. In a malformed
-// file it finds as many as it can. In a file of more than 8 MiB it finds none, because the tokens would take a hundred times as
-// much memory.
+// topBlocks returns the top-level blocks of a file in native syntax, in order, without parsing their contents. In a
+// malformed file it finds as many as it can. In a file of more than 8 MiB it finds none, because the tokens would take
+// a hundred times as much memory.
 func topBlocks(src []byte) []topBlock {
 	if len(src) > 8<<20 {
 		return nil

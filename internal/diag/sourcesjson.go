@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// mostJSON is the size of the largest file in JSON syntax whose paths are determined. Each search begins at the start of the
-// file.
+// mostJSON is the size of the largest file in JSON syntax whose paths are determined. Each search begins at the start
+// of the file.
 const mostJSON = 1 << 20
 
-// isConfigJSON reports whether a file is configuration in JSON syntax. In other JSON files, names may be part of a value.
+// isConfigJSON reports whether a file is configuration in JSON syntax. In other JSON files, names may be part of a
+// value.
 func isConfigJSON(name string) bool {
 	for _, suffix := range []string{".tf.json", ".tofu.json", ".lethe.json", ".tftest.json", ".tofutest.json"} {
 		if strings.HasSuffix(name, suffix) {

@@ -1,5 +1,5 @@
-// Package explain is the model of the answers to "why": the parts of a type of a provider, and the sources, the users and
-// the effects of a value of the configuration.
+// Package explain is the model of the answers to "why": the parts of a type of a provider, and the sources, the users
+// and the effects of a value of the configuration.
 //
 // It reads the configuration, the schemas and a plan. It evaluates nothing, so no value is in an explanation.
 //

@@ -19,9 +19,9 @@ func (x *explainer) marks(v *Value) {
 // marks collects the reasons among the sources of a value.
 type marks struct{ v *Value }
 
-// walk adds the reasons why a source is sensitive, ephemeral or unknown, and the reasons of the sources of this source. It
-// searches for the reasons of sensitive and ephemeral values only if the parameter of that name is true. A function that
-// removes a mark ends the search for it.
+// walk adds the reasons why a source is sensitive, ephemeral or unknown, and the reasons of the sources of this source.
+// It searches for the reasons of sensitive and ephemeral values only if the parameter of that name is true. A function
+// that removes a mark ends the search for it.
 func (m marks) walk(s *Source, sensitive, ephemeral bool) {
 	d := s.of
 	declares := func(is bool, list *[]Reason, what string) {

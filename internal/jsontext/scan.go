@@ -104,8 +104,8 @@ func (s *Scanner) More(end byte, first bool) bool {
 	return false
 }
 
-// Object reads an object and calls field at the position of each value. field must advance past the value. null is read as
-// an empty object.
+// Object reads an object and calls field at the position of each value. field must advance past the value. null is read
+// as an empty object.
 func (s *Scanner) Object(field func(key []byte)) {
 	if s.Null() || !s.Want('{') {
 		return
@@ -129,8 +129,8 @@ func (s *Scanner) Name() []byte {
 	return name
 }
 
-// Array reads an array and calls elem at the position of each value. elem must advance past the value. null is read as an
-// empty array.
+// Array reads an array and calls elem at the position of each value. elem must advance past the value. null is read as
+// an empty array.
 func (s *Scanner) Array(elem func()) {
 	if s.Null() || !s.Want('[') {
 		return

@@ -133,7 +133,8 @@ func Same(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(appendLaidOut(nil, a, 0), appendLaidOut(nil, b, 0))
 }
 
-// Plain replaces an error of encoding/json that names Go types with an error for users. It returns other errors unchanged.
+// Plain replaces an error of encoding/json that names Go types with an error for users. It returns other errors
+// unchanged.
 func Plain(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Errorf("the %s at byte %d is not the kind of JSON value that belongs there", wrong.Value, wrong.Offset)

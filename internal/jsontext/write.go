@@ -185,8 +185,8 @@ func AppendLine(dst []byte, depth int) []byte {
 	return dst
 }
 
-// AppendString appends s as a JSON string, with the default escapes of encoding/json, as Terraform and OpenTofu write strings.
-// It replaces invalid UTF-8 with replacement characters.
+// AppendString appends s as a JSON string, with the default escapes of encoding/json, as Terraform and OpenTofu write
+// strings. It replaces invalid UTF-8 with replacement characters.
 func AppendString(dst []byte, s string) []byte {
 	start, from := len(dst), 0
 	dst = append(dst, '"')

@@ -180,8 +180,8 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	return c.refined(ext)
 }
 
-// knownTypes holds up to mostTypes types of dynamic values by their JSON text. Objects of one resource often have the same
-// types, and parsing a type takes longer than reading its value.
+// knownTypes holds up to mostTypes types of dynamic values by their JSON text. Objects of one resource often have the
+// same types, and parsing a type takes longer than reading its value.
 var knownTypes struct {
 	sync.RWMutex
 	by map[string]cty.Type

@@ -88,8 +88,8 @@ func (c *codec) nests() bool {
 	return false
 }
 
-// Strip returns the JSON form of an object without the names that the block does not have. It returns the text unchanged
-// if it is not valid JSON.
+// Strip returns the JSON form of an object without the names that the block does not have. It returns the text
+// unchanged if it is not valid JSON.
 func (b *Block) Strip(text []byte) []byte {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()

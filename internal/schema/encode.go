@@ -26,8 +26,8 @@ type form struct {
 	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // typ is the type in JSON
 }
 
-// encode encodes v. It assumes that v has the codec's type, which is nearly always true, and converts v only if encoding
-// fails because the types differ.
+// encode encodes v. It assumes that v has the codec's type, which is nearly always true, and converts v only if
+// encoding fails because the types differ.
 func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
 	out, f := c.append(w, make([]byte, 0, c.size.Load()+16), v)
 	if f == nil {
@@ -149,8 +149,8 @@ var msgpackForm = form{
 	},
 }
 
-// appendUnknown encodes an unknown value. A value without refinements is a MessagePack extension of type 0 with one zero
-// byte. Refinements are encoded as by package cty/msgpack.
+// appendUnknown encodes an unknown value. A value without refinements is a MessagePack extension of type 0 with one
+// zero byte. Refinements are encoded as by package cty/msgpack.
 func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
 	ty := v.Type()
 	if !ty.Equals(c.ty) && !(c.loose && ty.TestConformance(c.ty) == nil) {

@@ -141,8 +141,8 @@ func text_(t *rapid.T) string {
 	).Draw(t, "text")
 }
 
-// number returns any number except negative zero. cty treats negative zero and zero as different elements of a set, though
-// they are equal.
+// number returns any number except negative zero. cty treats negative zero and zero as different elements of a set,
+// though they are equal.
 func number(t *rapid.T) cty.Value {
 	if v := anyNumber(t); v.AsBigFloat().Sign() != 0 {
 		return v

@@ -95,8 +95,8 @@ func (f *finder) node(n *node, v cty.Value) {
 }
 
 // EachSensitive calls visit for each attribute in v that is sensitive in the schema and has a known value that is not
-// null, in the order of the names. Unlike SensitivePaths, it also visits attributes inside of sets: the step to an element
-// of a set has the element as its key. visit must not keep the path.
+// null, in the order of the names. Unlike SensitivePaths, it also visits attributes inside of sets: the step to an
+// element of a set has the element as its key. visit must not keep the path.
 func (b *Block) EachSensitive(v cty.Value, visit func(path cty.Path, value cty.Value)) {
 	e := sensitiveEach{visit: visit}
 	e.object(b.shape(), v)

@@ -24,8 +24,8 @@ func TestWhollyKnown(t *testing.T) {
 	})
 }
 
-// TestObjectLike compares ObjectLike with cty.ObjectVal: if the attributes have the expected types, and if some have other
-// types, are missing or are not in the type.
+// TestObjectLike compares ObjectLike with cty.ObjectVal: if the attributes have the expected types, and if some have
+// other types, are missing or are not in the type.
 func TestObjectLike(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		g := gen{dynamic: true, unknown: true, refined: true, null: true}

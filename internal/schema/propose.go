@@ -10,8 +10,8 @@ import (
 // rely on its details. So the rules follow Terraform 1.11, whose behavior was observed with ten thousand random objects
 // (testdata holds some of them).
 
-// Propose merges the prior state and the configuration. Both have the block's type. If prior is null, the object is to be
-// created, and computed attributes are null; the provider makes them unknown. If config is null, the object is to be
+// Propose merges the prior state and the configuration. Both have the block's type. If prior is null, the object is to
+// be created, and computed attributes are null; the provider makes them unknown. If config is null, the object is to be
 // destroyed, and the proposal is null.
 func (b *Block) Propose(prior, config cty.Value) cty.Value {
 	return b.shape().propose(prior, config)

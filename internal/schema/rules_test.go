@@ -11,8 +11,8 @@ import (
 
 // The tests of this file check properties of any schema.
 
-// TestProposalIsValid checks that a proposal is a valid plan, even with unknown values for computed attributes, and that the
-// filled plan is a valid result of the apply.
+// TestProposalIsValid checks that a proposal is a valid plan, even with unknown values for computed attributes, and
+// that the filled plan is a valid result of the apply.
 func TestProposalIsValid(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {

@@ -1,8 +1,8 @@
-// Package schema represents a provider's schemas and implements the pure rules that follow from them: how a configuration
-// becomes a value, which value is proposed to the provider, and whether the provider's answer is valid.
+// Package schema represents a provider's schemas and implements the pure rules that follow from them: how a
+// configuration becomes a value, which value is proposed to the provider, and whether the provider's answer is valid.
 //
-// A Schema does not change after it was built, and all goroutines share it. Derived data (the cty type, codecs, shapes) are
-// computed once and kept. The package does not call providers and does not access files.
+// A Schema does not change after it was built, and all goroutines share it. Derived data (the cty type, codecs, shapes)
+// are computed once and kept. The package does not call providers and does not access files.
 //
 // The files form layers, each above the files that it uses: the rules (propose.go, check_plan.go, check_apply.go and
 // others); codec.go, the encodings of objects (json_decode.go, encode.go, decode.go), read.go; shape.go, objects.go,
@@ -15,8 +15,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Schema describes one type of object: a resource of some mode, a provider's configuration, or a provider's metadata of a
-// module.
+// Schema describes one type of object: a resource of some mode, a provider's configuration, or a provider's metadata of
+// a module.
 type Schema struct {
 	Version int64 // version of the stored form; objects with a lower version are upgraded
 	*Block

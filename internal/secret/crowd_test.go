@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCrowds searches for many secrets that begin equally, as private keys do. Each is found, in clear and encoded, and a
-// search yields only the whole secrets at a place. The work for a place depends on the number of lengths.
+// TestCrowds searches for many secrets that begin equally, as private keys do. Each is found, in clear and encoded, and
+// a search yields only the whole secrets at a place. The work for a place depends on the number of lengths.
 func TestCrowds(t *testing.T) {
 	const count = 500
 	begin := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" // longer than a piece

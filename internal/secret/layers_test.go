@@ -219,8 +219,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestDepthOfDocuments checks that MayRefuse finds in a JSON document whatever Check finds in one of its strings, also in
-// long texts that were searched before.
+// TestDepthOfDocuments checks that MayRefuse finds in a JSON document whatever Check finds in one of its strings, also
+// in long texts that were searched before.
 func TestDepthOfDocuments(t *testing.T) {
 	for _, long := range []int{0, longText} {
 		const secret = `canary "quoted" text`

@@ -372,7 +372,8 @@ func BenchmarkScrub(b *testing.B) {
 	})
 }
 
-// TestManyLines adds a secret of many lines. Quadratic work would take 4,096 times as long as the work for a part of them.
+// TestManyLines adds a secret of many lines. Quadratic work would take 4,096 times as long as the work for a part of
+// them.
 func TestManyLines(t *testing.T) {
 	add := func(n int) time.Duration {
 		var text strings.Builder

@@ -13,8 +13,8 @@ import (
 // most places of a searched text, a bitmap excludes all pieces for the cost of a multiplication. At the other places, a
 // hash table returns the pieces with the key, which are compared with the text. So a text is read once, and the work at
 // a place depends on the number of pieces with the same key, but not on the lengths of secrets and text. If many pieces
-// have one key, as private keys and connection strings do, they are found by their text (crowd). Adding a piece is cheap:
-// only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
+// have one key, as private keys and connection strings do, they are found by their text (crowd). Adding a piece is
+// cheap: only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
 
 const (
 	keyLen   = shortest
@@ -64,7 +64,8 @@ func (b *byText) add(text string, n int32) {
 	}
 }
 
-// at calls yield for each piece whose text is at place i of a text. It returns false if yield did: the search must stop.
+// at calls yield for each piece whose text is at place i of a text. It returns false if yield did: the search must
+// stop.
 func (b *byText) at(t *table, text string, i int, yield func(int, *piece) bool) bool {
 	for _, length := range b.lengths {
 		if i+length > len(text) {

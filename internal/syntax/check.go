@@ -52,8 +52,8 @@ const (
 	Unbalanced      // too many brackets follow a mistake, often an unbalanced bracket
 )
 
-// Operators is the number of operators that count as much as one bracket. Longest is the limit for the bytes of a name or a
-// number, and for the exponent of a number.
+// Operators is the number of operators that count as much as one bracket. Longest is the limit for the bytes of a name
+// or a number, and for the exponent of a number.
 const (
 	Operators = 10
 	Longest   = 10_000
@@ -141,8 +141,8 @@ func checkUnlessHarmless(src []byte, lex lexer, l limits.Limits) Problem {
 	return check(src, lex, l)
 }
 
-// harmless reports whether a text is so short, and has so few brackets, that it needs no check. It returns false if a number
-// may have a large exponent.
+// harmless reports whether a text is so short, and has so few brackets, that it needs no check. It returns false if a
+// number may have a large exponent.
 func harmless(src []byte, l limits.Limits) bool {
 	if len(src) > min(short, Operators*l.Nesting) {
 		return false

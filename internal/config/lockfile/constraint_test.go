@@ -6,7 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 )
 
-// TestConstraintsAreWrittenAsInTerraform compares the constraints that Constraint writes with those in lock files of Terraform 1.11.4.
+// TestConstraintsAreWrittenAsInTerraform compares the constraints that Constraint writes with those in lock files of
+// Terraform 1.11.4.
 func TestConstraintsAreWrittenAsInTerraform(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/limits"
 )
 
-// TestWrittenModulesAreReadUnchanged checks that written entries are read unchanged, together with entries of other programs.
+// TestWrittenModulesAreReadUnchanged checks that written entries are read unchanged, together with entries of other
+// programs.
 func TestWrittenModulesAreReadUnchanged(t *testing.T) {
 	want := []Module{
 		{Source: "git::https://example.test/ü/a.git?ref=${x}%{y}\"\\", Revision: strings.Repeat("a", 40), Hash: "h1:x="},

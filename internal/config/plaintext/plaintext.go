@@ -14,8 +14,8 @@ import (
 // A literal value in the text of a configuration is not secret if the configuration uses it as a plain value. A value
 // that is declared sensitive or ephemeral is not plain. Comments and descriptions are not values.
 
-// notValues holds the arguments of variables and outputs that are texts for people. A secret may occur in such a text by
-// chance, so Of blanks them.
+// notValues holds the arguments of variables and outputs that are texts for people. A secret may occur in such a text
+// by chance, so Of blanks them.
 var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
 
 // Of returns the text of a file with NUL bytes in the place of each part that is not a plain value. In native syntax

@@ -119,8 +119,8 @@ func TestBlocksOnOneLineMove(t *testing.T) {
 	}
 }
 
-// TestEachMoveParsesItsParts counts the parsed bytes, the allocated bytes and the examined files of many moves in one file,
-// whose arguments and references are in all parts of the file.
+// TestEachMoveParsesItsParts counts the parsed bytes, the allocated bytes and the examined files of many moves in one
+// file, whose arguments and references are in all parts of the file.
 func TestEachMoveParsesItsParts(t *testing.T) {
 	parsed := func(n int) (bytes int, allocated uint64) {
 		var b strings.Builder

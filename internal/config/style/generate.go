@@ -298,8 +298,8 @@ func (w *writer) block(n *schema.Nested, label string, v cty.Value, path cty.Pat
 	}
 }
 
-// key returns the text of a key of an object or map. An object that begins with the word "for" would be an expression, and
-// a byte order mark does not belong to an identifier.
+// key returns the text of a key of an object or map. An object that begins with the word "for" would be an expression,
+// and a byte order mark does not belong to an identifier.
 func key(s string) string {
 	if hclsyntax.ValidIdentifier(s) && s != "for" && !strings.HasPrefix(s, "\ufeff") {
 		return s

@@ -46,8 +46,8 @@ func Type(depth int) *rapid.Generator[cty.Type] {
 }
 
 // Known draws values as they occur in configurations: null, primitive values, tuples, objects, and collections that
-// were converted from tuples and objects. The values contain neither unknown parts nor marks. depth is the maximum depth
-// of nested collections, tuples and objects.
+// were converted from tuples and objects. The values contain neither unknown parts nor marks. depth is the maximum
+// depth of nested collections, tuples and objects.
 func Known(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, false) })
 }
@@ -84,7 +84,8 @@ func drawValue(t *rapid.T, depth int, rich bool) cty.Value {
 	return v
 }
 
-// someNumbers contains numbers that are equal despite different precision, and numbers that differ despite equal first digits.
+// someNumbers contains numbers that are equal despite different precision, and numbers that differ despite equal first
+// digits.
 var someNumbers = []cty.Value{
 	cty.Zero, cty.NumberIntVal(1), cty.NumberIntVal(-1), cty.NumberFloatVal(1.5), cty.MustParseNumberVal("1.5"), cty.NumberFloatVal(0.1),
 	cty.MustParseNumberVal("0.1"), cty.MustParseNumberVal("1").Divide(cty.MustParseNumberVal("3")), cty.NumberFloatVal(1e20), cty.MustParseNumberVal("1e20"),

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "add new codes to testdata/codes.txt, and to the list in docs/diagnostics.md")
 
-// TestCodesAreStable compares titles and codes with testdata/codes.txt. Lines are added and never removed: a code keeps its
-// meaning, and the code of a removed page is not used again.
+// TestCodesAreStable compares titles and codes with testdata/codes.txt. Lines are added and never removed: a code keeps
+// its meaning, and the code of a removed page is not used again.
 func TestCodesAreStable(t *testing.T) {
 	const name = "testdata/codes.txt"
 	old, err := os.ReadFile(name)

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// titles returns all titles of diagnostics in the sources, with the places that use them. An asterisk represents a part of a
-// title that varies.
+// titles returns all titles of diagnostics in the sources, with the places that use them. An asterisk represents a part
+// of a title that varies.
 var titles = sync.OnceValues(func() (map[string][]string, error) {
 	cfg := &packages.Config{
 		Mode: packages.NeedName | packages.NeedImports | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax,
@@ -44,8 +44,8 @@ var titles = sync.OnceValues(func() (map[string][]string, error) {
 	return f.out, nil
 })
 
-// roots are the packages that create diagnostics: Lethe's packages, and the packages of the HCL library whose diagnostics
-// Lethe shows.
+// roots are the packages that create diagnostics: Lethe's packages, and the packages of the HCL library whose
+// diagnostics Lethe shows.
 var roots = []string{
 	"github.com/lethe-iac/lethe/internal/...",
 	"github.com/hashicorp/hcl/v2",

@@ -224,7 +224,8 @@ func (t *turns) turn(k, v cty.Value) {
 	}
 }
 
-// weigh counts a new element of the result. If the limit is exceeded, weigh returns an unknown value.
+// weigh counts a new element of the result. If the limit is exceeded, weigh returns an unknown value, and the result of
+// the loop becomes unknown.
 func (t *turns) weigh(v cty.Value) cty.Value {
 	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
 		t.known = false

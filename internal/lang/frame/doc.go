@@ -24,13 +24,13 @@
 // All frames of one walk share a walk: options, root variables, limits (budget.go).
 //
 // Three entry points are not for walks: StaticFrame evaluates expressions that must be known before a program exists
-// (static.go), Console evaluates expressions that a user types (console.go), Checker evaluates parts of a module only to
-// find mistakes (try.go). The interface Run lists everything that a frame needs from its run (options.go).
+// (static.go), Console evaluates expressions that a user types (console.go), Checker evaluates parts of a module only
+// to find mistakes (try.go). The interface Run lists everything that a frame needs from its run (options.go).
 //
 // The files form layers, each above the files that it uses: the entry points for callers (imports.go, config.go,
 // static.go and others), eval.go, symbols.go, values.go, slots.go, instances.go, repeat.go, scope.go, frame.go, and at
-// the bottom the parts of a frame (object.go, keys.go, cell.go, budget.go, options.go). Values read other values through
-// expr.Scope.
+// the bottom the parts of a frame (object.go, keys.go, cell.go, budget.go, options.go). Values read other values
+// through expr.Scope.
 //
 // Invariants: a cell changes nothing, and waits only for other cells and for calls of provider functions (I5). A
 // destroy operation never reads a value that does not exist yet (I18): during a walk, reading an empty slot of the

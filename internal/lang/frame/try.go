@@ -67,8 +67,8 @@ func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Status {
 	return worst
 }
 
-// rules evaluates the validation rules of a variable for the value from a call. As in Terraform, all other variables are
-// unknown.
+// rules evaluates the validation rules of a variable for the value from a call. As in Terraform, all other variables
+// are unknown.
 func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Status {
 	given = withDeclaredMarks(c.f, v, given)
 	worst := OK

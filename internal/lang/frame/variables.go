@@ -87,8 +87,8 @@ func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.E
 	return out
 }
 
-// prepareVariable converts a value to the type of a variable. If the variable is not nullable, its default replaces null.
-// The text is "", or if the value does not fit, the reason: then the returned value is unknown.
+// prepareVariable converts a value to the type of a variable. If the variable is not nullable, its default replaces
+// null. The text is "", or if the value does not fit, the reason: then the returned value is unknown.
 func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	if v.Defaults != nil && !given.IsNull() {
 		unmarked, remark := mark.Unmark(given)

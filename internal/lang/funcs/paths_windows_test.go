@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPathsOfWindows checks that functions return the separators that Terraform returns on Windows: slashes from abspath
-// and fileset, backslashes from dirname and pathexpand. All functions accept both.
+// TestPathsOfWindows checks that functions return the separators that Terraform returns on Windows: slashes from
+// abspath and fileset, backslashes from dirname and pathexpand. All functions accept both.
 func TestPathsOfWindows(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", "")

@@ -34,7 +34,7 @@ var patterns = []*builtin{
 }
 
 // matchType returns the type of one match. If the pattern is known, it reports a wrong pattern even if the string is
-// not known.
+// not known. Without a known pattern, the type is unknown.
 func matchType(c *call) (cty.Type, error) {
 	if !c.args[0].IsKnown() {
 		return cty.DynamicPseudoType, nil

@@ -148,8 +148,8 @@ func notReference(e hcl.Expression) string {
 	return ""
 }
 
-// inner returns the state for a template that an expression renders, perhaps inside another template. All nested templates
-// share one budget. inner returns an error if the templates are nested deeper than the limit.
+// inner returns the state for a template that an expression renders, perhaps inside another template. All nested
+// templates share one budget. inner returns an error if the templates are nested deeper than the limit.
 func (x *rendering) inner() (*render, error) {
 	outer := x.c.render
 	if outer == nil {

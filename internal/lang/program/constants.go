@@ -6,8 +6,8 @@ package program
 //
 // The compiler finds out whether a local varies when it compiles the expression (compiler.varies). A local varies if it
 // has a reference to anything but a local, or calls a function that is not pure. A constant therefore never contains a
-// value that is unknown, ephemeral, or different between plan and apply, and an error in a constant is an error in every
-// instance. Disabling the shortcut "constants" puts a cell into each frame again (docs/performance.md).
+// value that is unknown, ephemeral, or different between plan and apply, and an error in a constant is an error in
+// every instance. Disabling the shortcut "constants" puts a cell into each frame again (docs/performance.md).
 
 // constants sets Once for each local that is a constant.
 func (u *Unit) constants() {

@@ -123,8 +123,8 @@ const (
 // RepeatOf returns the kind of repetition of a resource.
 func RepeatOf(r *config.Resource) RepeatKind { return RepeatKindOf(r.Repeat) }
 
-// Repeat returns the kind of repetition of a resource, an action, a module call or a provider configuration. It returns Once for
-// all other declarations.
+// Repeat returns the kind of repetition of a resource, an action, a module call or a provider configuration. It returns
+// Once for all other declarations.
 func (d *Declaration) Repeat() RepeatKind {
 	switch {
 	case d.Kind == Resource || d.Kind == Action:

@@ -18,7 +18,7 @@
 //
 // sources.go lists the names in the texts of a compiled program.
 //
-// The files form layers, each above the files that it uses: sources.go, bind.go, ondemand.go, compile.go, link.go, providers.go,
-// bodycompile.go, bodies.go, rewrite.go, refs.go and its helpers, compiler.go (compiles one unit and records its
-// references), and at the bottom the results: program.go, unit.go, rawbody.go, declaration.go.
+// The files form layers, each above the files that it uses: sources.go, bind.go, ondemand.go, compile.go, link.go,
+// providers.go, bodycompile.go, bodies.go, rewrite.go, refs.go and its helpers, compiler.go (compiles one unit and
+// records its references), and at the bottom the results: program.go, unit.go, rawbody.go, declaration.go.
 package program

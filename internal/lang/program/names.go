@@ -63,8 +63,8 @@ func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
 	c.error("Reference to undeclared resource", detail+hint, at)
 }
 
-// nearResource returns a suggestion: a resource of the same name in another mode, or a resource with a similar name. It returns
-// "" if it finds no such resource.
+// nearResource returns a suggestion: a resource of the same name in another mode, or a resource with a similar name. It
+// returns "" if it finds no such resource.
 func (c *compiler) nearResource(n config.Name) string {
 	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if _, ok := c.u.resources[config.Name{Mode: m, Type: n.Type, Name: n.Name}]; ok {

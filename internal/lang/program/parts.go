@@ -59,8 +59,8 @@ type partReader struct {
 	list []Part
 }
 
-// body adds the arguments of a body that contain x.path, or that are inside it. at is the path of the body, and raw is its
-// source.
+// body adds the arguments of a body that contain x.path, or that are inside it. at is the path of the body, and raw is
+// its source.
 func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 	if b.Ready != cty.NilVal {
 		x.constant(at, b.Schema, raw)
@@ -88,8 +88,8 @@ func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 	}
 }
 
-// inside returns the reader for the blocks of one type, whose path is at. The next name on the path may be a number or a
-// key, which selects one of the blocks. The result reads all of them: a dynamic block may make any number of blocks.
+// inside returns the reader for the blocks of one type, whose path is at. The next name on the path may be a number or
+// a key, which selects one of the blocks. The result reads all of them: a dynamic block may make any number of blocks.
 func (x *partReader) inside(at []string) *partReader {
 	y := *x
 	if n := len(at); len(x.path) > n && IsIndex(x.path[n]) {

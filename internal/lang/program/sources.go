@@ -17,8 +17,8 @@ type Name struct {
 	Via string
 }
 
-// AttributeNames returns the names in the text that sets a part of a resource, in the order of the text. path begins with
-// an attribute or a block type of the resource. The result is nil if no text sets the part.
+// AttributeNames returns the names in the text that sets a part of a resource, in the order of the text. path begins
+// with an attribute or a block type of the resource. The result is nil if no text sets the part.
 func AttributeNames(p *Program, d Decl, path cty.Path) []Name {
 	n := p.at[d]
 	if n == nil || p.bound == nil {
@@ -32,8 +32,8 @@ func AttributeNames(p *Program, d Decl, path cty.Path) []Name {
 	return x.list
 }
 
-// ValueNames returns the names in the text that sets a local, an output, or a variable of a called module. It returns nil
-// for other declarations.
+// ValueNames returns the names in the text that sets a local, an output, or a variable of a called module. It returns
+// nil for other declarations.
 func ValueNames(p *Program, d Decl) []Name {
 	n := p.at[d]
 	if n == nil {
@@ -139,8 +139,8 @@ func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via strin
 	})
 }
 
-// splatOf returns the reference before the [*] of an expression, and the names after it. It returns nil if the expression
-// is not of this form.
+// splatOf returns the reference before the [*] of an expression, and the names after it. It returns nil if the
+// expression is not of this form.
 func splatOf(e *expr.Splat) (*expr.Ref, hcl.Traversal) {
 	ref, ok := e.Source.(*expr.Ref)
 	if each, is := e.Each.(*expr.Relative); ok && is {

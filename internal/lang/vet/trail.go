@@ -141,8 +141,8 @@ func (x *trails) inside(t trail) []int {
 	return x.those(find(x.parts, t, t.open()), func(u trail) bool { return u.within(t) })
 }
 
-// around returns the indexes of the trails that are proper prefixes of t, or may be if an instance has no fixed key: the
-// modules and resources that contain t.
+// around returns the indexes of the trails that are proper prefixes of t, or may be if an instance has no fixed key:
+// the modules and resources that contain t.
 func (x *trails) around(t trail) []int {
 	var out []int
 	for i := 1; i < len(t); i++ {
