@@ -39,15 +39,16 @@ func LoadTree(root string, o Options, resolve Resolve, bag *diag.Bag) (*Tree, bo
 	return t.tree, t.ok
 }
 
+// treeLoader loads the tree of modules below a root module.
 type treeLoader struct {
 	opts    Options
 	resolve Resolve
 	bag     *diag.Bag
 	tree    *Tree
 	modules map[string]*loaded // modules by the result of same for the directory
-	sames   map[string]string
-	nodes   int
-	ok      bool
+	sames   map[string]string  // results of same, by directory
+	nodes   int                // number of nodes so far
+	ok      bool               // no error was reported
 }
 
 // loaded is a module that was read.

@@ -64,9 +64,9 @@ func (rd *reader) removedLifecycle(r *Removed, b *hcl.Block) {
 	}
 }
 
-// removedExtra reads a connection or provisioner block of a removed block. Only provisioners that run at the
-// destruction are allowed, and only if the address is a managed resource. removedExtra reports an error for other
-// blocks. known is false if the address is invalid.
+// removedExtra reads a provisioner block of a removed block, and checks a connection block, which removed reads. Both
+// are allowed only if the address is a managed resource, and only provisioners that run at the destruction are allowed.
+// removedExtra reports an error for other such blocks. known is false if the address is invalid.
 func (rd *reader) removedExtra(r *Removed, b *hcl.Block, known bool) {
 	other := known && r.From.Target.Mode != addr.Managed
 	switch {

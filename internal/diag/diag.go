@@ -70,8 +70,8 @@ type Value struct{ Traversal, Statement string }
 type Call struct {
 	Function string
 	Params   []Param
-	Variadic *Param
-	Returns  cty.Type
+	Variadic *Param   // describes further arguments; nil if the function takes none
+	Returns  cty.Type // DynamicPseudoType if the type depends on the arguments or is not known
 }
 
 // Param is a parameter of a function. Nullable is true if the argument may be null.

@@ -83,8 +83,8 @@ type Lease struct {
 
 // Limits of the sources of one value.
 const (
-	mostDepth   = 16
-	mostSources = 400
+	mostDepth   = 16  // sources in a chain
+	mostSources = 400 // sources in total, and about as many effects
 )
 
 // kindOf returns the kind of a declaration or of a part of it, such as "root variable" or "part of a local value".

@@ -217,11 +217,11 @@ var simple = func() (t [256]bool) {
 
 // The classes of bytes in JSON text for indentation.
 const (
-	plain = iota
-	skipped
-	quote
-	bracket
-	unbracket
+	plain     = iota // copied
+	skipped          // white space
+	quote            // begins a string
+	bracket          // opens an object or array
+	unbracket        // closes an object or array
 	comma
 	colon
 )

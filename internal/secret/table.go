@@ -17,8 +17,8 @@ import (
 // cheap: only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
 
 const (
-	keyLen   = shortest
-	pieceLen = 64
+	keyLen   = shortest // bytes of a key, and of the shortest piece
+	pieceLen = 64       // bytes of the longest piece
 )
 
 // form is one spelling of a secret in plain text.

@@ -34,10 +34,10 @@ type Spent struct{ Err error }
 // Budget is the budget of an expression, or of a template and all templates that it calls.
 type Budget struct {
 	limits limits.Limits
-	steps  int
-	bytes  int64
-	errors int
-	inner  func(*hcl.Diagnostic) error
+	steps  int                         // number of steps that are left
+	bytes  int64                       // number of bytes of text that are left
+	errors int                         // number of failures so far
+	inner  func(*hcl.Diagnostic) error // see NewBudget
 }
 
 // NewBudget returns a budget of a quarter of l.Elements for the turns of loops, and of l.Bytes for texts. If a part of

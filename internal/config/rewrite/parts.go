@@ -26,7 +26,7 @@ type file struct {
 // only the changed part is parsed again.
 type part struct {
 	*file
-	place int // in the configuration
+	place int // number of the part in the order of the configuration
 	text  []byte
 	body  *hclsyntax.Body  // nil for JSON, which is one part
 	uses  map[symbol][]use // the references in the part

@@ -137,12 +137,13 @@ func (g Generation) Config() cty.Value {
 	return v
 }
 
+// writer writes a generated block. omit, refer and exact are the fields of Generation with these names.
 type writer struct {
 	b     strings.Builder
 	omit  func(cty.Path) bool
 	refer func(string) string
 	exact bool
-	zeros bool
+	zeros bool // the result of the function zeros for the schema
 }
 
 // zeros reports whether the provider returns zero values for optional computed arguments that are not set. The library

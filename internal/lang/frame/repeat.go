@@ -66,8 +66,8 @@ type repeater struct {
 	d     *program.Def
 	e     hclsyntax.Expression
 	out   *repeated
-	title string
-	early bool // an unknown value is an error even with Options.Defers: an import block
+	title string // the title of errors
+	early bool   // an unknown value is an error even with Options.Defers: an import block
 }
 
 func (r *repeater) error(format string, a ...any) { r.errorAbout(expr.AboutValue, format, a...) }

@@ -106,7 +106,7 @@ func (m marks) put(v cty.Value) cty.Value {
 
 // render is the state of a template and of all templates that it calls.
 type render struct {
-	depth  int
+	depth  int // number of templates around each other, including this one
 	budget *syntax.Budget
 	parsed map[string]*template // keyed by name and text
 }
@@ -114,7 +114,7 @@ type render struct {
 // template is a parsed template. The evaluation of its nodes takes from the budget of the call that parsed it.
 type template struct {
 	expr hclsyntax.Expression
-	refs []hcl.Traversal
+	refs []hcl.Traversal // the references to variables
 }
 
 // scope is the state that the functions of one table share.

@@ -80,7 +80,7 @@ func try(c *call) (cty.Value, error) {
 // attempt is an expression that failed.
 type attempt struct {
 	expr  *customdecode.ExpressionClosure
-	got   cty.Value
+	got   cty.Value // the value that was returned with the failure; it may have marks
 	diags hcl.Diagnostics
 }
 

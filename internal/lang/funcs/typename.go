@@ -38,7 +38,7 @@ func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 // typeWriter writes types in the syntax of the configuration, with each attribute or element on a separate line.
 type typeWriter struct {
 	strings.Builder
-	hidden func(name string) bool
+	hidden func(name string) bool // reports whether the name of an attribute is masked
 }
 
 func (b *typeWriter) write(ty cty.Type, depth int) {

@@ -17,7 +17,7 @@ type binder struct {
 	bag *diag.Bag
 	ok  bool
 
-	incomplete bool
+	incomplete bool // resources may lack required arguments
 }
 
 func (c *binder) error(d diag.Diagnostic) {

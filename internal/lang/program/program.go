@@ -20,7 +20,7 @@ type Program struct {
 	nodes map[addr.Module]*Node
 	decls []*Declaration
 	at    []*Node // node of each declaration
-	refs  [][]Ref
+	refs  [][]Ref // references of each declaration
 	moves []*Move // all moved blocks; in the order of execution after SetMoves
 
 	resources map[addr.Resource]Decl
