@@ -48,7 +48,7 @@ func (p *Parts) Files(dir string, suffixes []string) (names []string, ok bool) {
 }
 
 // Body reads and parses a file within the limits, and adds its text to sources. It also returns the name of the file in
-// ranges. After an error, it returns an empty body and false.
+// ranges. After an error, it returns false, and the body has only the parts that could be parsed.
 func (p *Parts) Body(dir, name string, sources *diag.Sources) (hcl.Body, string, bool) {
 	o := p.rd.opts
 	path := o.Files.Join(dir, name)

@@ -145,7 +145,7 @@ type metered struct {
 	cost   int
 }
 
-// Value evaluates the expression.
+// Value takes the cost from the budget, and evaluates the expression. If the budget is used up, it panics with Spent.
 func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	m.budget.Step(m.cost)
 	v, diags := m.Expression.Value(ctx)

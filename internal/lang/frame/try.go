@@ -83,7 +83,7 @@ func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Status {
 	return worst
 }
 
-// Provisioners evaluates the bodies of all provisioners and connections of a resource.
+// Provisioners evaluates the bodies of all provisioners and connections of a resource. It returns the worst status.
 func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Status {
 	worst := OK
 	for _, raw := range c.f.local(d).Bodies {
