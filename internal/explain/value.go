@@ -87,7 +87,8 @@ const (
 	mostSources = 400 // sources in total, and about as many effects
 )
 
-// kindOf returns the kind of a declaration or of a part of it, such as "root variable" or "part of a local value".
+// kindOf returns the kind of a declaration or of a part of it, such as "root variable" or "part of a local value". It
+// returns "" for a provider configuration and for a check.
 func kindOf(f Found) string {
 	kind := map[program.Kind]string{program.Variable: "variable", program.Local: "local value", program.Output: "output", program.Call: "module call"}[f.Kind]
 	switch {
