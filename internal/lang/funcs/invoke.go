@@ -199,8 +199,8 @@ func (c *call) all(r cty.Value) cty.Value {
 }
 
 // finish adds the removed marks to the result. An unknown result of a type that is known is refined to be not null,
-// unless the function can return null or is whole. If the function is observed and the result is known, finish reports the result
-// to Env.Observe, and returns its error.
+// unless the function can return null or is whole. If the function is observed and the result is known, finish reports
+// the result to Env.Observe, and returns its error.
 func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()
