@@ -72,7 +72,7 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 // error, the result is false and a status other than OK.
 func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
-	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy")
+	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy", false)
 }
 
 // Fits reports whether a key has the right type for the instances of a declaration: a number for count, or a string for
@@ -89,21 +89,22 @@ func fitting(d *program.Def, k addr.Key) addr.Key {
 }
 
 // Forget evaluates lifecycle.destroy for an instance. It returns true if destroy is false or null, so that the object
-// must be forgotten instead of destroyed. lifecycleFlag lists the unknown values that count as false. Forget returns
-// false if destroy is not set or true. After an error, it returns false and a status other than OK.
+// must be forgotten instead of destroyed. Forget returns false if destroy is not set or true. lifecycleFlag lists the
+// unknown values that count as true: an object is forgotten only if the configuration says so. After an error, Forget
+// returns false and a status other than OK.
 func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
 		return false, OK
 	}
-	destroy, o := lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.Destroy, "destroy")
+	destroy, o := lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.Destroy, "destroy", true)
 	return !destroy && o == OK, o
 }
 
 // lifecycleFlag evaluates a boolean lifecycle argument in s, and releases s. A missing or null argument is false. An
-// unknown value is false during validation, and for a repeated declaration if s has no instance. Otherwise an unknown
-// value is an error, and so is an ephemeral value or one that is not a boolean.
-func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Status) {
+// unknown value counts as the parameter unknown during validation, and for a repeated declaration if s has no instance.
+// Otherwise an unknown value is an error, and so is an ephemeral value or one that is not a boolean.
+func lifecycleFlag(s *scope, e hclsyntax.Expression, name string, unknown bool) (bool, Status) {
 	if e == nil {
 		s.release()
 		return false, OK
@@ -130,7 +131,7 @@ func lifecycleFlag(s *scope, e hclsyntax.Expression, name string) (bool, Status)
 		return false, OK
 	case !b.IsKnown():
 		if s.f.w.o.Validate || s.key.IsNone() && s.d.Repetition != nil {
-			return false, OK
+			return unknown, OK
 		}
 		return fail("The value must be known during plan, but it depends on values that are known only after apply.")
 	}
