@@ -56,7 +56,8 @@ func complete(e *Env) {
 	}
 }
 
-// candidates returns the words that may follow others. If option is not "", it returns the values of that option.
+// candidates returns the words that may follow the words before. If option is not "", it returns the values of that
+// option. It returns nil if nothing is known to follow.
 func candidates(e *Env, before []string, option string) []string {
 	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // global options
 		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {
@@ -155,8 +156,9 @@ func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	return nil, true
 }
 
-// autocomplete adds the completion command to the existing shell settings in the home directory if install is true, and
-// otherwise removes it. It returns the exit code.
+// autocomplete adds the completion command to .bashrc and .zshrc in the home directory if install is true, and
+// otherwise removes it. It creates no file. It returns the exit code: ExitError if neither file can be read, or if a
+// write fails.
 func autocomplete(e *Env, install bool) int {
 	program, err := os.Executable()
 	if err != nil {

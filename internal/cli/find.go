@@ -13,7 +13,8 @@ import (
 type Env = base.Env
 
 // global handles the options before the command: -chdir, -experiment, -help, -version. It returns the remaining
-// arguments, or false after an error.
+// arguments, in which -help and -version have become the commands help and version. After an error, it prints the error
+// on standard error and returns nil and false.
 func global(e *Env) ([]string, bool) {
 	args := e.Args
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -49,8 +50,8 @@ func global(e *Env) ([]string, bool) {
 	return args, true
 }
 
-// find returns the command with the longest name at the beginning of the arguments, and the other arguments. It returns
-// nil for an unknown command.
+// find returns the command with the longest name at the beginning of the arguments, and the other arguments. The name
+// may be an alias. For an unknown command, find returns nil and all arguments.
 func find(args []string) (*base.Command, []string) {
 	for n := min(2, len(args)); n > 0; n-- {
 		name := strings.Join(args[:n], " ")
@@ -71,7 +72,9 @@ func wantsHelp(arg string) bool {
 	return name != arg && (name == "help" || name == "h")
 }
 
-// withDefaults inserts the arguments of TF_CLI_ARGS and TF_CLI_ARGS_<command> before the arguments.
+// withDefaults inserts the arguments of TF_CLI_ARGS, and after them those of TF_CLI_ARGS_<command>, before args. A
+// space in the name of the command is an underscore in the name of the variable. withDefaults returns an error if a
+// value cannot be split, for example because a quote is not closed.
 func withDefaults(e *Env, cmd *base.Command, args []string) ([]string, error) {
 	for _, name := range []string{"TF_CLI_ARGS_" + strings.ReplaceAll(cmd.Name, " ", "_"), "TF_CLI_ARGS"} {
 		extra, err := splitShell(e.Getenv(name))

@@ -41,7 +41,9 @@ func Signals() <-chan os.Signal { return base.Signals() }
 // Collect adjusts the garbage collection of the process.
 func Collect() { base.Collect() }
 
-// Main runs the command for the arguments and returns the exit code.
+// Main runs the command for the arguments and returns the exit code. If keeper.Argument is the only argument, the
+// process is a keeper. If COMP_LINE is set, Main prints completions for a shell. Without a command, it prints the help
+// and returns ExitUsage.
 func Main(env Env) int {
 	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {
 		if err := keeper.Main(func(p provider.Provider, s *secret.Set) keeper.Recorder {
@@ -124,7 +126,7 @@ func noCommand(e *Env, args []string) int {
 	return base.ExitError
 }
 
-// usage returns the list of commands.
+// usage returns the help text of the program: the list of commands, and the global options.
 func usage() string {
 	var b strings.Builder
 	b.WriteString("Usage: lethe [global options] <subcommand> [args]\n\nThe available commands for execution are listed below.\n\nMain commands:\n")
@@ -154,7 +156,7 @@ func usage() string {
 	return b.String()
 }
 
-// subcommands returns the list of the commands of a group, or "" for an unknown group.
+// subcommands returns a help text with the commands of a group, or "" for an unknown group.
 func subcommands(group string) string {
 	var b strings.Builder
 	for _, c := range commands() {

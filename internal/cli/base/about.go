@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// About describes a command for help, manual pages and documents.
+// About describes a command for help, manual pages and documents. Name, Args and Short are those of Command.
 type About struct {
 	Name, Args, Short string
 	Text              []Paragraph
@@ -14,7 +14,7 @@ type About struct {
 	Options           []Option
 }
 
-// Paragraph is a paragraph of a text. If LaidOut is true, its line breaks are kept.
+// Paragraph is a paragraph of a text. If LaidOut is true, its line breaks are kept; otherwise the text is wrapped.
 type Paragraph struct {
 	Text    string
 	LaidOut bool
@@ -27,7 +27,8 @@ type Option struct {
 	Text  string
 }
 
-// About describes the command of a call.
+// About describes the command of a call. A paragraph with a line that begins with a space keeps its line breaks. The
+// text of an option ends with its default, unless the default is a zero value or the text begins with "Accepted".
 func (c *Call) About() About {
 	a := About{Name: c.Command.Name, Args: c.Command.Args, Short: c.Command.Short, Examples: c.Command.Examples}
 	for part := range strings.SplitSeq(strings.TrimSpace(c.Command.Long), "\n\n") {
@@ -52,7 +53,7 @@ func (a About) Usage() string {
 	return line
 }
 
-// Left returns an option with its value, such as -out=file.
+// Left returns an option with its value, such as -out=file, or only the name of an option without a value.
 func (o Option) Left() string {
 	if o.Value == "" {
 		return o.Name

@@ -16,12 +16,13 @@ import (
 // Question is a question for the user.
 type Question struct {
 	Title  string // "var.name"
-	Note   string
-	Secret bool // do not show the answer while it is typed
+		Note   string // printed below the title; may be empty
+		Secret bool   // do not show the answer while it is typed
 }
 
-// Ask prints a question and reads one line. It returns false if the input has ended or an interrupt came (see
-// Interrupted). After that, MayAsk returns false, and the caller reports the missing answer.
+// Ask prints a question and reads one line. It removes white space at the end of the line, except from a secret that is
+// typed at a terminal. It returns false if the input has ended, if an interrupt came (see Interrupted), or if the
+// terminal cannot hide a secret. After that, MayAsk returns false, and the caller reports the missing answer.
 func (s *Screen) Ask(q Question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
@@ -33,9 +34,9 @@ func (s *Screen) Ask(q Question) (string, bool) {
 	return text, ok
 }
 
-// read prints a prompt and reads one line. It returns false at the end of the input and at an interrupt. If the answer
-// is secret, the terminal stops to show typed characters before the prompt is printed, because users and programs may
-// type at once.
+// read prints a prompt and reads one line. It returns false at the end of the input, at an interrupt, and if a terminal
+// cannot be set to hide a secret answer. If the answer is secret, the terminal stops showing typed characters before
+// the prompt is printed, because users and programs may type at once.
 func (s *Screen) read(prompt string, secret bool) (string, bool) {
 	f, isFile := s.call.Stdin.(*os.File)
 	var shown *term.State
@@ -72,10 +73,11 @@ func (s *Screen) readLine(f *os.File, shown *term.State) (string, bool) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), err == nil || text != ""
 }
 
-// readHidden reads one line of a terminal in raw mode, and restores the terminal to the state shown. It returns false
-// if the line did not end with the Enter key: the user interrupted it, or the input ended. It reads single bytes, so
-// that later lines remain for the next question. It does not use term.ReadPassword, which continues after ^D, and not
-// the editor of package term, which accepts no tabs and no invalid UTF-8.
+// readHidden reads one line of a terminal in raw mode, and then sets the terminal back to the mode in the argument
+// shown. It returns false if the line did not end with the Enter key: the user pressed ^C, or the input ended. After
+// ^C, it sends an interrupt to its own process, because a terminal in raw mode does not. It uses neither
+// term.ReadPassword, which continues after ^D, nor the editor of package term, which accepts no tabs and no invalid
+// UTF-8.
 func (s *Screen) readHidden(f *os.File, shown *term.State) (string, bool) {
 	text, end := hiddenLine(f)
 	fmt.Fprint(s.call.Stdout, "\r\n")
@@ -98,8 +100,9 @@ const (
 	clearKey     = 21 // ^U
 )
 
-// hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it: enterKey,
-// interruptKey, or endKey at the end of the input. After another key than enterKey, the line is "".
+// hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it: enterKey (also for a
+// newline), interruptKey, or endKey at the end of the input. If the key is not enterKey, the line is "". It reads
+// single bytes, so that later lines remain for the next question. ^D ends only an empty line.
 func hiddenLine(in io.Reader) (text string, end byte) {
 	var line []byte
 	for {
@@ -138,12 +141,12 @@ type Approval struct {
 	Title   string // the question
 	Note    string // the text below the question
 	For     string // the purpose of "yes"; "approve" if empty
-	Use     string // the advice if no user can be asked
+		Use     string // the advice if no user can be asked: the words after "Use", such as a flag
 	Refused string // the text to print after another answer
 }
 
-// Approve asks for approval and returns the answer. If no user can be asked, it reports an error with the advice and
-// returns false.
+// Approve asks for approval and reports whether it was given. If no user can be asked, it adds an error with the advice
+// and returns false. After an interrupt or an answer other than "yes", it prints Refused and returns false.
 func (c *Call) Approve(a Approval) bool {
 	if a.Given {
 		return true

@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// Run parses the flags of a command, runs it and returns the exit code.
+// Run parses the flags of a command, runs it and returns the exit code. With -help, it prints the help and returns
+// ExitOK. If a flag is wrong, it reports the error, does not run the command, and returns ExitError.
 func (e *Env) Run(cmd *Command, args []string) (code int) {
 	out := &stdout{Writer: e.Stdout}
 	e.Stdout = out
@@ -61,7 +62,7 @@ func (e *Env) Run(cmd *Command, args []string) (code int) {
 	return code
 }
 
-// countSilenced prints the number of warnings that were not shown.
+// countSilenced prints the number of warnings that -silence has hidden, if there are any.
 func (c *Call) countSilenced() {
 	if text := diag.Silenced(c.View.Silence.Take()); text != "" {
 		c.UI.Send(event.Note{Kind: "silenced_warnings", Text: "\n" + text})
@@ -80,7 +81,8 @@ func (c *Call) end() {
 	}
 }
 
-// ended runs the functions of AtEnd after the command has reported, and returns the exit code.
+// ended runs the functions of AtEnd after the command has printed its own diagnostics, and prints theirs. It returns
+// code, the exit code of the command, or ExitError if one of the functions adds an error.
 func (c *Call) ended(code int) int {
 	c.Failed = code != ExitOK && code != ExitChanges
 	c.Bag.Clear()

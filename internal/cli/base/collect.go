@@ -19,7 +19,7 @@ var streaming atomic.Bool
 const roomOfStreams = 6 << 20
 
 // Streams makes garbage collections more frequent. A command calls it if it handles many objects one after another, so
-// that it needs little memory.
+// that it needs little memory. It has no effect if the user sets GOGC.
 func Streams() {
 	streaming.Store(true)
 	begin()
@@ -29,9 +29,9 @@ func Streams() {
 // 75 %, a command takes a few per cent less time than with 50 %, and a few per cent more memory.
 const mostPercent = 75
 
-// leastPercent is the percentage for a heap that consists mostly of text. The cost of a collection depends on the
-// objects with pointers. If a state or a message has an attribute of 70 MB, waiting for 200 MB of garbage saves next to
-// nothing.
+// leastPercent is the lowest value of GOGC. It applies to a heap that consists mostly of text, because the cost of a
+// collection depends on the objects with pointers. If a state or a message has an attribute of 70 MB, waiting for 200
+// MB of garbage saves next to nothing.
 const leastPercent = 5
 
 // Collect adjusts GOGC after each garbage collection to the live heap. It does nothing if the user sets GOGC.
@@ -66,8 +66,8 @@ func watch() {
 	})
 }
 
-// percent returns the value of GOGC for a heap with live bytes. scanned is the number of live bytes in objects with
-// pointers.
+// percent returns the value of GOGC for a heap: the garbage that may arise before the next collection, as a percentage
+// of the live heap. live is the number of live bytes, and scanned the number of live bytes in objects with pointers.
 func percent(live, scanned uint64) int {
 	least := uint64(room)
 	if streaming.Load() {

@@ -11,8 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// In returns a call of the same command in the directory dir. It shares the streams, the secrets and the interrupts
-// with c, but has its own diagnostics. It ends when c ends. In returns an error if dir is not a directory.
+// In returns a call of the same command in the directory dir. The new call shares the streams, the secrets and the
+// interrupts with c, but has its own diagnostics. It ends when c ends; then Adopt moves its diagnostics to c. In
+// returns an error if dir does not exist or is not a directory.
 func (c *Call) In(dir string) (*Call, error) {
 	real, err := paths.Real(c.Path(dir))
 	if err != nil {
@@ -37,8 +38,9 @@ func (c *Call) In(dir string) (*Call, error) {
 	return o, nil
 }
 
-// Adopt moves the diagnostics of o, a call in another directory, to c. It adds the directory to each diagnostic,
-// because a file there may have the same name as a file here.
+// Adopt moves the diagnostics of o, a call in another directory, to c. It adds the directory to the text of each
+// diagnostic, because a file there may have the same name as a file here. It drops a diagnostic without a place in a
+// file if c has one with the same text.
 func (c *Call) Adopt(o *Call) {
 	name := o.Dir
 	if rel, err := filepath.Rel(c.Dir, o.Dir); err == nil {
@@ -64,7 +66,9 @@ func (c *Call) Adopt(o *Call) {
 	o.Bag.Clear()
 }
 
-// Within calls do while the directory of the process is the directory of o, so that child processes start there.
+// Within calls do while the directory of the process is the directory of o, so that child processes start there. Then
+// the process returns to the directory of c. If the first change of the directory fails, Within does not call do.
+// Without Enter, it only calls do.
 func (c *Call) Within(o *Call, do func()) error {
 	if c.Enter == nil {
 		do()

@@ -30,8 +30,8 @@ func (e *Env) Path(p string) string {
 	return paths.In(e.Dir, p)
 }
 
-// Settle sets Dir to the real path of the working directory. The shell may use another name for it, which is kept in
-// Called and Named.
+// Settle sets Dir and Start to the real path of the working directory, and Called and Named to its name before, which
+// may contain symbolic links. It changes nothing and returns an error if the real path cannot be found.
 func (e *Env) Settle() error {
 	real, err := paths.Real(e.Dir)
 	if err == nil {
@@ -41,7 +41,8 @@ func (e *Env) Settle() error {
 	return err
 }
 
-// Chdir changes the working directory. If that fails, it prints an error and returns false.
+// Chdir changes the working directory to dir, a path relative to the present one. If that fails, it prints an error on
+// standard error and returns false.
 func (e *Env) Chdir(dir string) bool {
 	real, err := paths.Real(e.Path(dir))
 	if info, serr := os.Stat(real); err == nil && serr == nil && !info.IsDir() {

@@ -2,5 +2,6 @@
 
 package base
 
-// escapes reports whether a stream understands escape sequences for colours and movements.
+// escapes reports whether a stream understands escape sequences for colours and movements. Outside Windows, it assumes
+// so.
 func escapes(any) bool { return true }

@@ -22,7 +22,7 @@ import (
 const (
 	abandonAfter = time.Second             // abandon calls in progress
 	leaveAfter   = 2500 * time.Millisecond // abandon the closing of leases, too
-	hangupDelay  = 3 * time.Second
+		hangupDelay  = 3 * time.Second         // end the program
 	partTime     = 2 * time.Second // the time that the keeper has after the third interrupt to close leases
 
 	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
@@ -47,7 +47,9 @@ func (s *Stops) started() <-chan struct{} {
 	return s.Begin.Done()
 }
 
-// interrupts creates the contexts of Stops and handles signals. The second result ends the handling.
+// interrupts creates the contexts of Stops and handles signals. The first signal ends Begin, the second ends Abandon
+// and Leave after a pause, and the third ends the program. SIGQUIT ends the program at once, after a dump of the
+// goroutines. The context returned is Begin. The function returned ends the handling of signals and all contexts.
 func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	var begin context.CancelFunc
 	var abandon, leave context.CancelCauseFunc
@@ -101,8 +103,9 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	return c.Stops.Begin, func() { close(done); begin(); abandon(nil); leave(nil) }
 }
 
-// EndBy sets the time limit of the command. At moment, it handles the limit like an interrupt, and after grace like a
-// second interrupt. A zero moment means no limit. Only the first call with a limit has an effect.
+// EndBy sets the time limit of the command. At moment, the command is interrupted. If it still runs after the further
+// time grace, it is interrupted a second time. A zero moment means no limit. Only the first call with a limit has an
+// effect.
 func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	if moment.IsZero() || c.Stops.timed {
 		return
@@ -143,7 +146,7 @@ func (c *Call) Interrupted() bool {
 }
 
 // interrupted returns the error for a command that failed because of an interrupt or the time limit. It returns false
-// if the interrupt came too late to prevent any work.
+// if no interrupt came, or if the interrupt came too late to prevent any work.
 func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	work := c.Work.Load()
 	walked := work != nil && work.Walked()

@@ -75,7 +75,7 @@ func (b both) Finish()                               { b.screen.Finish(); b.file
 // Line prints a line of progress.
 func (s *Screen) Line(text string) { s.Send(event.Note{Text: text}) }
 
-// Step prints a line of init's progress, with its code in the JSON output.
+// Step prints a line of init's progress, with its code in the JSON output. It replaces the name Lethe as Renamed does.
 func (s *Screen) Step(code, text string) { s.Send(event.Note{Text: s.call.Renamed(text), Code: code}) }
 
 // Renamed returns a sentence with the names of Names instead of Lethe's.
@@ -133,10 +133,10 @@ func (s *Screen) Done(code int) int {
 	return code
 }
 
-// Fail is like Done(ExitError).
+// Fail prints the diagnostics and returns ExitError.
 func (s *Screen) Fail() int { return s.Done(ExitError) }
 
-// DoneDocument is like Done for a command that has printed a document on standard output: all diagnostics go to
+// DoneDocument is like Done(ExitOK) for a command that has printed a document on standard output: all diagnostics go to
 // standard error.
 func (s *Screen) DoneDocument() int {
 	c := s.call

@@ -7,11 +7,12 @@ import (
 	"golang.org/x/term"
 )
 
-// Dumb reports whether the terminal can only print lines.
+// Dumb reports whether the terminal can only print lines: TERM is "dumb", or it understands no escape sequences.
 func (c *Call) Dumb() bool { return c.Getenv("TERM") == "dumb" || !escapes(c.Stdout) }
 
-// Color reports whether to print colours. The flag and the environment decide; without them, only a terminal has
-// colours.
+// Color reports whether to print colours. The flag -no-color, NO_COLOR, CLICOLOR=0 and a dumb terminal turn colours
+// off. Otherwise FORCE_COLOR and CLICOLOR_FORCE turn them on, unless their value is 0. Without any of these, only a
+// terminal has colours.
 func (c *Call) Color() bool {
 	if c.View.NoColor || c.Getenv("NO_COLOR") != "" || c.Dumb() || c.Getenv("CLICOLOR") == "0" {
 		return false
@@ -29,8 +30,9 @@ func IsTerminal(w any) bool {
 }
 
 // width returns the number of columns at which messages are wrapped, or 0 for no wrapping. On a terminal, it is the
-// width of the terminal. Otherwise it is the value of LETHE_COLUMNS. If that is not set and the test program of a
-// provider runs the command, it is testColumns, because such programs expect the line breaks of Terraform and OpenTofu.
+// width of the terminal. Otherwise it is the value of LETHE_COLUMNS, if that is a number of at least leastColumns. If
+// LETHE_COLUMNS is not set and the test program of a provider runs the command, the width is testColumns, because such
+// programs expect the line breaks of Terraform and OpenTofu. In all other cases it is 0.
 func (c *Call) width() int {
 	if f, ok := asFile(c.Stdout); ok && term.IsTerminal(int(f.Fd())) {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {

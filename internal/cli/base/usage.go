@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// parse parses flags and operands in any order.
+// parse parses flags and operands in any order. All arguments after "--" are operands. It returns the first error of
+// package flag, such as flag.ErrHelp.
 func (c *Call) parse(args []string) error {
 	for {
 		if err := c.Flags.Parse(args); err != nil {

@@ -48,7 +48,8 @@ func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	return true, write(c.Stdout)
 }
 
-// createInto creates the file of -json-into. Only its owner may read it, because it may contain sensitive values.
+// createInto creates the file of -json-into, or empties an existing file. Only the owner may read a new file, because
+// it may contain sensitive values. An existing file keeps its permissions.
 func (c *Call) createInto() (*os.File, error) {
 	return os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 }

@@ -37,8 +37,8 @@ func runCompletion(_ context.Context, c *base.Call) int {
 	return base.ExitOK
 }
 
-// CompletionScript returns the script that makes a shell complete the command lines of a program. It returns false for
-// an unknown shell.
+// CompletionScript returns the script that makes a shell complete the command lines of a program. It returns "" and
+// false for an unknown shell.
 func CompletionScript(shell, program string) (string, bool) {
 	text, ok := completionScripts[shell]
 	return strings.ReplaceAll(text, "PROGRAM", program), ok

@@ -74,11 +74,11 @@ Control-D.
 type console struct {
 	c     *base.Call
 	s     *session.Session
-	frame *frame.Frame
-	face  frame.Face
-}
+		frame *frame.Frame // the module instance in which expressions are evaluated
+		face  frame.Face   // Before for the values of the state, After for planned values
+	}
 
-type consoleFlags struct {
+	type consoleFlags struct {
 	workdir.Options
 	planned bool
 	scope   string
@@ -113,7 +113,8 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 }
 
 // look makes the frame in which expressions are evaluated. The frame contains the values of the state, or of a new plan
-// if planned is true.
+// if planned is true. prior is the state; nil means that it does not exist. look adds errors to the bag and returns
+// false if it fails.
 func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool) (ok bool) {
 	options := c.s.FrameOptions()
 	options.Console = true
@@ -202,7 +203,8 @@ type input struct {
 	inside  bool // inside brackets or a heredoc
 }
 
-// add adds a line. If the expression is now complete, add returns it and true.
+// add adds a line. If the expression is now complete, add returns it and true. Otherwise it returns "" and false. It
+// drops a blank line or a comment that does not continue an expression.
 func (in *input) add(line string) (text string, ready bool) {
 	line = strings.TrimSuffix(line, "\r")
 	if in.inside && !frame.MayClose(line) {
@@ -247,7 +249,8 @@ func (in *input) prompt() string {
 	return "> "
 }
 
-// interactive reads expressions from a terminal, and restores the terminal at the end.
+// interactive reads expressions from a terminal, and restores the terminal at the end. A dumb terminal has no line
+// editing. If the terminal cannot be set to raw mode, interactive reads it like a pipe. It returns the exit code.
 func (c *console) interactive(ctx context.Context) int {
 	if c.c.Dumb() {
 		return until(ctx, c.lineByLine)

@@ -26,8 +26,8 @@ type graphFlags struct {
 const formats = "dot, mermaid, svg or html"
 
 // drawing returns a drawing of the resources, or of all declarations if all is true. With -from or -to, it contains
-// only the selected part. The function reports whether a declaration is in the drawing. If -from or -to names nothing
-// in the graph, drawing adds an error and returns false.
+// only the selected part. The second result reports whether a declaration is in the drawing. If -from or -to names
+// nothing in the graph, drawing adds an error, and its last result is false.
 func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graphview.Drawing, func(program.Decl) bool, bool) {
 	d := newDrawing(p, all)
 	f.from, f.to = declared(d, f.from), declared(d, f.to)
@@ -48,7 +48,8 @@ func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graph
 	return d, func(id program.Decl) bool { return kept[p.Decls()[id].String()] }, true
 }
 
-// declared returns the address of the declaration of an instance. It returns other addresses unchanged.
+// declared returns the address of the declaration to which name, the address of an instance, belongs. It returns name
+// unchanged if the drawing has it, or has no such declaration.
 func declared(d *graphview.Drawing, name string) string {
 	if at := strings.Join(audit.NamesOf(name), "."); !d.Has(name) && d.Has(at) {
 		return at
@@ -99,7 +100,8 @@ func modulesAround(m addr.Module) []string {
 }
 
 // withActions adds the actions of a plan to the nodes. A resource gets the most dangerous action of its instances. If
-// whole is true, the drawing also gets the resources that only the state has. p may be nil.
+// whole is true, the drawing also gets the resources that have a planned action and are not in it, because only the
+// state has them. If p is nil, the drawing stays unchanged.
 func withActions(d *graphview.Drawing, p *plan.Plan, whole bool) *graphview.Drawing {
 	if p == nil {
 		return d

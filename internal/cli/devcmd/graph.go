@@ -94,9 +94,9 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// readDrawn reads the plan file name and the configuration in it. If name is "", it reads the configuration of the
-// working directory and returns a nil plan. It needs no values of variables. If that fails, readDrawn reports an error
-// and returns false.
+// readDrawn reads the plan file with this name and the configuration in it, and returns the plan. If name is "", it
+// reads the configuration of the working directory and returns a nil plan; it needs no values of variables. If reading
+// fails, readDrawn reports an error and returns false.
 func readDrawn(ctx context.Context, s *session.Session, name string) (*plan.Plan, bool) {
 	if name == "" {
 		return nil, s.Loader.Load() && s.Compile(ctx, vet.CheckOptions{})
@@ -179,7 +179,8 @@ func fullGraph(p *program.Program, keep func(program.Decl) bool) string {
 	return "digraph {\n\tcompound = \"true\"\n\tnewrank = \"true\"\n\tsubgraph \"root\" {\n" + strings.Join(nodes, "") + strings.Join(edges, "") + "\t}\n}\n"
 }
 
-// drawnName returns the name of a declaration in a graph.
+// drawnName returns the name of a declaration in a graph: its address with the prefix and suffix that the nodes of
+// Terraform and OpenTofu have.
 func drawnName(d *program.Declaration) string {
 	name := "[root] " + d.String()
 	switch {

@@ -9,9 +9,9 @@ import (
 // after 4096. During an evaluation, the terminal of the system buffers the input, and drops characters after 4095.
 const longestLine = 4095
 
-// keyboard is a terminal in raw mode for the line editor. It converts keys that the editor takes for the end of the
-// input, and bytes at which the editor stops. It delivers only one line at a time, so that method line describes the
-// line that the editor has just read.
+// keyboard is a terminal in raw mode for the line editor. It converts ^C, which the editor takes for the end of the
+// input, to the end of a line, and invalid UTF-8, at which the editor stops, to question marks. It delivers only one
+// line at a time, so that method line describes the line that the editor has just read.
 type keyboard struct {
 	io.ReadWriter
 	typed []byte // not yet delivered

@@ -46,7 +46,7 @@ func runModules(_ context.Context, c *base.Call, f *workdir.Options) int {
 	return c.UI.DoneDocument()
 }
 
-// modulesDocument returns the list of modules for JSON.
+// modulesDocument returns the list of called modules, without the root module, for JSON.
 func modulesDocument(tree *config.Tree) any {
 	type module struct {
 		Key     string `json:"key"`
@@ -66,7 +66,8 @@ func modulesDocument(tree *config.Tree) any {
 	return doc
 }
 
-// moduleTree returns the module calls of a module as branches.
+// moduleTree returns the module calls of a module as branches, in the order of their names. The calls of a called
+// module are below its branch.
 func moduleTree(n *config.Node) []branch {
 	var out []branch
 	for _, name := range slices.Sorted(maps.Keys(n.Children)) {

@@ -95,16 +95,16 @@ func (f *packageFlags) flags(c *base.Call) {
 
 type lockFlags struct {
 	packageFlags
-	dir, mirror, images string
+	dir, mirror, images string // -fs-mirror, -net-mirror, -oci-mirror; at most one may be set
 }
 
 type mirrorFlags struct {
 	packageFlags
-	locked bool
+	locked bool // -lock-file: copy the versions in the lock file
 }
 
-// open loads the configuration with load. It returns the required providers and the platforms of their packages. It
-// returns false after an error.
+// open loads the configuration with load. It returns the loader, and the required providers that are not built in with
+// the platforms of their packages: those of -platform, or else this platform. It returns false after an error.
 func (f *packageFlags) open(c *base.Call, load func(*loader.Loader) bool) (*loader.Loader, fetch.Copies, bool) {
 	copies := fetch.Copies{Platforms: f.platforms}
 	for _, platform := range f.platforms {

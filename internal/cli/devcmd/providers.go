@@ -92,7 +92,8 @@ func tested(l *loader.Loader, f *testfile.File) iter.Seq2[*testfile.Run, *config
 	}
 }
 
-// testTree returns the requirements of the modules under test as branches.
+// testTree returns one branch for each test file. Below it are the runs that test a separate module, with the
+// requirements of that module.
 func testTree(l *loader.Loader, files []*testfile.File, hosts engine.Hosts) []branch {
 	var out []branch
 	for _, f := range files {
@@ -107,15 +108,15 @@ func testTree(l *loader.Loader, files []*testfile.File, hosts engine.Hosts) []br
 
 // requirement is a provider that a module or the state requires.
 type requirement struct {
-	Test       string `json:"test,omitempty"` // the test file, if a run tests the module
-	Run        string `json:"run,omitempty"`
-	Module     string `json:"module_address,omitempty"`
-	Name       string `json:"name"` // the address of the provider: host/namespace/type
+	Test       string `json:"test,omitempty"`           // the test file, if a run tests the module
+	Run        string `json:"run,omitempty"`            // the run in the test file
+	Module     string `json:"module_address,omitempty"` // "" for the root module, the module under test and the state
+	Name       string `json:"name"`                     // the address of the provider: host/namespace/type
 	Constraint string `json:"version_constraint,omitempty"`
 }
 
 // providersDocument returns the requirements of the configuration and the state for JSON. s is nil if the state is
-// missing or cannot be read.
+// missing or cannot be read. hosts completes addresses of providers that name no host.
 func providersDocument(l *loader.Loader, files []*testfile.File, s *state.Snapshot, hosts engine.Hosts) any {
 	doc := struct {
 		FormatVersion string        `json:"format_version"`

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// resourcesOf returns the declared resources, grouped by module.
+// resourcesOf returns the declared resources, sorted by the address of their module, and then by their address in it.
 func resourcesOf(p *program.Program) []*program.Declaration {
 	var list []*program.Declaration
 	for _, d := range p.Decls() {
@@ -22,7 +22,8 @@ func resourcesOf(p *program.Program) []*program.Declaration {
 	return list
 }
 
-// resourcesBehind returns the resources that a declaration refers to, directly or through values.
+// resourcesBehind returns the resources that a declaration refers to, directly or through declarations that are no
+// resources, such as locals. It does not follow the references of these resources.
 func resourcesBehind(p *program.Program, d program.Decl) []*program.Declaration {
 	var out []*program.Declaration
 	seen := map[program.Decl]bool{d: true}

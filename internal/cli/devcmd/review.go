@@ -14,7 +14,7 @@ import (
 // reviewFlags are the flags of show for reviews of a saved plan.
 type reviewFlags struct {
 	reviewed.PageFlags
-	markdown bool
+	markdown bool // -markdown
 	document bool // -format=json-review
 	limit    int  // the value of -max in bytes; 0 means the default
 }
@@ -57,7 +57,8 @@ func (f *reviewFlags) fit(c *base.Call, planned bool) {
 	}
 }
 
-// show writes the requested reviews of a saved plan. printed is true if the JSON of the plan was already printed.
+// show writes the requested reviews of a saved plan, and returns the exit code. printed is true if the JSON of the plan
+// was already printed.
 func (f *reviewFlags) show(s *session.Session, p *plan.Plan, printed bool) int {
 	c := s.Dir.Call
 	r := reviewed.Review(s, p)

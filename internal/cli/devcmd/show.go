@@ -64,7 +64,8 @@ type showFlags struct {
 	review              reviewFlags
 }
 
-// stateFile is the value of -state. As in OpenTofu, the flag needs no value.
+// stateFile is the value of -state. As in OpenTofu, the flag needs no value: without one, the path is "", which means
+// the current state.
 type stateFile struct{ path *string }
 
 func (s stateFile) String() string   { return "" }

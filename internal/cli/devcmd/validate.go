@@ -46,14 +46,14 @@ type validateFlags struct {
 	lint    lintFlag
 }
 
-// lintFlag is -lint, or -lint=json.
+// lintFlag is the value of -lint: "true", "json", or "" if the flag is missing or false.
 type lintFlag string
 
 func (l *lintFlag) String() string   { return string(*l) }
 func (l *lintFlag) IsBoolFlag() bool { return true }
 func (l *lintFlag) Get() any         { return string(*l) }
 
-// Set accepts "true" and "false", the values of a flag without a value, and "json".
+// Set accepts "json", and "true" and "false", the values of a flag without a value. It rejects any other value.
 func (l *lintFlag) Set(s string) error {
 	switch s {
 	case "true", "json":

@@ -22,7 +22,8 @@ func (x *checking) add(level doctorview.Level, area, text, action string) {
 	x.findings = append(x.findings, doctorview.Finding{Level: level, Area: area, Text: text, Action: action})
 }
 
-// within calls check, and turns the diagnostics that check adds into findings about area.
+// within calls check, and turns the diagnostics that check adds to the bag into findings about area: errors into
+// problems, and warnings into notes. It empties the bag.
 func (x *checking) within(area string, check func()) {
 	check()
 	for _, d := range x.call.Bag.List() {

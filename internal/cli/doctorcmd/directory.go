@@ -20,7 +20,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// directory checks the providers and the state.
+// directory checks the configuration, the environment variables that set its variables, the providers and the state.
+// It checks neither variables nor providers if the configuration cannot be loaded.
 func (x *checking) directory(ctx context.Context) {
 	l := loader.New(x.dir)
 	loaded := false
@@ -49,8 +50,9 @@ func (x *checking) directory(ctx context.Context) {
 	}
 }
 
-// providers adds a finding for each provider that the configuration needs: whether the lock file has it, and whether the
-// installed files match. It also adds a note for each provider in the lock file that the configuration does not need.
+// providers adds a finding for each provider that the configuration needs: whether the lock file has it, and whether
+// the installed files match. It omits built-in providers. It also adds a note for each provider in the lock file that
+// the configuration does not need.
 func (x *checking) providers(i *plugins.Installation, needs []fetch.Need) {
 	const area = "providers"
 	for _, n := range needs {
@@ -87,7 +89,8 @@ func (x *checking) providers(i *plugins.Installation, needs []fetch.Need) {
 // same reports whether two addresses mean the same provider in the registries of Terraform and OpenTofu.
 func same(a, b addr.Provider) bool { return a.Canon() == b.Canon() }
 
-// state checks the state and the journals. It returns false if the store cannot be read.
+// state checks the state and the journals of earlier runs. It returns false if the store cannot be read. It sets
+// unreadable if the store can be read, but the state in it cannot.
 func (x *checking) state(ctx context.Context, at states.Selected) bool {
 	found, ok := at.Examine(ctx)
 	if !ok {
@@ -149,7 +152,8 @@ func (x *checking) lock(at states.Selected) {
 	x.add(doctorview.Note, area, fmt.Sprintf("%s has locked the state since %s for %s.", held.Who, held.Created.UTC().Format(time.DateTime)+"Z", held.Operation), "If that command no longer runs, run: lethe force-unlock "+store.ShellCommand(held.ID))
 }
 
-// leases adds the leases that runs left open.
+// leases adds a finding for each open lease: a problem, or a note if the run of the lease is in progress. Without open
+// leases, it adds a finding that says so.
 func (x *checking) leases(ctx context.Context, at states.Selected) {
 	x.within("leases", func() {
 		notes, ok := at.ReadNotes(ctx)
@@ -169,8 +173,9 @@ func (x *checking) leases(ctx context.Context, at states.Selected) {
 	})
 }
 
-// copies adds a finding for each state that could not be stored, and if the copies of the state cannot be listed. If the
-// newest copy has a time more than a minute in the future, it adds a finding about a wrong clock.
+// copies adds a finding for each state that could not be stored, and if the copies of the state cannot be listed. It
+// always adds a finding about the clock: a problem if the state or its newest copy has a time more than a minute in the
+// future.
 func (x *checking) copies(ctx context.Context, at states.Selected) {
 	list, err := at.Inventory(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -21,7 +21,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/doctorview"
 )
 
-// settings adds the files of the CLI configuration to the findings. ok is true if all settings are valid.
+// settings adds a finding for each file of the CLI configuration, and a note if LETHE_KEEPER=off turns off the keeper.
+// ok is true if all settings are valid; otherwise it adds no finding for a file that can be read, because the errors
+// are findings already.
 func (x *checking) settings(ok bool) {
 	const area = "CLI configuration"
 	files := cliconfig.Files(func(name string) string {
@@ -50,9 +52,9 @@ func (x *checking) settings(ok bool) {
 	}
 }
 
-// environment adds the names of the set environment variables that have an effect on Lethe, and of set variables that look
-// like variables of Lethe and have no effect. It omits their values, because they may be secret. The methods variables and
-// traces add the variables that set root variables, and the variables of OpenTelemetry.
+// environment adds the names of the set environment variables that have an effect on Lethe, and of set variables that
+// look like variables of Lethe and have no effect. It omits their values, because they may be secret. The methods
+// variables and traces add the variables that set root variables, and the variables of OpenTelemetry.
 func (x *checking) environment() {
 	const area = "environment"
 	used, unknown := settings.Honoured(x.call)
@@ -70,7 +72,8 @@ func (x *checking) environment() {
 // variablePrefix begins the names of the environment variables that set root variables.
 const variablePrefix = "TF_VAR_"
 
-// variables adds a finding about the environment variables that set root variables.
+// variables adds a finding about the environment variables that set root variables, and a note for each variable that
+// sets a root variable which the configuration does not declare.
 func (x *checking) variables(l *loader.Loader) {
 	const area = "environment"
 	var used []string
@@ -90,7 +93,7 @@ func (x *checking) variables(l *loader.Loader) {
 	}
 }
 
-// traceparent is the variable with the span that started the command.
+// traceparent is the environment variable with the identifier of the OpenTelemetry span that started the command.
 const traceparent = "TRACEPARENT"
 
 // traces checks the settings of OpenTelemetry.
@@ -190,7 +193,7 @@ func (x *checking) cache(area, dir string) {
 	}
 }
 
-// measure returns the number of files below a directory, and their size.
+// measure returns the number of regular files below a directory, and their total size in bytes.
 func measure(dir string) (files int, size int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {

@@ -12,13 +12,14 @@ import (
 // asking is a question about a value or a type.
 type asking struct {
 	session *session.Session
-	text    string
-	plan    string
+	text    string            // an address, a type, or a function of a provider, as the user wrote it
+	plan    string            // the file of -plan; "" without it
 	errors  []diag.Diagnostic // errors that may be the reason why a provider or a module has no answer
 	near    []string          // types that resemble the text
 }
 
-// show writes an answer as a document, or as text.
+// show writes an answer: with -json, document writes it as JSON, and otherwise text writes it as text. If that fails,
+// show adds an error.
 func (x *asking) show(document, text func(io.Writer) error) {
 	c := x.session.Dir.Call
 	alone, err := c.Document(document)
@@ -30,7 +31,8 @@ func (x *asking) show(document, text func(io.Writer) error) {
 	}
 }
 
-// address returns the declared address that is most similar to the text, or "".
+// address returns the declared address that is most similar to the text. It returns "" if no address is similar, or if
+// the configuration was not compiled.
 func (x *asking) address() string {
 	if p := x.session.Program; p != nil {
 		return explain.Suggest(p, x.text)

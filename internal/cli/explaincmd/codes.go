@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag/code"
 )
 
-// pagesOf returns the pages about codes. It returns false if a name is not a code.
+// pagesOf returns the pages about codes. It returns nil and false if a name is not a code.
 func pagesOf(names []string) ([]*code.Page, bool) {
 	var pages []*code.Page
 	for _, name := range names {
@@ -26,7 +26,7 @@ func pagesOf(names []string) ([]*code.Page, bool) {
 	return pages, true
 }
 
-// showPages shows pages.
+// showPages prints whole pages, as a document with -json.
 func showPages(c *base.Call, pages []*code.Page) {
 	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return
@@ -39,8 +39,8 @@ func showPages(c *base.Call, pages []*code.Page) {
 	}
 }
 
-// similarPages returns the pages that contain the operands in a title or in the first line, or whose message matches
-// them.
+// similarPages returns the pages that contain the operands, joined by spaces, in a title or in the first line, whatever
+// their case, or that have a title with placeholders which matches them.
 func similarPages(c *base.Call) []*code.Page {
 	words := strings.ToLower(strings.Join(c.Operands, " "))
 	var found []*code.Page
@@ -71,7 +71,7 @@ func searchCodes(c *base.Call) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listCodes prints the codes with their titles.
+// listCodes prints the codes of pages with their titles, as a document with -json.
 func listCodes(c *base.Call, pages []*code.Page) {
 	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return

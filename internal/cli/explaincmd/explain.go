@@ -87,8 +87,9 @@ func runExplain(ctx context.Context, c *base.Call, f *explainFlags) int {
 	return x.run(ctx)
 }
 
-// explainWord shows the type with this name, such as the data source "http", or searches for the word in the titles of
-// codes. Only a provider of the same name has such a type. Problems of the configuration do not matter to the search.
+// explainWord explains an operand that is one word, and returns the exit code. It shows the type with this name, such
+// as the data source "http", which only a provider of the same name has. Without such a type, it searches for the word
+// in the titles of codes, and drops the problems of the configuration, because they do not matter to the search.
 func explainWord(ctx context.Context, c *base.Call, f *explainFlags) int {
 	before := c.Bag.List()
 	if word().MatchString(c.Operands[0]) {
@@ -112,7 +113,7 @@ var asked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[
 var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}-]*$`) })
 
 // run answers the question: from the plan of -plan, or else from the configuration of the working directory, or else
-// from the schemas of providers.
+// from the schemas of providers. If none of them has an answer, it reports that. It returns the exit code.
 func (x *asking) run(ctx context.Context) int {
 	c := x.session.Dir.Call
 	if x.plan != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// typed shows a type of one of the providers in the list of, or a part of the type. It returns false if no provider has a
-// type with this name. It reports an error and returns true if the type has no such part.
+// typed shows a type of the first provider that has it, or a part of the type. of lists the providers. It returns false
+// if no provider has a type with this name. It reports an error and returns true if the type has no such part.
 func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	bag := &x.session.Dir.Call.Bag
 	for _, p := range of {
@@ -45,7 +45,8 @@ func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	return false
 }
 
-// typesNear returns the types of a provider that resemble the type in a text, as users write them.
+// typesNear returns the types of a provider that resemble the type in a text, as users write them, such as
+// data.aws_ami. It returns nil if the text also names a part of the type.
 func typesNear(s *provider.Schemas, text string) []string {
 	var out []string
 	of, name, path := explain.Split(text)
@@ -60,13 +61,13 @@ func typesNear(s *provider.Schemas, text string) []string {
 	return out
 }
 
-// named returns the providers whose name is the text.
+// named returns the providers, except built-in ones, whose name is the text.
 func (x *asking) named() []addr.Provider {
 	return slices.DeleteFunc(x.providers(), func(p addr.Provider) bool { return p.IsBuiltin() || p.Type != x.text })
 }
 
-// providers returns the providers of the configuration and the built-in providers. First comes the provider whose name
-// is the beginning of the type's name.
+// providers returns the built-in providers and the providers of the configuration. A provider whose name is the
+// beginning of the type's name comes before the others.
 func (x *asking) providers() []addr.Provider {
 	_, name, _ := explain.Split(x.text)
 	out := []addr.Provider{addr.Builtin("terraform"), addr.Builtin("lethe")}

@@ -37,7 +37,8 @@ func (x *asking) open(ctx context.Context) *plan.Plan {
 }
 
 // declared shows a value of the configuration in the directory. It returns false if the configuration does not declare
-// the value. After errors of the configuration that concern the question, it returns true.
+// the value; then it moves errors of the configuration to x.errors. If the configuration has errors, and declares the
+// value or the text looks like an address, it shows nothing and returns true, so that the errors are the answer.
 func (x *asking) declared(ctx context.Context) bool {
 	s := x.session
 	bag := &s.Dir.Call.Bag
@@ -63,9 +64,9 @@ func (x *asking) declared(ctx context.Context) bool {
 	return false
 }
 
-// value shows a value of the compiled configuration, or reports that the configuration does not declare it or that its type
-// has no such part. If p is not nil, it also shows the changes of the plan. It returns true, because each of these answers
-// the question.
+// value shows a value of the compiled configuration, or reports that the configuration does not declare it or that its
+// type has no such part. If p is not nil, it also shows the changes of the plan. It returns true, because each of these
+// answers the question.
 func (x *asking) value(p *plan.Plan) bool {
 	s := x.session
 	found, ok := explain.Find(s.Program, x.text)

@@ -36,8 +36,9 @@ func (i *initialization) askSetting(name, note string, secret bool) (string, boo
 	return i.c.UI.Ask(base.Question{Title: name, Note: note, Secret: secret})
 }
 
-// askCopy asks whether to copy existing states from a backend to another. copies is true if the user answered "yes". If
-// no user can be asked, it reports an error, and answered is false.
+// askCopy asks whether to copy existing states from one backend to another. from and to are the types of the backends.
+// copies is true if the user answered "yes". If no user can be asked or the user gives no answer, answered is false,
+// and askCopy reports an error unless an interrupt came.
 func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 	if i.dir.MayAsk() {
 		text, ok := i.c.UI.Ask(base.Question{
@@ -54,8 +55,8 @@ func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 	return false, false
 }
 
-// askName asks for a name for the default workspace, if the new backend does not support the name "default". It returns
-// "" without an answer.
+// askName asks for a new name for the default workspace. It is called if the new backend does not support the name
+// "default". It returns "" if no user can be asked or the user gives no answer.
 func (i *initialization) askName() string {
 	if !i.dir.MayAsk() {
 		return ""
@@ -67,8 +68,9 @@ func (i *initialization) askName() string {
 	return name
 }
 
-// askWorkspace asks for the workspace to select. An answer is the number of a workspace, as in Terraform, or its name.
-// askWorkspace returns "" if no user can be asked or the answer is invalid.
+// askWorkspace asks which of the workspaces in names to select, because the workspace selected does not exist. An
+// answer is the number of a workspace, from 1 as in Terraform, or its name. askWorkspace returns "" if no user can be
+// asked or the answer is invalid.
 func (i *initialization) askWorkspace(selected string, names []string) string {
 	if !i.dir.MayAsk() {
 		return ""

@@ -43,7 +43,8 @@ func (f *initFlags) fit(bag *diag.Bag) bool {
 	return !bag.HasErrors()
 }
 
-// emptyDir reports whether the directory has no configuration files.
+// emptyDir reports whether the directory has no configuration files. It returns false and an error if the path of the
+// directory is not a valid pattern for file names.
 func (i *initialization) emptyDir() (bool, error) {
 	for _, suffix := range config.Suffixes() {
 		found, err := filepath.Glob(filepath.Join(i.dir.Path, "*"+suffix))
@@ -63,7 +64,7 @@ var ignoredFiles = []struct{ suffix, why string }{
 	{".tfstack.hcl", inStack},
 }
 
-// warnIgnoredFiles warns about files that have no effect.
+// warnIgnoredFiles warns about each file of the directory with a suffix in ignoredFiles.
 func (i *initialization) warnIgnoredFiles() {
 	for _, u := range ignoredFiles {
 		found, _ := filepath.Glob(filepath.Join(i.dir.Path, "*"+u.suffix))

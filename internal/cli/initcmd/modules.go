@@ -17,8 +17,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// copyModule copies the module of -from-module into the working directory, which must be empty. Like Terraform and
-// OpenTofu, it omits files whose names begin with a dot. It returns false after an error.
+// copyModule copies the module of -from-module into the working directory, which must be empty. The module may be a
+// local directory or a remote source. Like Terraform and OpenTofu, copyModule omits files whose names begin with a dot.
+// It reports an error and returns false if it fails.
 func (i *initialization) copyModule(ctx context.Context) bool {
 	source := i.f.fromModule
 	i.loader.Mask(source)
@@ -49,8 +50,9 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 	return err == nil
 }
 
-// initModules writes the module manifest. It prints the new modules, or all modules if upgrade is true. If the
-// configuration has modules, it calls title before it prints them. It returns false after an error.
+// initModules writes the module manifest, the file with the directories of installed modules. It prints the new
+// modules, or all modules if upgrade is true. It calls title before it prints them. If the configuration calls no
+// modules, it does nothing. It reports an error and returns false if it fails.
 func initModules(l *loader.Loader, upgrade bool, title func()) bool {
 	if len(l.All().Children) == 0 {
 		return true

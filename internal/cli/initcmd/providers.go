@@ -20,7 +20,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// initProviders installs the providers that the configuration and the state need. It returns false after an error.
+// initProviders installs the providers that the configuration and the state need, and updates the lock file. With
+// -backend=false, it does not read the state. It returns false after an error.
 func (i *initialization) initProviders(ctx context.Context) bool {
 	i.c.UI.Step("initializing_provider_plugin_message", "Initializing provider plugins...")
 	needs := i.loader.Needs()
@@ -91,8 +92,8 @@ func (i *initialization) installStores(ctx context.Context) bool {
 	return i.f.lockfile == "readonly" || i.dir.SaveLock() // writeLock reports a changed selection
 }
 
-// locked reports an error and returns false if a read-only lock file lacks a provider. It is called before any provider
-// is installed.
+// locked reports an error and returns false if the lock file is read-only and lacks one of the providers to install.
+// Providers with a development override need not be in it. locked is called before any provider is installed.
 func (i *initialization) locked(install []fetch.Need) bool {
 	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {
 		_, ok := i.dir.Lock.Get(n.Provider)
@@ -108,8 +109,9 @@ func (i *initialization) changed() bool {
 }
 
 // onlyDirs restricts the search for providers to the directories of -plugin-dir. It stores the directories for later
-// runs of init, in the same file as Terraform and OpenTofu. An empty -plugin-dir deletes the file. onlyDirs returns
-// false after an error.
+// runs of init, in the same file as Terraform and OpenTofu. Without -plugin-dir, it uses the stored directories. An
+// empty -plugin-dir deletes the file and lifts the restriction. onlyDirs reports an error and returns false if it
+// fails.
 func (i *initialization) onlyDirs() bool {
 	file := filepath.Join(i.dir.Data, "plugin_path")
 	dirs := i.f.pluginDirs
@@ -139,7 +141,8 @@ func (i *initialization) onlyDirs() bool {
 	return true
 }
 
-// warnUnheld warns of providers for which the lock file has only checksums of this platform.
+// warnUnheld adds one warning that lists the installed providers for which the lock file has only checksums of this
+// platform.
 func (i *initialization) warnUnheld() {
 	if len(i.plugins.Providers.Unverified) == 0 {
 		return
@@ -163,7 +166,7 @@ func (i *initialization) writeLock() bool {
 	return true
 }
 
-// writeLock writes the lock file if it has changed, and prints a message. It returns false after an error.
+// writeLock writes the lock file and prints a message if the file has changed. It returns false after an error.
 func writeLock(d *workdir.Directory) bool {
 	if !d.Lock.Changed() {
 		return true

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// Load reads the configuration of the working directory. It reports errors, and returns false if it found any.
+// Load reads the configuration of the working directory, and sets Tree. It reports errors, and returns false if it
+// found any.
 func (l *Loader) Load() bool {
 	o := l.Dir.LoadOptions()
 	if l.Queries {
@@ -22,8 +23,8 @@ func (l *Loader) Load() bool {
 // RequireQueries adds the providers of query files to the loaded configuration, so that they are installed.
 func (l *Loader) RequireQueries() { queryfile.Require(l.Tree.Root.Module, l.Dir.LoadOptions()) }
 
-// LoadRoot reads only the root module, which contains the backend block. If the root module has errors, it returns
-// false and leaves their report to Load.
+// LoadRoot reads only the root module, which contains the backend block. If the root module has errors, LoadRoot
+// returns false without reporting them, because Load reports them later.
 func (l *Loader) LoadRoot() bool {
 	var bag diag.Bag
 	root, ok := config.Load(l.Dir.Root, l.Dir.LoadOptions(), l.Dir.Call.Sources, &bag)
@@ -50,8 +51,9 @@ func (l *Loader) LoadOver(texts map[string][]byte) bool {
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadFrom reads the configuration with the given options. resolve returns the directory of a called module. LoadFrom
-// adds errors to the bag of the command, and returns false if it found any.
+// LoadFrom reads the configuration whose root module is in the directory root, and sets Tree. resolve returns the
+// directory of a called module. LoadFrom adds errors to the bag of the command. It returns false if the configuration
+// has errors.
 func (l *Loader) LoadFrom(root string, o config.Options, resolve config.Resolve) bool {
 	var ok bool
 	l.Tree, ok = config.LoadTree(root, o, resolve, &l.Dir.Call.Bag)

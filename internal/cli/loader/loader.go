@@ -1,6 +1,6 @@
-// Package loader reads the configuration of a working directory: the root module, the modules that it calls, and the modules
-// that test files call. It finds or installs modules, and knows which providers they require. It opens no store and starts
-// no provider.
+// Package loader reads the configuration of a working directory: the root module, the modules that it calls, and the
+// modules that test files call. It finds or installs modules, and knows which providers they require. It opens no store
+// and starts no provider.
 //
 //	tests.go    test files and their modules
 //	load.go     reads the tree of modules
@@ -36,7 +36,9 @@ type Loader struct {
 	install install      // installs a module; nil: only modules that are already installed are used
 }
 
-// install installs a module.
+// install installs a module. key is the key of the module (see ModuleKey), source its source, and wanted the
+// constraints on its version. install returns the directory of the module, the source from which it comes, and its
+// version.
 type install func(key, source, wanted string) (dir, from, version string, err error)
 
 // New returns a loader for a working directory. Nothing is read yet.
@@ -54,7 +56,7 @@ func New(d *workdir.Directory) *Loader {
 	return l
 }
 
-// Empty reports whether the root module has no files.
+// Empty reports whether the root module has no files. The configuration must be loaded.
 func (l *Loader) Empty() bool { return len(l.Tree.Root.Module.Files) == 0 }
 
 // RequireFiles returns false and adds an error if the root module has no files. The message begins with why.
@@ -114,7 +116,8 @@ func (l *Loader) All() *config.Node {
 // Needs returns the providers that the configuration requires.
 func (l *Loader) Needs() []fetch.Need { return Needs(l.All()) }
 
-// Needs returns the providers that a module and its child modules require.
+// Needs returns the providers that a module and all modules below it require, each provider once, with the constraints
+// on its version of all these modules.
 func Needs(root *config.Node) []fetch.Need {
 	by := map[addr.Provider]*fetch.Need{}
 	var order []addr.Provider

@@ -18,7 +18,8 @@ import (
 )
 
 // resolve returns the directory of a called module, its source, and its version ("" if it has none). It has the type
-// config.Resolve. If the module cannot be found or installed, it adds an error to bag and returns false.
+// config.Resolve. If the source needs the values of variables and they are not collected yet, resolve collects them. If
+// the module cannot be found or installed, it adds an error to bag and returns false.
 func (l *Loader) resolve(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, source, version string, ok bool) {
 	if l.Vars.Given == nil && len(path.Path()) == 1 {
 		l.rootOnly(parent.Module) // a source may name variables

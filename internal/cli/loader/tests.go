@@ -18,8 +18,8 @@ func (l *Loader) TestDirs() []string {
 	return []string{l.Dir.Root, l.Dir.Call.Path(l.Dir.Options.Tests)}
 }
 
-// ReadTests reads the test files, and reports their errors to bag. For a directory that the user named, it also adds a
-// warning to bag if the directory does not exist, and an error if it cannot be read.
+// ReadTests reads the test files, and adds their errors to bag. If the user named another directory for tests than
+// "tests", ReadTests also adds a warning if the directory does not exist, and an error if it cannot be read.
 func (l *Loader) ReadTests(bag *diag.Bag) []*testfile.File {
 	files, found := testfile.Read(l.TestDirs(), l.Dir.LoadOptions(), l.Dir.Call.Sources, bag)
 	if name := l.Dir.Options.Tests; !found[1] && name != "tests" {
@@ -46,8 +46,9 @@ func (l *Loader) LoadAllTests() bool {
 	return l.LoadTests(files)
 }
 
-// LoadTests loads the modules under test of the runs of test files. Afterwards, All and Needs include them. LoadTests
-// reports errors, and returns false if a module cannot be loaded.
+// LoadTests loads the modules that the runs of test files test in place of the root module. Afterwards, All and Needs
+// include them. LoadTests adds errors to the bag of the command. It returns false if a module cannot be loaded, or if
+// the bag had errors before.
 func (l *Loader) LoadTests(files []*testfile.File) bool {
 	root := *l.Tree.Root
 	root.Children = maps.Clone(root.Children)
@@ -68,7 +69,8 @@ func (l *Loader) LoadTests(files []*testfile.File) bool {
 	return ok
 }
 
-// below returns a copy of a module and of the modules that it calls. at is the address of the copy.
+// below returns a copy of a module and of the modules that it calls. parent is the module above the copy, and at the
+// address of the copy.
 func below(n, parent *config.Node, at addr.Module) *config.Node {
 	moved := *n
 	moved.Path, moved.Parent, moved.Children = at, parent, map[string]*config.Node{}
@@ -78,8 +80,9 @@ func below(n, parent *config.Node, at addr.Module) *config.Node {
 	return &moved
 }
 
-// LoadTestModule loads the module under test of a run, and the modules that it calls. key is the key of the installed
-// module. It adds errors to bag, and returns false if it found any.
+// LoadTestModule loads the module that a run tests in place of the root module, and the modules that it calls. key is
+// the name of the module among the installed modules. LoadTestModule adds errors to bag, and returns false if it found
+// any; it returns a nil tree if the module cannot be found or installed.
 func (l *Loader) LoadTestModule(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool) {
 	top := addr.Module{}.Child(key)
 	dir, source, version, ok := l.resolve(top, call, l.Tree.Root, bag)

@@ -28,12 +28,12 @@ import (
 // Log writes to standard error, or to the file named by TF_LOG_PATH. Its methods may be called from several goroutines.
 type Log struct {
 	out      io.Writer
-	core     int // rank of the least important level of Lethe's lines; 0: no lines
-	provider int
-	json     bool
+	core     int  // rank of the least important level of Lethe's lines; 0: no lines
+	provider int  // the same for the lines of providers
+	json     bool // each line is a JSON object
 	now      func() time.Time
 	secrets  *secret.Set
-	heard    func(string)
+	heard    func(string) // also receives each line, without time and level
 }
 
 // levels are the names of the levels; the most important has rank 1.
@@ -54,7 +54,8 @@ func levelRank(name string) int {
 }
 
 // New creates the log according to the environment. It returns nil if the environment requests no log. As in Terraform,
-// TF_LOG has precedence over TF_LOG_CORE, and TF_LOG_PROVIDER over TF_LOG.
+// TF_LOG has precedence over TF_LOG_CORE, and TF_LOG_PROVIDER over TF_LOG. An unknown level means TRACE. New adds a
+// warning about an unknown level, and if the file of TF_LOG_PATH cannot be opened.
 func New(c *base.Call) *Log {
 	pick := func(first, second string) int { return levelRank(cmp.Or(c.Getenv(first), c.Getenv(second))) }
 	l := &Log{out: c.Stderr, core: pick("TF_LOG", "TF_LOG_CORE"), provider: pick("TF_LOG_PROVIDER", "TF_LOG"), secrets: c.Secrets}
@@ -91,7 +92,7 @@ func (l *Log) Has(level string) bool { return l != nil && levelRank(level) <= l.
 // HasProviders reports whether lines of providers are written.
 func (l *Log) HasProviders() bool { return l != nil && l.provider > 0 }
 
-// FromProvider writes a line of a provider process.
+// FromProvider writes a line of a process of provider p, if lines of providers with this level are written.
 func (l *Log) FromProvider(p addr.Provider, level, line string) {
 	if l == nil || levelRank(level) > l.provider {
 		return
@@ -100,7 +101,7 @@ func (l *Log) FromProvider(p addr.Provider, level, line string) {
 	l.write(level, prefix+line, prefix+"(not shown: the provider crashed while it opened an ephemeral resource, so Lethe does not know its secret values)")
 }
 
-// line writes a line of Lethe.
+// line writes a line of Lethe, if its level is written. format and a are those of fmt.Sprintf.
 func (l *Log) line(level, format string, a ...any) {
 	if l.Has(level) {
 		text := fmt.Sprintf(format, a...)
@@ -131,7 +132,8 @@ func (l *Log) write(level, text, other string) {
 // than the secret.
 const margin = 1 << 10
 
-// shorter removes the end of a line if the line was cut, because the end may be a part of a secret.
+// shorter removes the end of a line and appends "..." if the line was cut, because the end may be a part of a secret.
+// It keeps everything up to the last mask, and all but the last margin bytes.
 func shorter(text string, cut bool) string {
 	if !cut {
 		return text

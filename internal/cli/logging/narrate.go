@@ -13,8 +13,8 @@ import (
 // The log of a run contains addresses, kinds and durations of steps and calls, but no values. Without TF_LOG, the
 // functions in this file do nothing.
 
-// Begin logs the version, the command and the environment. It also sets c.Log, so that code about states can write log
-// lines.
+// Begin logs the version. At level DEBUG, it also logs the command and the names of environment variables, and sets
+// c.Log, so that code about states can write log lines.
 func (l *Log) Begin(c *base.Call) {
 	l.line("INFO", "Lethe version: %s", base.Version)
 	if !l.Has("DEBUG") {
@@ -31,7 +31,7 @@ func (l *Log) Begin(c *base.Call) {
 	c.Log = func(text string) { l.line("DEBUG", "state: %s", text) }
 }
 
-// Called logs that a call of a provider has ended.
+// Called logs at level DEBUG that a call of a provider has ended.
 func (l *Log) Called(p addr.Provider, c wire.Call) {
 	outcome := "answered"
 	if c.Failed {
@@ -50,7 +50,7 @@ type logged struct {
 	log *Log
 }
 
-// Sink returns a sink that logs events and forwards them to s.
+// Sink returns a sink that logs events and forwards them to s. It returns s itself if the level DEBUG is not written.
 func (l *Log) Sink(s event.Sink) event.Sink {
 	if l.Has("DEBUG") {
 		return logged{s, l}

@@ -38,8 +38,8 @@ helper, the file credentials.tfrc.json beside the CLI configuration has it.`,
 type attempt struct {
 	c    *base.Call
 	host string
-	asks *registry.Registry
-	kept *cliconfig.Credentials
+	asks *registry.Registry     // finds the login service of the host
+	kept *cliconfig.Credentials // saves and removes tokens
 }
 
 func runLogin(ctx context.Context, c *base.Call) int {
@@ -68,7 +68,7 @@ func runLogin(ctx context.Context, c *base.Call) int {
 }
 
 // begin begins a login or a logout with the host in the operands. It reports an error and returns false if the host is
-// invalid, or if the user has configured a token for the host manually.
+// invalid, if the settings cannot be read, or if the user has configured a token for the host manually.
 func begin(c *base.Call) (*attempt, bool) {
 	a := &attempt{c: c, host: strings.ToLower(c.Operands[0])}
 	if a.host == "" || strings.ContainsAny(a.host, "/ @?#") {
@@ -85,7 +85,9 @@ func begin(c *base.Call) (*attempt, bool) {
 
 var errCancelled = errors.New("cancelled")
 
-// token obtains a token by the method that the host offers.
+// token obtains a token by the method that the host offers: OAuth with a browser before a name and a password. If the
+// host has no login service, the user pastes a token. token returns errCancelled if the user does not agree or gives no
+// answer.
 func (a *attempt) token(ctx context.Context) (string, error) {
 	how, err := a.asks.Login(ctx, a.host)
 	var none *registry.NoServiceError
@@ -135,7 +137,8 @@ func (a *attempt) agreed(how string) bool {
 	return ok && text == "yes"
 }
 
-// pasted asks for a token that the user has created elsewhere.
+// pasted asks for a token that the user has created elsewhere. It returns errCancelled if the user does not agree or
+// gives no token.
 func (a *attempt) pasted() (string, error) {
 	if !a.agreed("that you created there,\nbecause it has no login service.") {
 		return "", errCancelled

@@ -29,7 +29,8 @@ type Key struct {
 // least is the minimum number of bytes of a key in the environment.
 const least = 16
 
-// New returns the key of saved plans. If the key in the environment is too short, New adds an error and returns nil.
+// New returns the key of saved plans, and adds a key in the environment to the secrets of the command. If the key in
+// the environment is too short, New adds an error and returns nil.
 func New(c *base.Call) *Key {
 	k := &Key{fs: c.FS()}
 	switch text := c.Getenv(subprocess.PlanKey); {
@@ -81,7 +82,8 @@ func (k *Key) Read() []byte {
 	return key
 }
 
-// Make returns the key, and creates it if necessary. It returns nil if a new key cannot be stored.
+// Make returns the key. If the file of the key is missing or invalid, Make creates a new key in it. It returns nil if a
+// new key cannot be stored, or if the user has no directory for it.
 func (k *Key) Make() []byte {
 	if key := k.Read(); key != nil || k.path == "" {
 		return key

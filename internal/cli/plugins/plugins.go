@@ -49,8 +49,8 @@ func New(d *workdir.Directory) *Installation {
 	return i
 }
 
-// Named returns the address of provider a in TF_REATTACH_PROVIDERS, whose registry host may differ from the host in a. It
-// returns false if the variable does not have the provider, or has it without a namespace.
+// Named returns the address of provider a in TF_REATTACH_PROVIDERS, whose registry host may differ from the host in a.
+// It returns false if the variable does not have the provider, or has it without a namespace.
 func (i *Installation) Named(a addr.Provider) (addr.Provider, bool) {
 	r, ok := i.dir.Reattached[a.Canon()]
 	return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
@@ -157,8 +157,9 @@ func (i *Installation) Check(tree *config.Tree, needs []fetch.Need, known map[ad
 	return absent, ok
 }
 
-// Selected returns the version of an installed provider that the lock file selects, "" if the program may change
-// without a new version. The error is the reason why the provider must not be started.
+// Selected returns the version of an installed provider that the lock file selects. It returns "" if the program may
+// change without a new version (see Developed). The error is the reason why the provider, which stores the state, must
+// not be started.
 func (i *Installation) Selected(a addr.Provider) (version string, err error) {
 	if i.Developed(a) {
 		return "", nil
@@ -205,7 +206,8 @@ func (i *Installation) Processes() *launch.Processes {
 	return out
 }
 
-// link installs plugins that the lock file selects from the caches of this machine, so that no init is needed.
+// link installs plugins that the lock file selects from the caches of this machine, so that no init is needed. It
+// prints the names of the installed plugins.
 func (i *Installation) link(needs []fetch.Need) {
 	var names []string
 	for _, lock := range i.Providers.Link(needs, i.dir.Lock) {

@@ -16,7 +16,7 @@ import (
 // rule is a line of an -ignore file: a resource type, and conditions. A rule ignores the objects for which all
 // conditions hold.
 type rule struct {
-	typ        string // a pattern
+	typ        string // a pattern, in which * matches any text
 	conditions []condition
 }
 
@@ -66,7 +66,8 @@ func parseRule(line string) (rule, error) {
 	return r, nil
 }
 
-// split divides a line at spaces outside of double quotes. It keeps the quotes.
+// split divides a line at spaces and tabs outside of double quotes. It keeps the quotes. A quote that is not closed is
+// an error.
 func split(line string) ([]string, error) {
 	var out []string
 	var word strings.Builder
@@ -91,7 +92,8 @@ func split(line string) ([]string, error) {
 	return out, nil
 }
 
-// parseCondition parses PATH=PATTERN. A path consists of attributes separated by dots, and of keys such as ["key"].
+// parseCondition parses PATH=PATTERN. A path consists of attributes separated by dots, and of keys such as ["key"]. It
+// is "name", or begins with "identity" or "object". parseCondition removes the quotes around a pattern.
 func parseCondition(text string) (condition, error) {
 	left, pattern, ok := cutOutside(text, '=')
 	if !ok {

@@ -31,7 +31,8 @@ func (i *imports) add(r *querying.Result) error {
 func fileOf(typ string) string { return "import_" + typ + ".tf" }
 
 // write writes the files, and returns their names. If one of them exists, or a text contains a secret, it reports an
-// error, writes no file and returns false.
+// error, writes no file and returns false. If a file cannot be written, it reports an error and returns false, and the
+// files before it remain.
 func (i *imports) write(c *base.Call) ([]string, bool) {
 	texts := map[string]*strings.Builder{}
 	refs := references(i.list)
@@ -80,9 +81,9 @@ const shortestReference = 4
 
 // referring has the texts that identify the imported objects, and the references that were written so far.
 type referring struct {
-	to    map[string]target // the targets of references, by the text that identifies the object; a text of two objects is missing
-	edges map[string][]string
-	named map[string]bool // objects to which others refer
+	to    map[string]target   // the targets of references, by the text that identifies the object; a text of two objects is missing
+	edges map[string][]string // the objects to which an object refers
+	named map[string]bool     // objects to which others refer
 }
 
 // target is an attribute of an imported object.

@@ -65,10 +65,10 @@ the objects, for you to review and apply.`,
 
 type queryFlags struct {
 	workdir.Options
-	generate  string
-	ignore    string // name of a file
-	imports   bool
-	unmanaged bool
+	generate  string   // name of the file of -generate-config-out
+	ignore    string   // name of the file of -ignore
+	imports   bool     // -import
+	unmanaged bool     // -unmanaged
 	states    []string // names of files with states to compare with
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/querying"
 )
 
-// mayWrite reports an error and returns false if the file for generated configuration exists already.
+// mayWrite reports an error and returns false if the file for generated configuration exists already. If name is "", no
+// file is written, and mayWrite returns true.
 func mayWrite(c *base.Call, name string) bool {
 	if name == "" {
 		return true
@@ -29,13 +30,14 @@ type generated struct {
 	path    string
 	file    *os.File
 	pending bytes.Buffer // whole blocks that are not in the file yet
-	n       int
+	n       int          // the number of results with blocks
 }
 
 // mostPending is the number of bytes after which pending blocks are written.
 const mostPending = 4 << 10
 
-// add writes the blocks of a result.
+// add adds the blocks of a result to the pending blocks, and writes them if there are enough. It ignores a result
+// without a block. It returns the error of creating or writing the file, for example if the file exists.
 func (g *generated) add(r *querying.Result) (err error) {
 	if r.Block == nil {
 		return nil
@@ -61,7 +63,9 @@ func (g *generated) flush() error {
 	return err
 }
 
-// close closes the file. If the file contains a secret, close deletes the file, reports an error and returns false.
+// close writes the pending blocks and closes the file. If the file contains a secret, close deletes the file. It
+// reports an error and returns false then, and if the file cannot be written. Without a result, it does nothing and
+// returns true.
 func (g *generated) close(c *base.Call) bool {
 	if g.file == nil {
 		return true
@@ -84,8 +88,8 @@ func (g *generated) close(c *base.Call) bool {
 	return err == nil
 }
 
-// mayStore reports an error and returns false if generated configuration contains a secret. It is called after all
-// searches, because a search may return a value that becomes a known secret later.
+// mayStore reports an error and returns false if text, generated configuration, contains a secret. It is called after
+// all searches, because a search may return a value that becomes a known secret later.
 func mayStore(c *base.Call, text string) bool {
 	from, hit := c.Secrets.Check(text, "", nil)
 	if hit {

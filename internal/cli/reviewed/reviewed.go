@@ -71,14 +71,15 @@ func (f *PageFlags) Page(c *base.Call, r *review.Review, quiet bool) bool {
 }
 
 // Markdown prints a review as a comment in Markdown of at most limit bytes. If full is true, long values are shown
-// completely. It returns false if the output cannot be written.
+// completely. It reports an error, prints nothing and returns false if the text cannot be searched for secrets.
 func Markdown(c *base.Call, r *review.Review, limit int, full bool) bool {
 	var b bytes.Buffer
 	_ = comment.Write(&b, r, comment.Options{Max: limit, Full: full, Scrub: c.Secrets.Scrub}) // a buffer has no errors
 	return printed(c, b.Bytes(), "## ")
 }
 
-// JSON prints a review as a JSON document. It reports an error and returns false if that fails.
+// JSON prints a review as a JSON document. It reports an error, prints nothing and returns false if the review cannot
+// be encoded, or if the text cannot be searched for secrets.
 func JSON(c *base.Call, s *session.Session, r *review.Review) bool {
 	var b bytes.Buffer
 	if err := reviewdoc.Write(&b, r, s.Engine.Hosts(s.Loader.Tree, r.Plan.Refreshed).Of, c.Secrets.Scrub); err != nil {

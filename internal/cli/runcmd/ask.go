@@ -15,8 +15,9 @@ var laterNotes = map[string]string{
 
 const lockNote = "\nThe state stays locked until the last round has ended."
 
-// approve asks the user to approve a plan, and returns true if the user does. If the command may not ask, it reports an
-// error. rounds is the value of -rounds, which determines a hint about later rounds.
+// approve asks the user to approve a plan, and returns true if the user does. If the command may not ask, or the user
+// gives no answer, it reports an error. Before the question, it prints the diagnostics of the command and removes them.
+// rounds is the value of -rounds, which determines a hint about later rounds of plan and apply (ADR 52).
 func approve(c *base.Call, pl *plan.Plan, rounds string) bool {
 	if !c.UI.MayAsk() { // like Terraform, read an answer from standard input even with -input=false
 		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))

@@ -51,9 +51,10 @@ func (o *execution) claim(ctx context.Context, pl *plan.Plan) (stale *diag.Diagn
 // state that it uses.
 const replans = 20
 
-// planUnseen plans for a command that applies. approved is true if the user must still approve the plan. If not,
-// planUnseen claims the parts of the state that the plan uses at once. If another run has changed these parts
-// meanwhile, planUnseen reads the state and plans again.
+// planUnseen plans for a command that applies. approved is true if the user must still approve a plan with changes;
+// then planUnseen returns such a plan at once, and a later step claims the parts of the state that it uses. Otherwise
+// planUnseen claims these parts. If another run has changed them meanwhile, planUnseen reads the state and plans again,
+// at most replans times. It reports errors and returns false if it fails; the plan may exist nevertheless.
 func (o *execution) planUnseen(ctx context.Context, approved bool) (*engine.Result, bool) {
 	known := o.c.Bag.List()
 	for n := 0; ; n++ {
@@ -93,8 +94,8 @@ func (o *execution) fail() int {
 	return o.c.UI.Fail()
 }
 
-// carryOutPlan applies a plan and stores the new state. by is the engine for the apply. If anything fails, it reports
-// errors and returns false.
+// carryOutPlan applies a plan and stores the new state, also after an apply that failed. by is the engine for the
+// apply. If anything fails, it reports errors and returns false. The first result is nil if the apply did not start.
 func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFlags, by *engine.Engine) (*engine.Applied, bool) {
 	if !f.createsAgain && !o.mayCreate(pl) {
 		return nil, false
@@ -161,7 +162,8 @@ func overridden(pl *plan.Plan, after *state.Snapshot) []string {
 // refreshes reports whether the command is refresh. For this command, Terraform and OpenTofu print only the outputs.
 func (o *execution) refreshes() bool { return o.c.Command.Name == "refresh" }
 
-// complete reports the result of an apply. It returns the exit code, which is 2 if changes are left for a later round.
+// complete reports the result of an apply, and ends the command. It returns the exit code: 1 if there are errors, and 2
+// if changes are left for another command.
 func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Applied, f *applyFlags) int {
 	o.s.Engine.EndRounds(&o.c.Bag)
 	if !o.refreshes() {
@@ -195,8 +197,8 @@ func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engi
 	return &event.Secrets{Before: audit.Stored(pl.Previous, schemas), After: audit.Stored(done.Snapshot, schemas)}
 }
 
-// left warns of changes that are left for another command, and of outputs that are unknown because of this. It returns
-// the exit code 2.
+// left warns of changes that are left for another command, and of outputs that are unknown because of this. then is the
+// advice at the end of the warning. left returns the exit code 2.
 func (o *execution) left(changes []*plan.Change, outputs []string, then string) int {
 	var list []string
 	for _, c := range changes {
@@ -212,7 +214,8 @@ func (o *execution) left(changes []*plan.Change, outputs []string, then string) 
 	return o.c.UI.Done(base.ExitChanges)
 }
 
-// partial warns that a plan with -target or -exclude may not have applied all changes.
+// partial adds a warning that a plan with -target or -exclude may not have applied all changes. It adds none for a plan
+// without these options, of -changed or of -invoke.
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {

@@ -67,7 +67,8 @@ func (n *narrowed) changed(ctx context.Context, p store.PartStore, name string) 
 	return append([]string{}, n.reach.Part...), r.Version, nil
 }
 
-// stampsOf returns the digests of the configuration, which show which resources have changed since the last apply.
+// stampsOf returns the stamps of the configuration: digests of the sources of each resource, which show which resources
+// have changed since the last apply.
 func stampsOf(s *session.Session) *changed.Stamps {
 	return s.Engine.Stamps(s.Program, s.FrameOptions(), func(a addr.Provider) (string, bool) {
 		lock, _ := s.Dir.Lock.Get(a)
@@ -75,8 +76,9 @@ func stampsOf(s *session.Session) *changed.Stamps {
 	})
 }
 
-// began prints the scope of a plan of the changed resources. It reports an error and returns false if -changed is set,
-// but the backend does not store the state in rows.
+// began prints the scope of a plan of the changed resources. If the whole state was read, it lifts the restriction to
+// changed resources. It reports an error and returns false if -changed is set, but the backend does not store the state
+// in rows.
 func (n *narrowed) began(ws *workspace.State) bool {
 	if f := n.f; f.changed != nil && *f.changed && !ws.Stamped() {
 		n.s.Dir.Call.Bag.Add(diag.Errorf("Failed to use the backend", "The option -changed needs the backend \"pg\" with layout = \"rows\"."))
@@ -99,7 +101,8 @@ func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	}
 }
 
-// settle records the digests of the resources that need no further changes after an apply.
+// settle records the digests of the resources that need no further changes after an apply, if the store keeps such
+// digests.
 func settle(s *session.Session, ws *workspace.State, pl *plan.Plan, after *state.Snapshot) {
 	if ws.Stamped() {
 		ws.Stamp(stampsOf(s).Settled(pl, after.Checks))

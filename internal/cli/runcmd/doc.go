@@ -21,13 +21,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// execution is one run of a command that makes a plan and may apply it.
+// execution is one run of a command that makes a plan and may apply it. An apply consists of rounds: each round plans
+// the changes that can be decided, and applies them (ADR 52).
 type execution struct {
 	c    *base.Call
 	s    *session.Session
 	f    *planFlags
 	ws   *workspace.State
-	only narrowed // restricts the plan to the objects that changed
+	only narrowed // restricts the plan to changed resources or to targets, so that a part of the state suffices
 
 	earlier *engine.Earlier // the decisions of earlier rounds; nil in the first round
 	now     time.Time       // value of timestamp() in all rounds; zero: only one round

@@ -193,7 +193,7 @@ func (f *planFlags) wantsChanged() bool {
 }
 
 // onlyTargets returns the targets of -target. It returns false if the plan has no targets, or another restriction or
-// mode.
+// mode, or if a target is invalid.
 func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	if f.destroy || f.refreshOnly || len(f.invoke) > 0 || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
 		return nil, false
@@ -209,7 +209,8 @@ func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	return out, true
 }
 
-// hintRounds adds the advice to remove -rounds=off to errors about count and for_each that depend on unknown values.
+// hintRounds adds the advice to remove -rounds=off to errors about count and for_each that depend on unknown values. It
+// changes nothing if -rounds has another value.
 func (f *planFlags) hintRounds(bag *diag.Bag) {
 	if f.rounds != roundsOff || !bag.HasErrors() {
 		return

@@ -19,7 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// mayGenerate reports an error and returns false if the file for generated configuration exists already.
+// mayGenerate reports an error and returns false if the file of -generate-config-out exists already.
 func (f *planFlags) mayGenerate(c *base.Call) bool {
 	if f.generate == "" {
 		return true
@@ -41,7 +41,7 @@ func (o *execution) request() (engine.Request, bool) {
 	return req, ok
 }
 
-// plan makes a plan. If that fails, it returns false.
+// plan makes a plan. If that fails, it reports errors and returns false; the plan may exist nevertheless.
 func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
 	req, ok := o.request()
 	if !ok {
@@ -121,7 +121,8 @@ func (o *execution) generatedName() string {
 	return "generated_" + name + ".tf"
 }
 
-// showGenerated adds the generated blocks to the changes of a plan, so that the plan shows them.
+// showGenerated adds the generated blocks to the changes of a plan, so that the plan shows them. It omits a comment in
+// the first line of a block.
 func showGenerated(pl *plan.Plan, blocks map[addr.Resource]string) {
 	for _, c := range pl.Changes {
 		block := blocks[c.Object.Resource()]

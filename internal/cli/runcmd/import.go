@@ -58,6 +58,8 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 // noImport is the error text for an import in a directory without configuration.
 const noImport = "Import needs the configuration of the resource, but the directory has no configuration files. To read another directory, use -config=DIR."
 
+// importOne imports the object with this ID to the address to, saves the state, and returns the exit code. It reports
+// an error if the configuration has no resource at the address, or the state has an object there.
 func importOne(ctx context.Context, s *session.Session, to addr.Instance, id string) int {
 	c := s.Dir.Call
 	if _, ok := s.Program.Resource(to.Resource()); !ok {
@@ -86,7 +88,8 @@ func importOne(ctx context.Context, s *session.Session, to addr.Instance, id str
 	return c.UI.Done(base.ExitOK)
 }
 
-// undeclared returns the error for an import to an address without a resource block.
+// undeclared returns the error for an import to an address without a resource block, or in a module without a module
+// block.
 func undeclared(s *session.Session, to addr.Instance) diag.Diagnostic {
 	module, found := to.Module.Module(), false
 	var modules, resources []string

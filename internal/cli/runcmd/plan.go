@@ -92,13 +92,13 @@ func (o *execution) showPlan(out *plan.Plan, how view.PlanOptions) {
 	o.c.UI.Plan(out, how)
 }
 
-// savePlan writes a plan to the file to. It returns false after an error.
+// savePlan writes a plan to the file with the name to. It reports an error and returns false if that fails.
 func (o *execution) savePlan(ctx context.Context, r *engine.Result, to string) bool {
 	ok, err := savedplan.New(o.s).Save(ctx, to, r.Plan)
 	return ok && saves(o.c, to, err)
 }
 
-// saves reports the error err about the plan file to, and returns false. If err is nil, it returns true.
+// saves reports err, an error about the plan file with the name to, and returns false. If err is nil, it returns true.
 func saves(c *base.Call, to string, err error) bool {
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", to, disk.Reason(err)))
@@ -106,7 +106,8 @@ func saves(c *base.Call, to string, err error) bool {
 	return err == nil
 }
 
-// mayDraw reports an error and returns false if the page of -html cannot be written. It is called before the plan.
+// mayDraw reports an error and returns false if the page of -html cannot be written, or if -full is set without -html.
+// It is called before the plan.
 func (f *planFlags) mayDraw(c *base.Call) bool {
 	if f.page.Full && f.page.File == "" {
 		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -full belongs to -html."))
@@ -115,8 +116,9 @@ func (f *planFlags) mayDraw(c *base.Call) bool {
 	return f.page.MayWrite(c)
 }
 
-// maySave reports an error and returns false if the plan file cannot be written. It is called before the plan. It does
-// not create a missing directory, because the name is probably misspelt.
+// maySave reports an error and returns false if the file of -out is a directory, or its directory does not exist. It is
+// called before the plan. It does not create a missing directory, because the name is probably misspelt. Without -out,
+// it returns true.
 func (f *planFlags) maySave(c *base.Call) bool {
 	if f.out == "" {
 		return true

@@ -19,8 +19,8 @@ import (
 type applyRounds struct {
 	*execution
 	f        *applyFlags
-	number   int
-	approval *rounds.Approval // the approval from the first round
+	number   int              // the number of the current round; the first is 1
+	approval *rounds.Approval // the changes that the user approved in the first round, and in later questions
 	unknown  []string         // names of the outputs that are unknown after the last round
 }
 
@@ -108,7 +108,7 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	return 0, true
 }
 
-// undone returns the changes of a plan that is not applied.
+// undone returns the changes of a plan that is not applied, without the objects that only stay as they are.
 func undone(pl *plan.Plan) (out []*plan.Change) {
 	for _, c := range pl.Changes {
 		if c.Action != plan.NoOp || c.Importing != nil {
@@ -118,8 +118,8 @@ func undone(pl *plan.Plan) (out []*plan.Change) {
 	return out
 }
 
-// apply applies a round that is not the last one, and prepares the next round. It reports an error and returns false if
-// that fails.
+// apply applies a round that is not the last one, and prepares the next round. Its results are added to the results of
+// the earlier rounds. It reports an error and returns false if it fails.
 func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	pl := result.Plan
 	if r.now.IsZero() {
@@ -159,7 +159,7 @@ func (r *applyRounds) last(ctx context.Context, pl *plan.Plan) int {
 	return r.complete(ctx, pl, done, r.f)
 }
 
-// ended reports the end of a round.
+// ended sends the event that a round has ended, with its counts.
 func (r *applyRounds) ended(pl *plan.Plan, s event.Summary) {
 	r.c.UI.Send(event.Round{Number: r.number, Ended: true, Left: len(pl.Deferred), Added: s.Added, Changed: s.Changed, Destroyed: s.Destroyed})
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // mayCreate asks the user before an apply creates objects that an interrupted run may have created already, because the
-// provider did not answer that run. If no user can be asked, mayCreate reports an error and returns false.
+// provider did not answer that run. It returns true if the user agrees, or if the plan creates no such object. If no
+// user can be asked, mayCreate reports an error and returns false.
 func (o *execution) mayCreate(pl *plan.Plan) bool {
 	bag := &o.c.Bag
 	list := mayExist(pl, o.ws)
@@ -50,7 +51,8 @@ func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	return b.String()
 }
 
-// unanswered returns the addresses of unanswered creations.
+// unanswered returns the addresses of the objects that an interrupted run may have created, because the provider did
+// not answer.
 func unanswered(ws *workspace.State) []addr.Instance {
 	var out []addr.Instance
 	for _, u := range ws.Unanswered() {

@@ -24,8 +24,8 @@ func (o *execution) noteValues(pl *plan.Plan) bool {
 	return err == nil
 }
 
-// applied records that a plan was applied. If the plan has no deferred changes, the notes about its objects are
-// removed.
+// applied records that a plan was applied. If the plan has no deferred changes, applied removes the notes of this
+// command, and from the notes of interrupted runs the objects in all plans that this command has applied.
 func (o *execution) applied(pl *plan.Plan) {
 	v := &o.values
 	if len(v.found)+len(v.written) == 0 {
@@ -51,7 +51,8 @@ func (o *execution) applied(pl *plan.Plan) {
 	_ = o.ws.NoteEarlier(left) // the end of the journal reports a failure
 }
 
-// objects returns the objects that interrupted runs have written, with the address of the ephemeral resource.
+// objects returns the objects that interrupted runs have written with a value of an ephemeral resource. The value of
+// the map is the address of that ephemeral resource.
 func (v *values) objects() map[addr.Object]string {
 	out := map[addr.Object]string{}
 	for _, x := range v.found {

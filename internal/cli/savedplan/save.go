@@ -46,8 +46,8 @@ func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool
 	return true, err
 }
 
-// configuration returns the configuration for the plan file. It omits the secrets of all backend blocks, including
-// blocks that are overridden.
+// configuration returns the configuration for the plan file. It replaces the secrets of all backend blocks, including
+// blocks that are overridden, by null.
 func (p *Plans) configuration() []file.ConfigModule {
 	var out []file.ConfigModule
 	p.session.Loader.Tree.Root.Walk(func(n *config.Node) {
@@ -87,8 +87,9 @@ func nulled(text []byte, from, to int) []byte {
 	return text
 }
 
-// described returns the schemas that a saved plan needs: for the types in the configuration, and for the objects in the
-// previous and the refreshed state.
+// described returns the encoded schemas that a saved plan needs, by provider: the schemas of the types in the
+// configuration, and of the objects in the previous and the refreshed state. It omits providers whose schemas cannot be
+// reduced to some types.
 func (p *Plans) described(made *plan.Plan) map[addr.Provider][]byte {
 	type name struct {
 		mode addr.Mode

@@ -43,7 +43,8 @@ type Plans struct {
 // New returns the plans of a session.
 func New(s *session.Session) *Plans { return &Plans{session: s} }
 
-// Read reads and decodes the plan file name, as Decode does. It reports an error and returns false if that is impossible.
+// Read reads and decodes the plan file with this name, as Decode does. It reports an error and returns false if that is
+// impossible.
 func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.session.Dir.Call.Path(name))
 	if err != nil {
@@ -111,8 +112,9 @@ func (p *Plans) Trust(saved *file.Contents, foreign bool) bool {
 }
 
 // SameProviders adds an error and returns false if, since the plan was made, a provider was removed from the lock file,
-// or its version there has changed, or all of its checksums there have changed. Another package may plan differently, and
-// may not understand the plan. Lists of checksums that share one checksum are no error.
+// or its version there has changed, or all of its checksums there have changed. Another package may plan differently,
+// and may not understand the plan. Lists of checksums that share one checksum are no error. It does not check providers
+// with a development override or in an attached process.
 func (p *Plans) SameProviders(saved *file.Contents) bool {
 	var planned []lockfile.Provider
 	if len(saved.Lock) > 0 {
@@ -193,7 +195,8 @@ func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 }
 
 // unsecret replaces a backend block with secrets by the block of the working directory, because a plan does not contain
-// the secrets. Except for the secrets, the two blocks must be equal.
+// the secrets. If the two blocks differ in more than the secrets, it keeps the block of the plan, and records the names
+// of the missing secrets for Lacking.
 func (p *Plans) unsecret() {
 	m := p.session.Loader.Tree.Root.Module
 	var lacking []string
@@ -215,7 +218,8 @@ func (p *Plans) unsecret() {
 	p.lacking = lacking
 }
 
-// Lacking adds a hint to errors about the state: a saved plan does not contain the secrets of the backend.
+// Lacking adds a hint to the errors in the bag of the command: a saved plan does not contain the secrets of the
+// backend. The hint names them. If no secret is missing, Lacking changes nothing.
 func (p *Plans) Lacking() {
 	list := p.session.Dir.Call.Bag.List()
 	for _, name := range p.session.States.Backend.Lacking() {
@@ -235,7 +239,8 @@ func (p *Plans) Lacking() {
 	}
 }
 
-// Recall uses the schemas in a plan file, so that their providers need not be started.
+// Recall makes the session use the schemas in a plan file, so that their providers need not be started. It skips
+// schemas that cannot be decoded.
 func (p *Plans) Recall(saved *file.Contents) {
 	for a, part := range saved.Schemas {
 		if s := wire.Described(part, a); s != nil {

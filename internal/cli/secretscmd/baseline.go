@@ -22,8 +22,9 @@ const (
 	failOnNew = "new"
 )
 
-// accepted returns the baseline, the accepted findings, or nil if -baseline is not set. It returns false and reports an
-// error if the options contradict each other or the file cannot be read.
+// accepted returns the baseline: the findings that the user has accepted in the file of -baseline. It returns nil and
+// true if -baseline is not set. It reports an error and returns false if the options contradict each other or the file
+// cannot be read.
 func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	switch {
 	case f.failOn != failOnAny && f.failOn != failOnNew:
@@ -48,7 +49,8 @@ func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	return out, true
 }
 
-// accept writes the findings of a report to the file of -baseline-out, if this option is set.
+// accept writes the findings of a report to the file of -baseline-out, if this option is set. It adds an error if that
+// fails.
 func (f *secretsFlags) accept(c *base.Call, r *audit.Report) {
 	if f.baselineOut == "" {
 		return

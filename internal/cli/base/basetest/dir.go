@@ -18,7 +18,7 @@ import (
 type Dir struct {
 	*testing.T
 	Path    string
-	Environ []string // in addition, as "NAME=value"
+		Environ []string // "NAME=value", in addition to the variables that Run sets
 }
 
 // New creates a working directory with one configuration file.
@@ -37,7 +37,7 @@ func (d *Dir) Write(name, text string) {
 	}
 }
 
-// Read returns the content of a file, or "" if it does not exist.
+// Read returns the content of a file, or "" if it does not exist. After any other error, it ends the test.
 func (d *Dir) Read(name string) string {
 	text, err := os.ReadFile(filepath.Join(d.Path, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -55,7 +55,8 @@ func (d *Dir) State(names ...string) {
 	d.Write("terraform.tfstate", `{"version":4,"terraform_version":"1.9.0","serial":1,"lineage":"l","outputs":{},"resources":[`+strings.Join(all, ",")+`],"check_results":null}`)
 }
 
-// Run runs a command and returns its exit code and all its output.
+// Run runs a command and returns its exit code and all its output, on standard output and standard error together. The
+// command cannot ask questions.
 func (d *Dir) Run(cmd *base.Command, args ...string) (int, string) {
 	d.Helper()
 	var out bytes.Buffer
