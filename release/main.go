@@ -61,8 +61,8 @@ func main() {
 	}
 }
 
-// run makes a release, and reports to stdout which key signed it. It reads the key first, because a wrong key should not
-// be reported after minutes of compiling, and because no child process may receive it.
+// run makes a release, and reports to stdout which key signed it. It reads the key first, because a wrong key should
+// not be reported after minutes of compiling, and because no child process may receive it.
 func run(stdout io.Writer, source, out, version, list string) error {
 	r := &release{source: source, out: out, version: version}
 	text, published, err := readPublished(source)
@@ -178,6 +178,7 @@ func (r *release) build(t target) ([]byte, error) {
 
 // environment returns the environment of the compiler. The compiler is the toolchain of go.mod, because another one may
 // lack security fixes and makes other bytes. Variables that change the bytes of programs are replaced or removed.
+// environment returns an error if go.mod names no toolchain.
 func environment(source string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
@@ -197,7 +198,8 @@ func environment(source string) ([]string, error) {
 	return append(env, "GOTOOLCHAIN="+file.Toolchain.Name, "GOFLAGS=-mod=readonly"), nil
 }
 
-// wrap puts a program into an archive and packages, and writes its bill of materials.
+// wrap puts a program into an archive, and for Linux into packages, and writes its bill of materials. It returns the
+// names of the files that it wrote.
 func (r *release) wrap(t target, program []byte, common []file) ([]string, error) {
 	name := fmt.Sprintf("lethe_%s_%s", r.version, t)
 	files := append([]file{{t.program(), program, 0o755}}, common...)
@@ -238,7 +240,8 @@ func (r *release) wrap(t target, program []byte, common []file) ([]string, error
 	return made, nil
 }
 
-// sums writes the checksums of files, and their signature.
+// sums writes the checksums of files, and the signature of the checksums. Without a key, it removes an earlier
+// signature.
 func (r *release) sums(names []string) error {
 	slices.SortFunc(names, cmp.Compare[string])
 	var b bytes.Buffer

@@ -24,7 +24,8 @@ var completionPlaces = map[string]string{
 	"lethe.fish": "/usr/share/fish/vendor_completions.d/lethe.fish",
 }
 
-// place returns the path of a file on Linux, or "" if it is not installed there.
+// place returns the path at which a package installs a file on Linux, or "" for the completion of a shell that has no
+// directory there.
 func place(f file) string {
 	dir, name := path.Split(f.name)
 	dir = path.Clean(dir)

@@ -82,7 +82,8 @@ func (d *Differ) addBlock(g *Group, f nestedBlock, label string, b, a *Value, fo
 	g.Blocks = append(g.Blocks, n)
 }
 
-// blocksOf returns the nested blocks of one type.
+// blocksOf returns the nested blocks of one type. It returns nil if v is nil, null or unknown. The blocks of a
+// sensitive value are sensitive.
 func blocksOf(f nestedBlock, v *Value) []*Value {
 	switch {
 	case v == nil || v.Kind == NullValue || v.Kind == UnknownValue:

@@ -49,8 +49,8 @@ type Node struct {
 // Group contains all nested blocks of one type.
 type Group struct {
 	Name    string
-	Unknown Op // the operation if the number of blocks is unknown; Same if it is known
-	Forces  bool
+	Unknown Op   // the operation if the number of blocks is unknown; Same if it is known
+	Forces  bool // the number of blocks is unknown, and its change forces the replacement of the object
 	Blocks  []*Node
 }
 
@@ -68,15 +68,15 @@ type NodeKind uint8
 
 // Kinds of nodes.
 const (
-	ScalarNode NodeKind = iota
-	TextNode            // a string with several lines
-	JSONNode
-	SensitiveNode
-	WriteOnlyNode
-	UnknownNode
-	RetypedNode // the new value has another kind
-	SequenceNode
-	DictNode
+	ScalarNode    NodeKind = iota // numbers, booleans, null, strings of one line
+	TextNode                      // a string with several lines
+	JSONNode                      // strings that contain JSON
+	SensitiveNode                 // a value is sensitive, so none is shown
+	WriteOnlyNode                 // a write-only argument
+	UnknownNode                   // the new value, or a part of a shown value, is unknown
+	RetypedNode                   // the new value has another kind
+	SequenceNode                  // lists, sets and tuples
+	DictNode                      // objects, maps and blocks
 )
 
 // SensitivityChange is a change of the sensitivity of a value.
@@ -259,8 +259,8 @@ func manyLines(v *Value) bool {
 	return v != nil && v.Kind == StringValue && strings.Contains(v.Text, "\n")
 }
 
-// containerOp returns the operation on a container. It is Add or Remove if the container exists on one side only, and
-// otherwise the operation on its parts.
+// containerOp returns the operation on a container: a sequence or a dict. It is Add or Remove if the container exists
+// on one side only, and otherwise the operation on its parts, kids.
 func containerOp(b, a *Value, kids []*Node) Op {
 	switch {
 	case b == nil:
@@ -271,7 +271,8 @@ func containerOp(b, a *Value, kids []*Node) Op {
 	return partsOp(kids)
 }
 
-// partsOp returns Update if a part differs, and Opaque if some parts are not compared and the others are equal.
+// partsOp returns Update if a part differs, Opaque if some parts are not compared and the others are equal, and Same if
+// all parts are equal.
 func partsOp(kids []*Node) Op {
 	op := Same
 	for _, k := range kids {
@@ -433,8 +434,9 @@ func emptyIsNothing(b, a *Value) (*Value, *Value) {
 func (v *Value) IsEmptyString() bool { return v != nil && v.Kind == StringValue && v.Text == "" }
 
 // writeOnly returns a node if a write-only attribute takes part in the change. Its value is never visible. It takes
-// part if the configuration sets it, and if the object is created or replaced, or the version argument of the attribute
-// changes. Otherwise writeOnly returns nil.
+// part if it forces the replacement of the object. It also takes part if the configuration sets it, and if the object
+// is created or replaced, or the version argument of the attribute changes. If the stored form of an object is shown
+// (Stored), the node is Same. Otherwise writeOnly returns nil.
 func (d *Differ) writeOnly(in *Form, b, a *Value, paths *Paths) *Node {
 	n := &Node{Kind: WriteOnlyNode, Forces: paths.Has()}
 	if n.Forces {

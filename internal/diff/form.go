@@ -103,7 +103,7 @@ func (fs *Forms) Block(b *schema.Block) *BlockForm {
 }
 
 // repeated returns the form of the collection of all blocks of one type, or of all objects of a nested attribute. f is
-// the form of one of them.
+// the form of one of them. If the nesting permits only one, repeated returns f. nested sets the field of that name.
 func (f *Form) repeated(n schema.Nesting, nested bool) *Form {
 	kinds := map[schema.Nesting]formKind{schema.List: fList, schema.Set: fSet, schema.Map: fMap}
 	if kind, ok := kinds[n]; ok {

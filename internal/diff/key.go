@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// AppendKey appends a text for the differences in a comparison. Two comparisons have the same text if the same parts
-// differ in the same way. Equal parts of the values do not matter, except inside added and removed values.
+// AppendKey appends bytes that describe the differences in a comparison, and returns the result. Two comparisons have
+// the same bytes if the same parts differ in the same way. Equal parts of the values do not matter, except inside added
+// and removed values. n may be nil.
 func (n *Node) AppendKey(key []byte) []byte {
 	if n == nil {
 		return append(key, 0xff)
@@ -49,7 +50,8 @@ func (n *Node) AppendKey(key []byte) []byte {
 	return append(key, 0xfe)
 }
 
-// HasOpaque reports whether any part of a comparison was not compared because it is sensitive.
+// HasOpaque reports whether a comparison has a sensitive part whose value is not shown. If the comparison is opaque
+// (see Differ.Opaque), such a part was not compared. n may be nil.
 func (n *Node) HasOpaque() bool {
 	return n != nil && (n.Kind == SensitiveNode || n.Old.HasOpaque() || n.New.HasOpaque() || slices.ContainsFunc(n.Children, (*Node).HasOpaque) ||
 		slices.ContainsFunc(n.Groups, func(g Group) bool { return slices.ContainsFunc(g.Blocks, (*Node).HasOpaque) }))

@@ -17,10 +17,10 @@ import (
 // explicit null.
 type Value struct {
 	Kind      ValueKind
-	Sensitive bool   // the whole value is sensitive
-	Text      string // the text of a number, bool or string
-	Names     []string
-	Elements  []*Value // elements of a list or set; in a dict (object or map), the values of Names, which is sorted
+	Sensitive bool     // the whole value is sensitive
+	Text      string   // the text of a number, bool or string
+	Names     []string // in a dict (object or map): the names of its parts, sorted; otherwise nil
+	Elements  []*Value // in a list or set: the elements; in a dict: the values of Names
 }
 
 // ValueKind is the kind of a Value.
@@ -121,7 +121,7 @@ type Paths struct {
 // AllPaths is the set of all paths.
 var AllPaths = &Paths{included: true}
 
-// At returns the paths that begin with a step, without that step.
+// At returns the paths that begin with a step, without that step. It returns nil if there are no such paths.
 func (t *Paths) At(step string) *Paths {
 	if t == nil {
 		return nil
@@ -211,7 +211,8 @@ func NewUntypedValue(v cty.Value, secrets *Paths) *Value {
 	return NewValue(v, nil, secrets)
 }
 
-// NewValue returns the Value of v. f is nil if no schema describes v. secrets has the paths of the sensitive parts.
+// NewValue returns the Value of v, or nil if v is cty.NilVal. f is nil if no schema describes v. secrets has the paths
+// of the sensitive parts; nil means that no part is sensitive.
 func NewValue(v cty.Value, f *Form, secrets *Paths) *Value { return reader{}.value(v, f, secrets) }
 
 // NewOpaqueValue returns the Value of v with a SecretValue in the place of each sensitive part. So no result of a

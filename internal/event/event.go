@@ -167,14 +167,17 @@ type (
 	}
 	// Secrets are the numbers of secrets that a state stores in clear.
 	Secrets struct{ Before, After int }
-	// Leases reports the end of a walk in which leases were opened or closed. Kept leases stay open for the next round of
-	// the command.
+	// Leases reports the end of a walk in which leases were opened or closed, with the numbers of leases. Kept leases
+	// stay open for the next plan or apply of the command. Left leases stay open because they could not be closed.
+	// Longest is the longest time for which a lease was open.
 	Leases struct {
 		Opened, Renewed, Closed, Kept, Left int
 		Longest                             time.Duration
 	}
-	// Round reports the start of a round of an apply, after the plan of the round, or the end of the round (ADR 52).
-	// Left is the number of deferred changes. The other numbers are the objects that the round changed.
+	// Round reports the start of a round of an apply, after the plan of the round, or the end of the round (ADR 52). A
+	// round is one plan and its apply. Number counts the rounds of the command from 1. Left is the number of changes that
+	// are left to later rounds. Added, Changed and Destroyed count the objects that the round changed; they are set if
+	// Ended is true.
 	Round struct {
 		Number, Left              int
 		Ended                     bool
@@ -194,7 +197,8 @@ type (
 		List   addr.Instance
 		Config []byte
 	}
-	// ListFound reports a result of a search. Identity and Object are JSON: an object without its sensitive values, or nil.
+	// ListFound reports a result of a search. Identity and Object are JSON: an object without its sensitive values, or
+	// nil.
 	ListFound struct {
 		List             addr.Instance
 		Name             string // the name of the object, for people

@@ -15,6 +15,7 @@ type Set uint8
 // StateStore permits state_store blocks, for providers that store states (ADR 60).
 const StateStore Set = 1 << iota
 
+// names are the names of the experiments, in the order of their bits in a Set.
 var names = []string{"state-store"}
 
 // Variable is the environment variable that lists experiments, as the option -experiment does.
@@ -23,7 +24,8 @@ const Variable = "LETHE_EXPERIMENT"
 // StateStoreVariable is Terraform's environment variable for the experiment StateStore.
 const StateStoreVariable = "TF_ENABLE_PLUGGABLE_STATE_STORAGE"
 
-// Parse parses a list of names that are separated by commas.
+// Parse parses a list of names that are separated by commas. It ignores white space around a name, and empty names. It
+// returns an error for an unknown name.
 func Parse(list string) (Set, error) {
 	var s Set
 	for name := range strings.SplitSeq(list, ",") {
@@ -43,7 +45,7 @@ func Parse(list string) (Set, error) {
 // Has reports whether the set contains the experiment x, or if x has several experiments, one of them.
 func (s Set) Has(x Set) bool { return s&x != 0 }
 
-// Advice returns the ways to switch on an experiment, as the end of a sentence.
+// Advice returns the ways to switch on an experiment, as the end of a sentence. x must be exactly one experiment.
 func Advice(x Set) string {
 	name := names[slices.IndexFunc(names, func(n string) bool { s, _ := Parse(n); return s == x })]
 	return fmt.Sprintf("use the global option -experiment=%s, or set %s=%s", name, Variable, name)

@@ -11,8 +11,9 @@ import (
 	"slices"
 )
 
-// Node is a node or a group. A group has no size. Parent is the index of the group that contains the node, or -1
-// without a group. A group has a lower index than its members.
+// Node is a node or a group. Width and Height are the size of a node; they do not count for a group, whose size follows
+// from its members. Parent is the index of the group that contains the node, or -1 without a group. A group has a lower
+// index than its members.
 type Node struct {
 	Parent int
 	Group  bool
@@ -20,7 +21,8 @@ type Node struct {
 	Height float64
 }
 
-// Box is the place of a node or a group.
+// Box is the place of a node or a group in the drawing. X and Y are its upper left corner: X grows to the right, Y
+// grows downwards.
 type Box struct{ X, Y, Width, Height float64 }
 
 // Graph is the input. An edge goes from a node to the node that it depends on.
@@ -91,7 +93,7 @@ func (g *Graph) Members() [][][]int {
 	return out
 }
 
-// Place returns the boxes of all nodes and groups, and the size of the drawing.
+// Place returns the boxes of all nodes and groups, by their index, and a box with the size of the drawing.
 func (g *Graph) Place() ([]Box, Box) {
 	members := g.Members()
 	boxes := make([]Box, len(g.Nodes))
@@ -121,7 +123,8 @@ func (g *Graph) Place() ([]Box, Box) {
 	return boxes, all
 }
 
-// pack places columns side by side, from left to right, each with its middle at the same height. It returns the size of
+// pack places columns side by side, from left to right, each with its middle at the same height. It sets X and Y of the
+// boxes of their nodes, relative to the first column. The sizes of these boxes must be known. It returns the size of
 // all columns together.
 func (g *Graph) pack(cols [][]int, boxes []Box) (size Box) {
 	heights := make([]float64, len(cols))
@@ -146,8 +149,8 @@ func (g *Graph) pack(cols [][]int, boxes []Box) (size Box) {
 	return size
 }
 
-// columns assigns n nodes to columns: a node comes after the nodes that it depends on. Long columns are divided, so
-// that a drawing is not much higher than wide.
+// columns assigns n nodes to columns: a node comes in a later column than the nodes that it depends on, apart from
+// cycles. Long columns are divided, so that a drawing is not much higher than wide.
 func columns(n int, edges [][2]int) [][]int {
 	rank := ranks(n, edges)
 	layers := make([][]int, slices.Max(append(rank, -1))+1)

@@ -9,7 +9,8 @@ import (
 )
 
 // Counts are the numbers of objects by action. An object that is replaced counts as one replacement, and not as a
-// creation or a destruction. Data sources count only as read.
+// creation or a destruction. Data sources count only as read. An imported or moved object counts in Import or Move, and
+// in addition by its action.
 type Counts struct {
 	Create  int `json:"create"`
 	Update  int `json:"update"`

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// group sets the groups of changes.
+// group sets the field Group of changes: equal changes of one resource get the same group. A change that no other
+// equals gets none.
 func group(list []*Change) {
 	of := map[addr.Resource]int{}
 	for _, c := range list {

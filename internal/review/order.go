@@ -10,8 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Ordered sorts changes as Terraform and OpenTofu show them: modules by the number of calls around them and then by
-// path, data sources before managed resources.
+// Ordered returns a sorted copy of changes, in the order in which Terraform and OpenTofu show them: modules by the
+// number of calls around them and then by path; in a module, data sources before managed resources, and then by
+// address.
 func Ordered(changes []*plan.Change) []*plan.Change {
 	out := slices.Clone(changes)
 	slices.SortStableFunc(out, func(a, b *plan.Change) int {
@@ -23,7 +24,8 @@ func Ordered(changes []*plan.Change) []*plan.Change {
 	return out
 }
 
-// CompareModes orders data sources before other modes.
+// CompareModes orders data sources before other modes. It returns a negative number if a comes first, a positive number
+// if b comes first, and 0 if the order does not matter.
 func CompareModes(a, b addr.Mode) int {
 	switch isData := a == addr.Data; {
 	case isData == (b == addr.Data):
@@ -34,8 +36,8 @@ func CompareModes(a, b addr.Mode) int {
 	return 1
 }
 
-// Shown reports whether a change is shown to users. Data sources are shown if apply reads them, and managed objects if they
-// change, move or are imported.
+// Shown reports whether a change is shown to users. Data sources are shown if apply reads them, and managed objects if
+// they change, move or are imported.
 func Shown(c *plan.Change) bool {
 	if c.Object.Mode == addr.Data {
 		return c.Action == plan.Read
@@ -43,10 +45,11 @@ func Shown(c *plan.Change) bool {
 	return c.Action != plan.NoOp || Moved(c) || c.Importing != nil
 }
 
-// Moved reports whether the address of the object changes.
+// Moved reports whether the change gives the object another address.
 func Moved(c *plan.Change) bool { return c.Was != c.Object && c.Was.Type != "" }
 
-// Cause explains why a data source is read during apply, or why an object is no longer wanted.
+// Cause explains why a data source is read during apply, or why an object is no longer wanted. It returns "" for all
+// other reasons.
 func Cause(c *plan.Change) string {
 	switch c.Why {
 	case plan.ReadConfigUnknown:

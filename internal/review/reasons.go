@@ -14,9 +14,9 @@ import (
 
 // Limits of the chains of one reason.
 const (
-	maxChains = 3
-	maxNames  = 12 // in one chain
-	maxSteps  = 200
+	maxChains = 3   // in one reason
+	maxNames  = 12  // in one chain
+	maxSteps  = 200 // names that are followed for one reason
 )
 
 // reasons finds the reasons of changes.

@@ -22,7 +22,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// New returns the review of a plan. prog is the configuration that was planned. Without it, reasons have no names.
+// New returns the review of a plan. prog is the configuration that was planned; if it is nil, reasons have no chains of
+// names. schemas returns the schemas of providers; it may be nil.
 func New(p *plan.Plan, prog *program.Program, schemas provider.Lookup) *Review {
 	x := NewObjects(schemas)
 	r := &Review{Plan: p, Counts: Count(p), Checks: p.Checks}
@@ -47,8 +48,8 @@ func changesOf(p *plan.Plan, prog *program.Program, x *Objects) []*Change {
 	return out
 }
 
-// Listed returns the changes of a plan in the order of Ordered. If fold is true, equal changes are grouped. The reasons
-// contain no names.
+// Listed returns the changes of a plan that users see (see Shown), in the order of Ordered. If fold is true, equal
+// changes are grouped. The reasons have no chains of names.
 func Listed(p *plan.Plan, x *Objects, fold bool) []*Change {
 	out := changesOf(p, nil, x)
 	if fold {
@@ -71,7 +72,8 @@ func Dangers(changes []*Change) []*Change {
 	return out
 }
 
-// outside adds a change that was made outside to Drift or to Rest.
+// outside adds a change that was made outside of the program to Drift if the plan depends on it, and otherwise to Rest.
+// It drops a change that the plan does not depend on and that has no action.
 func (r *Review) outside(c *Change) {
 	p := r.Plan
 	relevant := diff.AllPaths

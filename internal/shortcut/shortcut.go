@@ -34,7 +34,8 @@ const All = Values<<1 - 1
 // Variable is the name of the environment variable that turns shortcuts off.
 const Variable = "LETHE_NO_SHORTCUTS"
 
-// Parse reads a list of names with commas between them, or "all".
+// Parse reads a list of names with commas between them; "all" means all shortcuts. It ignores white space around a
+// name, and empty names. It returns an error for an unknown name.
 func Parse(list string) (Set, error) {
 	var s Set
 	for name := range strings.SplitSeq(list, ",") {
@@ -53,7 +54,7 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
-// Has reports whether x is in the set.
+// Has reports whether the set contains the shortcut x, or if x has several shortcuts, one of them.
 func (s Set) Has(x Set) bool { return s&x != 0 }
 
 // String lists the names, as Parse reads them.

@@ -19,8 +19,8 @@ type visit struct {
 	spans []Span
 }
 
-// busy returns the time in which provider calls of a visit ran. The time that a call waited for its turn does not count,
-// because it depends on the limit of concurrent calls, and not on the visit.
+// busy returns the time in which provider calls of a visit ran. The time that a call waited for its turn does not
+// count, because it depends on the limit of concurrent calls, and not on the visit.
 func (v *visit) busy() time.Duration {
 	var spans []Span
 	for _, s := range v.spans {
@@ -43,7 +43,8 @@ func union(spans []Span) (sum time.Duration) {
 }
 
 // chain returns the sequence of dependent nodes whose calls together take longest, in their order, with the longest job
-// of each node. The jobs of a node do not depend on each other, so only the longest job counts.
+// of each node, or -1 for a node without jobs that took time. The jobs of a node do not depend on each other, so only
+// the longest job counts. length is the time of all calls in the sequence.
 func chain(w *event.Walk, of visits) (nodes, jobs []int, length time.Duration) {
 	n := len(w.Names)
 	end, from, job := make([]time.Duration, n), make([]int, n), make([]int, n)

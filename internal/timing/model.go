@@ -24,8 +24,8 @@ type Run struct {
 type Row struct {
 	Name     string
 	Walk     string
-	After    string // the predecessor that ended last
-	Ready    time.Duration
+	After    string        // the predecessor that ended last
+	Ready    time.Duration // when the row could begin; until Began, it waited for a worker
 	Began    time.Duration
 	Ended    time.Duration
 	Spans    []Span
@@ -74,7 +74,8 @@ type Link struct {
 	Took       time.Duration
 }
 
-// TypeTime is the time of all calls for one resource type.
+// TypeTime is the time of all calls for one resource type. Waited is the time that the calls waited because of
+// -parallelism; Total does not contain it.
 type TypeTime struct {
 	Type                   string
 	Calls                  int

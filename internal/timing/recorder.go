@@ -41,8 +41,8 @@ func New(began time.Time) *Recorder {
 // Phase records a part of the command until the returned function is called.
 func (r *Recorder) Phase(name string) (end func()) { return r.phase(name, true) }
 
-// Question records the time until the user has answered, which is when the returned function is called. Run.Bound does not
-// contain this time, because it depends on the user.
+// Question records the time until the user has answered, which is when the returned function is called. Run.Bound does
+// not contain this time, because it depends on the user.
 func (r *Recorder) Question(name string) (end func()) { return r.phase(name, false) }
 
 func (r *Recorder) phase(name string, counts bool) func() {
@@ -118,7 +118,7 @@ func (r *Recorder) called(e event.Called) {
 	count(r.types, e.Object.Type, call.Took(), waited)
 }
 
-// object records leases.
+// object records the opening, the renewals and the closing of leases.
 func (r *Recorder) object(e event.Event) {
 	now := time.Since(r.began)
 	if e, done := e.(event.Done); done {

@@ -20,7 +20,8 @@ import (
 )
 
 // WriteConfigJSON writes the configuration as `show -json -config` prints it. The document is the configuration section
-// of a plan document, with its own format version 1.0.
+// of a plan document, with its own format version 1.0. hosts completes addresses of providers that name no registry
+// host.
 func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts) error {
 	x := newObjects(sch)
 	x.hosts = hosts
@@ -131,7 +132,7 @@ type expressions = iter.Seq2[string, any]
 type configReader struct {
 	*objects
 	prog  *program.Program // nil if only one module is documented
-	alone bool
+	alone bool             // only one module is documented, without expressions and called modules
 }
 
 func (x *objects) configDocument(prog *program.Program) *configDocument {

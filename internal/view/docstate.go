@@ -16,7 +16,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot counts as an empty state.
+// WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot counts as an empty state, whose
+// document has only its format version. version is the version of the language, which the document of another state
+// names.
 func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version string) error {
 	doc := stateDocument{Format: formatState}
 	if hasContent(s) {
@@ -26,7 +28,7 @@ func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version
 	return jsondoc.Write(w, doc, jsondoc.OneLine)
 }
 
-// stateDocument is a state, or the prior state in a plan. The document of an empty state has only its version.
+// stateDocument is a state, or the prior state in a plan. The document of an empty state has only its format version.
 type stateDocument struct {
 	Format  string          `json:"format_version"`
 	Version string          `json:"terraform_version,omitempty"`
@@ -150,7 +152,7 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-// checkDocuments are the results of conditions, sorted by address.
+// checkDocuments returns the documents of the results of conditions, sorted by address.
 func checkDocuments(list []state.Check) []checkDocument {
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, func(a, b state.Check) int { return strings.Compare(a.Addr, b.Addr) })

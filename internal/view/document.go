@@ -47,7 +47,8 @@ type flags struct {
 	secrets    *diff.Paths
 }
 
-// sensitiveParts returns the flags for the sensitive parts of an object. They are false if no part is sensitive.
+// sensitiveParts returns the flags for the sensitive parts of an object, {} if no part is sensitive. If the object does
+// not exist, they are the single value false.
 func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 	if !exists(v) {
 		return flags{}
@@ -144,8 +145,8 @@ type moduleDocument[D any] struct {
 	Address   string              `json:"address,omitempty"`
 }
 
-// moduleTree makes a tree of the module at and the modules below it, from a list that is sorted by module. in returns
-// the module of an element, and document converts an element.
+// moduleTree makes a tree of the module with the address at and the modules below it, from a list that is sorted by
+// module. in returns the module of an element, and document converts an element.
 func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.ModuleInstance, document func(T) D) moduleDocument[D] {
 	own := 0
 	for own < len(list) && in(list[own]) == at {

@@ -100,10 +100,10 @@ func (o Options) oneLine(s string) string { return EscapeLine(o.scrub(s)) }
 
 // PlanOptions are facts about a plan that the plan itself does not contain.
 type PlanOptions struct {
-	Saved    string // the file it was saved to
-	Applying bool   // the same command applies it, or prints the next step itself
-	Earlier  bool   // it was shown when it was saved: only programs get its changes again
-	Schemas  provider.Lookup
+	Saved    string          // the file to which the plan was saved; "" if it was not saved
+	Applying bool            // the same command applies the plan, or prints the next step itself
+	Earlier  bool            // the plan was shown when it was saved: people do not see it again, programs do
+	Schemas  provider.Lookup // returns the schemas of providers; nil: no schemas are known
 }
 
 // Name returns the name of the program for texts.

@@ -27,7 +27,8 @@ func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	return nil
 }
 
-// OutputText writes the value of one output.
+// OutputText writes the value of one output and a line break. It replaces a sensitive value by "<sensitive>", unless
+// o.ShowSensitive is true.
 func OutputText(w io.Writer, out state.Output, o Options) error {
 	text := "<sensitive>"
 	if !out.Sensitive || o.ShowSensitive {
@@ -78,7 +79,7 @@ func outputDocumentOf(o state.Output) outputDocument {
 	return outputDocument{o.Sensitive, jsondoc.Type(v.Type()), jsonValue(v)}
 }
 
-// OutputJSON writes the value of one output.
+// OutputJSON writes the value of one output as JSON, even if the output is sensitive.
 func OutputJSON(w io.Writer, out state.Output) error {
 	return jsondoc.Write(w, jsonValue(out.Value.Raw), jsondoc.OneLine)
 }

@@ -37,8 +37,8 @@ type scrubFlags struct {
 type scrubbing struct {
 	collection
 	flags   *scrubFlags
-	places  []*audit.Place
-	removal *audit.Removal
+	places  []*audit.Place                // all examined places
+	removal *audit.Removal                // the values to remove, and the copies that contain them
 	planned []string                      // plan files that contain a value to remove
 	doomed  []*store.ServiceVersion       // versions in the service that contain a value and still exist
 	changed int                           // number of changed copies
@@ -52,8 +52,8 @@ func (x *scrubbing) say(format string, a ...any) {
 	}
 }
 
-// variables returns a function that reports whether the value of a root variable contains a text. If the configuration
-// cannot be read, the function returns false.
+// variables returns a function that reports whether a text is a whole string in the value of a root variable. If the
+// configuration cannot be read, the function always returns false.
 func (x *scrubbing) variables() func(string) bool {
 	s := x.session
 	known := map[string]bool{}
@@ -78,7 +78,7 @@ func aside(bag *diag.Bag, f func()) string {
 	return text
 }
 
-// texts adds the strings in the value of a variable.
+// texts adds the strings in the value of a variable to known.
 func texts(given frame.Given, known map[string]bool) {
 	if given.IsText {
 		known[given.Text] = true
@@ -88,7 +88,8 @@ func texts(given frame.Given, known map[string]bool) {
 }
 
 // findPlans examines the plan files in the working directory, except the named files, and returns their names. If a
-// plan cannot be read, findPlans records this problem.
+// plan cannot be read, findPlans records this problem and still returns its name. It returns nil if the directory
+// cannot be read.
 func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	c := x.session.Dir.Call
 	entries, err := os.ReadDir(c.Dir)
@@ -242,7 +243,7 @@ func (x *scrubbing) deletePlan(name string) {
 	}
 }
 
-// deleteVersion deletes a version in the service of the backend.
+// deleteVersion deletes a version in the service of the backend. It reports an error if that fails.
 func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) {
 	err := x.at.DeleteVersion(ctx, *v)
 	if x.note("the version "+v.ID+" of "+v.Name, err); err == nil {
@@ -251,7 +252,8 @@ func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) 
 	}
 }
 
-// changeFile removes the values from a file with a state or a journal.
+// changeFile removes the values from a file with a state or a journal. It changes nothing if the file is empty or
+// contains no value to remove.
 func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	data, err := t.Stored(ctx)
 	if err != nil || len(data) == 0 {
@@ -297,7 +299,8 @@ func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest
 	return func(d state.Digest) state.Digest { return x.renamed[d] }
 }
 
-// rewritten returns the stored form of a state without the values to remove. It returns nil if the state contains none.
+// rewritten removes the values from a state. stored is the state as the store has it, perhaps encrypted; the result has
+// the same form. rewritten returns nil without an error if the state contains none of the values.
 func (x *scrubbing) rewritten(ctx context.Context, stored []byte) ([]byte, error) {
 	plain, err := x.at.Open(ctx, stored)
 	if err != nil {

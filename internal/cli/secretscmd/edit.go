@@ -165,7 +165,8 @@ func (x *moving) plan(ctx context.Context, e *edition) (*engine.Result, bool) {
 	return s.Engine.With(settings).Plan(ctx, req, &s.Dir.Call.Bag)
 }
 
-// compile loads and compiles the edited configuration. It returns false after an error.
+// compile loads and compiles the edited configuration, and asks for missing values of variables. It returns false after
+// an error.
 func (x *moving) compile(ctx context.Context, e *edition) bool {
 	s := x.session
 	return s.Loader.LoadOver(e.draft.Changed()) && s.Loader.Vars.Collect() && s.Loader.Vars.AskAll() && s.Compile(ctx, vet.CheckOptions{})
@@ -368,7 +369,8 @@ func (e *edition) lost(r *engine.Result) []loss {
 	return out
 }
 
-// textBefore returns the text that an attribute has before a change, or "" if it is not known.
+// textBefore returns the text that an attribute has before a change. It returns "" if the change is nil, or if the
+// attribute is missing, null, unknown or no text.
 func textBefore(c *plan.Change, attribute string) string {
 	if c == nil || c.Before.Raw == cty.NilVal {
 		return ""
@@ -391,7 +393,8 @@ func (x *moving) leaveOutLost(lost []loss) bool {
 	return len(lost) > 0
 }
 
-// finish prints which secrets the planned state still stores, and writes the files. It returns the exit code.
+// finish prints which secrets the planned state still stores, and writes the edited files, unless -dry-run is set. It
+// returns the exit code.
 func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 	c := x.session.Dir.Call
 	x.judge(e, r.Plan)
@@ -444,8 +447,8 @@ func (x *moving) judge(e *edition, p *plan.Plan) {
 	}
 }
 
-// holds reports whether a value has a text at the path of names (held), and whether a value on the path is unknown
-// (unknown).
+// holds reports whether a value has something at the path of names (held), and whether a value on the path is unknown
+// (unknown). Null and "" count as nothing. The path has no keys: it leads through all elements of a collection.
 func holds(v cty.Value, names []string) (held, unknown bool) {
 	switch {
 	case v == cty.NilVal || v.IsNull():

@@ -37,8 +37,9 @@ var kinds = map[workspace.TextKind]audit.Kind{
 	workspace.ErroredText: audit.Errored, workspace.JournalText: audit.Journal,
 }
 
-// state adds the state of the selected workspace with all its copies. If neither a state nor a copy exists and others
-// is false, state reports an error. It returns false after an error.
+// state adds the state of the selected workspace with all its copies. others is true if the command also examines other
+// places, such as plan files. If neither a state nor a copy exists and others is false, state reports an error. It
+// returns false after an error, and after an interrupt.
 func (x *collection) state(ctx context.Context, others bool) bool {
 	c := x.session.Dir.Call
 	at, ok := x.session.States.Selected(ctx)
@@ -155,7 +156,8 @@ func (x *collection) unread(p audit.Place, problem string) {
 	x.auditor.Place(p)
 }
 
-// journal adds the objects of a journal.
+// journal adds the objects of a journal. If the journal cannot be read, or a part of it is damaged, journal records
+// that as a problem of the place.
 func (x *collection) journal(at states.Selected, p audit.Place, data []byte) {
 	changes, encrypted, damaged, err := at.Objects(data)
 	if p.Encrypted = encrypted; err != nil {
@@ -187,8 +189,8 @@ func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	return true
 }
 
-// serviceVersions lists the earlier versions that the service of the backend keeps by itself. If Lethe cannot list
-// them, serviceVersions records a hint.
+// serviceVersions returns the earlier versions that the service of the backend keeps by itself. If Lethe cannot list
+// them, serviceVersions records a hint. It returns nil without a hint if the store keeps former states itself.
 func (x *collection) serviceVersions(ctx context.Context) []workspace.Text {
 	can := x.at.Capabilities()
 	switch {

@@ -76,7 +76,7 @@ type moving struct {
 	warnings  []diag.Diagnostic // about the targets
 }
 
-// skip records why a target is not moved.
+// skip records why a target is not moved. A later reason replaces an earlier one.
 func (x *moving) skip(name, why string) {
 	if x.skipped[name] == "" {
 		x.order = append(x.order, name)
@@ -117,8 +117,8 @@ func (x *moving) find(ctx context.Context) bool {
 	return true
 }
 
-// add adds a target to x.targets, unless a target with this name is there already. If why is not "", add records why as
-// the reason for skipping the target.
+// add adds a target to x.targets, unless a target with the same edit is there already: a module that is called several
+// times has one source. If why is not "", add does not add the target, and records why as the reason for skipping it.
 func (x *moving) add(t target, why string) {
 	if why != "" {
 		x.skip(t.name, why)
@@ -260,7 +260,8 @@ func (x *moving) unstored(ctx context.Context, at addr.Resource, names []string)
 	return x.generated(t)
 }
 
-// block returns a function for the schemas of types.
+// block returns a function that returns the schema of a type of a provider. The function returns nil if the provider
+// has no such type, or if its schemas are not available.
 func (x *moving) block(ctx context.Context) func(addr.Provider, addr.Mode, string) *schema.Block {
 	return func(p addr.Provider, mode addr.Mode, typ string) *schema.Block {
 		schemas, err := x.session.SchemasOf(ctx, p)
@@ -276,7 +277,8 @@ func (x *moving) block(ctx context.Context) func(addr.Provider, addr.Mode, strin
 }
 
 // parseOperand splits an operand into the address of a resource and the names on the path of an attribute. It drops
-// instance keys.
+// instance keys. The names are nil if the operand is only an address. parseOperand returns an error if no beginning of
+// the operand is an address.
 func parseOperand(operand string) (addr.Resource, []string, error) {
 	_, err := addr.ParseInstance(operand)
 	for end := len(operand); end > 0; end = strings.LastIndexAny(operand[:end], ".[") {

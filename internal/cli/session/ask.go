@@ -22,8 +22,8 @@ func (s *Session) AskProviders() {
 	}
 }
 
-// askProviders asks for the required arguments that the provider configurations of the root module do not set. added
-// reports whether the user gave any. ok is false after an interrupt.
+// askProviders asks for the required arguments that the provider configurations of the root module do not set, and adds
+// the answers to the loaded configuration. added reports whether there are any. ok is false after an interrupt.
 func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (added, ok bool) {
 	for _, d := range prog.Decls() {
 		if d.Kind != program.Provider || !d.Provider.Module.IsRoot() {
@@ -46,7 +46,8 @@ func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (
 	return added, true
 }
 
-// localName returns the local name of a provider in the root module.
+// localName returns the local name of a provider in the root module: the first name in required_providers, or the type
+// of the provider if required_providers does not have it.
 func (s *Session) localName(a addr.Provider) string {
 	required := s.Loader.Tree.Root.Module.Required
 	for _, local := range slices.Sorted(maps.Keys(required)) {
@@ -57,9 +58,9 @@ func (s *Session) localName(a addr.Provider) string {
 	return a.Type
 }
 
-// askArguments asks for the required arguments that a provider block does not set, and returns the answers. It asks only
-// for strings, numbers and booleans, and stops when the user does not answer or may not be asked. Check later reports
-// arguments without a value, and values of a wrong type.
+// askArguments asks for the required arguments that a provider block does not set, and returns the answers. It asks
+// only for strings, numbers and booleans, and stops when the user does not answer or may not be asked. Check later
+// reports arguments without a value, and values of a wrong type.
 func (s *Session) askArguments(name config.ProviderName, block *schema.Schema) map[string]cty.Value {
 	var required []string
 	about := map[string]*schema.Attr{}

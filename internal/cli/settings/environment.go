@@ -106,6 +106,8 @@ func Honoured(c *base.Call) (used, unknown []string) {
 	return slices.Compact(used), slices.Compact(unknown)
 }
 
+// unhonouredVariable is an environment variable without effect. unset is a value that means the same as no value. why
+// completes the sentence "… has no effect:".
 type unhonouredVariable struct{ name, unset, why string }
 
 // cacheKeepsLock is the reason why users need not choose between the plugin cache and the lock file.
@@ -157,7 +159,8 @@ func forgetData(c *base.Call, s *cliconfig.Settings) (state.Forgetting, bool) {
 	return f, err == nil
 }
 
-// experiments returns the experiments that the environment permits.
+// experiments returns the experiments that the environment permits. It returns an error if experiment.Variable names an
+// unknown experiment.
 func experiments(c *base.Call) (experiment.Set, error) {
 	s, err := experiment.Parse(c.Getenv(experiment.Variable))
 	if c.Getenv(experiment.StateStoreVariable) != "" {

@@ -96,7 +96,8 @@ func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 }
 
 // cliConfig reads the CLI configuration files. If a file cannot be opened, it prints a warning on standard error, even
-// if the command prints a document. It returns false if a file is invalid.
+// if the command prints a document. It reports errors and returns false if a file is invalid. It also replaces
+// environment variables in the directories of development overrides, and applies the setting silence to the command.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 	getenv := func(name string) string {
 		v := c.Getenv(name)

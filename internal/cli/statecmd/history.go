@@ -27,12 +27,12 @@ type past struct {
 	c         *base.Call
 	states    *states.States
 	store     store.Historian
-	workspace string
-	now       *state.Snapshot
+	workspace string          // the name of the selected workspace
+	now       *state.Snapshot // the current state
 }
 
-// pastOf opens the store of the selected workspace, which keeps its former states. now is the present state. It reports
-// an error and returns false if the store cannot be opened or keeps no former states.
+// pastOf opens the store of the selected workspace, which keeps its former states. now is the current state. pastOf
+// reports an error and returns false if the store cannot be opened or keeps no former states.
 func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Snapshot) (past, bool) {
 	out := past{c: c, states: st, workspace: workdir.Workspaces(c).Selected(), now: now}
 	opened, ok := st.OpenStore(ctx)
@@ -164,7 +164,7 @@ func runHistory(ctx context.Context, c *base.Call, f *historyFlags) int {
 // store counts the changes itself, so that count need not read the states.
 const overriddenStates = 20
 
-// read is like at, but adds no errors.
+// read returns the state with a serial number. Unlike at, it adds no errors if it returns false.
 func (t past) read(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	if serial == t.now.Serial {
 		return t.now, true
@@ -176,7 +176,8 @@ func unwritten(file string, err error) diag.Diagnostic {
 	return diag.Errorf("Failed to write the page", "The page of the history cannot be written to %s: %s.", file, disk.Reason(err))
 }
 
-// page writes the history as a page.
+// page writes the history as a page to a file. A state has no changes on the page if it, or the state before it, cannot
+// be read. page reports an error if the page cannot be written.
 func (t past) page(ctx context.Context, file string, kept []store.Past) {
 	var list []historypage.Writing
 	var aside diag.Bag

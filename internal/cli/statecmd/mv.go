@@ -78,8 +78,8 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	}
 }
 
-// moveInto moves objects into the state in another file. It writes the destination first: if the second write fails,
-// the objects are in both states, and none is lost.
+// moveInto moves objects into the state in the file out, and returns the exit code. It writes the destination first: if
+// the second write fails, the objects are in both states, and none is lost. With -dry-run, it only prints the moves.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
 	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
 	st, source, ok := locked(ctx, c, &f.Options, operation.Move)

@@ -19,8 +19,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// read reads the state of the selected workspace without a lock. It reports an error for a missing state. It then
-// returns false.
+// read reads the state of the selected workspace without a lock. If the state is missing or cannot be read, read
+// reports an error and returns false.
 func read(ctx context.Context, c *base.Call, st *states.States) (*state.Snapshot, bool) {
 	s, ok := st.Read(ctx)
 	if ok && s == nil {
@@ -66,8 +66,9 @@ func stamped(c *base.Call, file string) string {
 	return fmt.Sprintf("%s.%d.backup", file, c.Now().Unix())
 }
 
-// change locks the state, changes it with edit and writes it. If edit returns false, change writes nothing. It returns
-// the exit code.
+// change locks the state for the operation of, changes it with edit and writes it. If edit returns false, change writes
+// nothing; that is no error unless edit has added one. A missing state is an error, except for the operation Taint.
+// change returns the exit code.
 func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
 	if of != operation.Taint {
 		o.Backup = cmp.Or(o.Backup, stamped(c, cmp.Or(o.StateOut, o.State)))

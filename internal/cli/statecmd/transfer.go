@@ -179,13 +179,15 @@ func (t *transferring) lock(ctx context.Context) bool {
 	return true
 }
 
-// shared reports whether two directories have the same state. The state of locked must be locked already.
+// shared reports whether two directories have the same state. The state of locked must be locked already. shared
+// returns false if the place of the other state is not known.
 func (t *transferring) shared(ctx context.Context, locked, s *side) bool {
 	at, ok := s.States.Selected(ctx)
 	return ok && at.MachinePlace() != "" && at.MachinePlace() == locked.ws.Place()
 }
 
-// settled adds an error and returns false if a moved object has a provider call with an unknown outcome.
+// settled adds an error and returns false if a moved object has a provider call with an unknown outcome, or if an
+// interrupted apply wrote it with a value of an ephemeral resource that its later plans and applies need.
 func (t *transferring) settled() bool {
 	var open []string
 	find := func(ws *workspace.State, at func(transfer.Move) addr.Instance) {
@@ -213,7 +215,9 @@ func (t *transferring) settled() bool {
 	return true
 }
 
-// planned makes the next plan of a directory: the plan with the state after the move. It returns false after an error.
+// planned makes the next plan of a directory, the plan with the state after the move, and sets s.next. c is the call of
+// the source directory, in which the process works. planned returns false after an error; s.next may be set
+// nevertheless.
 func (s *side) planned(ctx context.Context, c *base.Call, after *state.Snapshot) bool {
 	req, ok := s.PlanRequest(after)
 	if !ok {
@@ -296,9 +300,9 @@ func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Objec
 	return out
 }
 
-// changing returns a text if the next plan of the target would change a moved object, move it again, or omit it. It returns
-// "" if the plan leaves the object unchanged. The destruction of a deposed object and the replacement of a tainted object
-// do not count, because a plan of the source would do the same.
+// changing returns a text if the next plan of the target would change a moved object, move it again, or omit it. It
+// returns "" if the plan leaves the object unchanged. The destruction of a deposed object and the replacement of a
+// tainted object do not count, because a plan of the source would do the same.
 func (t *transferring) changing(m transfer.Move) string {
 	for _, c := range t.target.next.Changes {
 		switch {

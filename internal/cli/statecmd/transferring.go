@@ -13,18 +13,18 @@ import (
 )
 
 type transferFlags struct {
-	workdir.Options
-	target      workdir.Options
-	to, as      string
-	dryRun      bool
-	autoApprove bool
+	workdir.Options                 // for the source directory
+	target          workdir.Options // for the target directory
+	to, as          string          // -to, -as
+	dryRun          bool
+	autoApprove     bool
 }
 
 // transferring is a transfer in progress.
 type transferring struct {
 	f              *transferFlags
 	source, target side
-	plan           *transfer.Plan
+	plan           *transfer.Plan // the moves, and both states after them
 }
 
 // side is one directory of a transfer.

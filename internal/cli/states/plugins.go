@@ -12,7 +12,7 @@ type storePlugins struct {
 	pool *provider.Pool // nil before the first use
 }
 
-// Pool returns the processes.
+// Pool returns the pool that starts the providers. The first call creates it.
 func (p *storePlugins) Pool() *provider.Pool {
 	if p.pool == nil {
 		p.pool = provider.NewPool(p.Processes())

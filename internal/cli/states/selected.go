@@ -112,7 +112,8 @@ func (at Selected) RewriteFormer(ctx context.Context, rewrite func(serial uint64
 	return at.store.Capabilities().Rewriter.RewriteFormer(ctx, at.name, rewrite)
 }
 
-// Written returns the time of the state file, or the zero time if the state is not a file.
+// Written returns the time of the last change of the state file, or the zero time if the state is not in a file or the
+// file does not exist.
 func (at Selected) Written() time.Time {
 	if f := at.store.Capabilities().Files; f != nil {
 		if info, err := at.env.FS.Stat(f.File(at.name)); err == nil {
@@ -122,8 +123,8 @@ func (at Selected) Written() time.Time {
 	return time.Time{}
 }
 
-// LockInfo returns the path of the file that describes the holder of the lock. It returns "" if the state is not in a
-// local file.
+// LockInfo returns the path of the file that describes the holder of the lock. The file exists only while the state is
+// locked. LockInfo returns "" if the state is not in a local file.
 func (at Selected) LockInfo() string {
 	f := at.store.Capabilities().Files
 	if f == nil {
@@ -151,7 +152,8 @@ func (at Selected) DeleteVersion(ctx context.Context, v store.ServiceVersion) er
 	return at.store.Capabilities().Service.DeleteVersion(ctx, at.name, v)
 }
 
-// DeleteCommand returns the shell command that deletes an earlier version.
+// DeleteCommand returns the shell command that deletes an earlier version that the service keeps. The store must have
+// the capability Service.
 func (at Selected) DeleteCommand(v store.ServiceVersion) string {
 	return at.store.Capabilities().Service.DeleteCommand(at.name, v)
 }
@@ -162,7 +164,7 @@ func (at Selected) Objects(data []byte) (changes []journal.Change, encrypted boo
 	return journal.Objects(data, workspace.Sealing(at.store))
 }
 
-// Display returns a path for messages.
+// Display returns a path for messages, relative to the working directory.
 func (at Selected) Display(path string) string { return at.of.dir.Display(path) }
 
 // InFile reports whether the state is stored in a local file.

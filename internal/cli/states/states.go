@@ -114,8 +114,9 @@ func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *bac
 	return backend.New(o)
 }
 
-// Ready reports whether init has set up the backend of the loaded configuration. It adds an error if not. If the
-// backend is unknown, Ready returns true, because OpenStore reports the error.
+// Ready reports whether init has set up the backend of the loaded configuration. It adds an error if not. It returns
+// true if no configuration is loaded, and if errors of the configuration hide its backend, because OpenStore reports
+// them.
 func (s *States) Ready() bool {
 	return s.loader.Tree == nil || s.loader.Unsure() != nil || s.Backend.Ready()
 }

@@ -62,7 +62,8 @@ func (v *Values) ignored(of *config.Variable, given frame.Given, kept cty.Value,
 	v.dir.Call.Bag.Add(diag.Warningf("Ignoring variable when applying a saved plan", "The saved plan already has a value of the variable %s.%s The other value, from %s, is ignored. To use it, make a new plan.", of.Name, values, given.From))
 }
 
-// shown formats a short value for a message.
+// shown formats a value for the message "The saved plan has the value …". For a value whose JSON is longer than 80
+// bytes, it returns other words.
 func shown(v cty.Value) string {
 	text, err := ctyjson.Marshal(v, v.Type())
 	if err != nil || len(text) > 80 {
@@ -71,8 +72,8 @@ func shown(v cty.Value) string {
 	return string(text)
 }
 
-// same reports whether a value that the user gave is equal to kept, the value in the plan, after both are converted to the
-// type of the variable. It returns false if a value cannot be converted.
+// same reports whether a value that the user gave is equal to kept, the value in the plan, after both are converted to
+// the type of the variable. It returns false if a value cannot be converted.
 func (v *Values) same(of *config.Variable, given frame.Given, kept cty.Value) bool {
 	value := cty.StringVal(given.Text)
 	if !given.IsText {

@@ -35,8 +35,8 @@ func New(d *workdir.Directory) *Values { return &Values{dir: d} }
 // again.
 func (v *Values) Declare(root *config.Module) { v.root = root }
 
-// Collect reads the values from all sources. It reports whether all sources could be read. If several sources set a
-// variable, the last in this list counts:
+// Collect reads the values from all sources. It adds errors and returns false if a file cannot be read, or if a -var is
+// malformed or names an undeclared variable. If several sources set a variable, the last in this list counts:
 //
 //   - answers of the user to earlier questions
 //   - the environment
@@ -89,7 +89,8 @@ func (v *Values) Declared(name string) *config.Variable {
 	return v.expected[name]
 }
 
-// ReadFile reads the values in a file. It reports whether the file could be read.
+// ReadFile reads the values in a file into Given. It warns of values of undeclared variables. If the file cannot be
+// read or has errors, it reports them and returns false.
 func (v *Values) ReadFile(path string) bool {
 	name := v.dir.Display(path)
 	var found diag.Bag

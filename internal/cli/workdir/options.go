@@ -21,9 +21,9 @@ type Options struct {
 	Lock         bool         // the state is locked
 	LockTimeout  time.Duration
 	State        string // the file of -state; "" means the file of the workspace
-	StateOut     string
-	Backup       string
-	Runs         bool // the command calls providers, so it works on the state of the workspace
+	StateOut     string // the file of -state-out, to which the state is written; "" means the file that was read
+	Backup       string // the file of -backup for the previous state; "-" for none, "" for the default
+	Runs         bool   // the command calls providers, so it works on the state of the workspace
 	Parallelism  int
 	CloseTimeout time.Duration // the time limit for closing one lease; 0 means the setting of the CLI configuration
 	Deprecation  string        // one of Deprecations
@@ -32,7 +32,7 @@ type Options struct {
 	Config       string        // the directory of the root module; "" means the working directory
 }
 
-// Assignment is one -var or -var-file.
+// Assignment is one -var or -var-file. If File is true, Text is the name of a file, and otherwise "name=value".
 type Assignment struct {
 	File bool
 	Text string
@@ -71,7 +71,7 @@ func (o *Options) InputFlag(c *base.Call) {
 	c.Flags.BoolVar(&o.Input, "input", asking(c), "Ask for missing values.")
 }
 
-// asking reports whether the environment permits questions.
+// asking reports whether the environment permits questions. It does unless TF_INPUT is a false value, such as 0.
 func asking(c *base.Call) bool {
 	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
 	return asks || err != nil
@@ -136,9 +136,9 @@ func (o *Options) OperationFlags(c *base.Call) {
 	o.StateFlags(c)
 }
 
-// Addresses parses the addresses in the values of an option, and in files with one address per line. It skips empty lines
-// and lines that begin with #. option is the name of the option for messages. Addresses reports errors, and returns false
-// if a file cannot be read or an address is invalid.
+// Addresses parses the addresses in the values of an option, and in files with one address per line. It skips empty
+// lines and lines that begin with #. option is the name of the option for messages. Addresses reports errors, and
+// returns false if a file cannot be read or an address is invalid.
 func Addresses(c *base.Call, option string, given, files []string) ([]addr.Target, bool) {
 	ok := true
 	for _, f := range files {

@@ -156,7 +156,8 @@ func (d *Directory) Vendored() string {
 	return d.setting("LETHE_VENDOR_DIR", d.Settings.CLI.VendorDir)
 }
 
-// setting returns a path from an environment variable, or else from the CLI configuration.
+// setting returns an absolute path from an environment variable, or else from the CLI configuration, in which it
+// replaces variables such as $HOME. It returns "" if neither is set.
 func (d *Directory) setting(variable, configured string) string {
 	if dir := d.Call.Getenv(variable); dir != "" {
 		return d.Call.Path(dir)
@@ -181,7 +182,8 @@ func (d *Directory) follow(n *config.Node) string {
 	return ""
 }
 
-// Display returns a path for messages, relative to the working directory.
+// Display returns a path for messages, relative to the working directory. If that is impossible, it returns the path
+// unchanged.
 func (d *Directory) Display(path string) string {
 	if rel, err := filepath.Rel(d.Path, path); err == nil {
 		return rel

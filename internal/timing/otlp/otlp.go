@@ -23,7 +23,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// Send sends the spans of a run. It takes at most the time limit of the settings.
+// Send sends the spans of a run. It takes at most the time limit of the settings. It returns an error if the collector
+// does not answer or rejects spans, or if the spans cannot be searched for secrets. Then some spans may have been sent.
 func Send(ctx context.Context, s *Settings, t Trace, r *timing.Run, about About) error {
 	ctx, stop := context.WithTimeout(ctx, s.Timeout)
 	defer stop()

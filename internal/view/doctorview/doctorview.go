@@ -43,7 +43,7 @@ func (list Findings) Problems() int {
 	return n
 }
 
-// Text writes one line for each finding.
+// Text writes one line for each finding, and at the end the number of problems. It returns the first error of w.
 func (list Findings) Text(w io.Writer) error {
 	width := 0
 	for _, f := range list {

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// mostUsers is the largest number of users and effects in the text. The JSON document has all of them.
+// mostUsers is the largest number of users, and of effects, that the text lists. The JSON document has all of them.
 const mostUsers = 50
 
 // Value writes the explanation of a value for people.

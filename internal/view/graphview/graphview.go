@@ -64,8 +64,8 @@ func (d *Drawing) under(name string) (out []int) {
 	return out
 }
 
-// Select returns the nodes on which From depends and that depend on To, with the edges between them. An empty From or To
-// does not restrict the nodes. Depth limits the distance from From and To.
+// Select returns the nodes on which From depends and that depend on To, with the edges between them. An empty From or
+// To does not restrict the nodes. Depth limits the distance from From and To.
 func (d *Drawing) Select(s Selection) *Drawing {
 	keep := make([]bool, len(d.Nodes))
 	for i := range keep {
@@ -121,7 +121,8 @@ func (d *Drawing) reach(keep []bool, from []int, side, depth int) {
 	}
 }
 
-// Deepest returns the depth of the deepest module that contains a node.
+// Deepest returns the number of modules around the node that has most modules around it; 0 if all nodes are in the root
+// module.
 func (d *Drawing) Deepest() int {
 	deepest := 0
 	for _, n := range d.Nodes {
@@ -130,7 +131,8 @@ func (d *Drawing) Deepest() int {
 	return deepest
 }
 
-// Fold returns a drawing in which each module below depth is one node.
+// Fold returns a drawing in which the content of each module at a depth is one node. Depth 0 folds the modules that the
+// root module calls, and so leaves no module open.
 func (d *Drawing) Fold(depth int) *Drawing {
 	return d.merged(func(n Node) (Node, bool) {
 		if len(n.Module) <= depth {
@@ -141,8 +143,8 @@ func (d *Drawing) Fold(depth int) *Drawing {
 	})
 }
 
-// merged returns a drawing in which nodes are merged. into returns the node into which a node is merged, and false for a
-// node that stays.
+// merged returns a drawing in which nodes are merged. into returns the node into which a node is merged, and false for
+// a node that stays.
 func (d *Drawing) merged(into func(Node) (Node, bool)) *Drawing {
 	out := &Drawing{}
 	place := make([]int, len(d.Nodes))
@@ -176,7 +178,7 @@ func (d *Drawing) merged(into func(Node) (Node, bool)) *Drawing {
 	return out
 }
 
-// FoldTypes returns a drawing in which all resources of one type in one module are one node.
+// FoldTypes returns a drawing in which all declarations of one type in one module are one node. Folded modules stay.
 func (d *Drawing) FoldTypes() *Drawing {
 	return d.merged(func(n Node) (Node, bool) {
 		typ, _, _ := strings.Cut(n.Label, "[") // the label of a provider has its address in brackets
@@ -238,7 +240,8 @@ func worse(a, b string) string {
 // Worse returns the more dangerous of two actions.
 func Worse(a, b string) string { return worse(a, b) }
 
-// text returns the label of a node, after the symbol of its action, and with "…" if other nodes are folded into the node.
+// text returns the label of a node, after the symbol of its action, and with "…" if other nodes are folded into the
+// node.
 func (n Node) text() string {
 	out := n.Label
 	if n.Folded > 0 {

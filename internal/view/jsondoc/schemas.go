@@ -115,8 +115,9 @@ type Parameter struct {
 	Type        Type   `json:"type"`
 }
 
-// WriteSchemas writes the schemas of providers in the form of `providers schema -json`. It omits a provider whose
-// schemas are not available.
+// WriteSchemas writes the schemas of providers in the form of `providers schema -json`, sorted by provider. It omits a
+// provider whose schemas are not available. It also omits a type with a broken schema, and returns that error after it
+// has written the rest.
 func WriteSchemas(w io.Writer, ps []addr.Provider, s provider.Lookup, hosts Hosts) error {
 	ps = slices.Clone(ps)
 	slices.SortFunc(ps, addr.Provider.Compare)

@@ -21,8 +21,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/suite"
 )
 
-// Each state that a test has in memory has a journal in the data directory while the test runs, and beside the journal a file
-// with the initial state, if that is not empty. A journal that no process uses belongs to a test that was killed.
+// Each state that a test has in memory has a journal in the data directory while the test runs, and beside the journal
+// a file with the initial state, if that is not empty. A journal that no process uses belongs to a test that was
+// killed.
 
 // testJournal is the journal of a running test (suite.Noted).
 type testJournal struct {
@@ -35,7 +36,8 @@ type testJournal struct {
 // calls could choose the same name.
 var begins sync.Mutex
 
-// Begin starts the journal of a state. If that fails, it adds a warning and returns nil.
+// Begin starts the journal of a state. If that fails, it adds a warning and returns nil. It also returns nil if the
+// encryption settings are invalid, which are reported elsewhere.
 func (t *Leftovers) Begin(k suite.Kept) suite.Noted {
 	begins.Lock()
 	defer begins.Unlock()
@@ -92,7 +94,8 @@ func (t *Leftovers) removeJournal(path string) error {
 	return err
 }
 
-// End implements suite.Noted.
+// End implements suite.Noted. It closes the journal, and removes its files if remove is true. It adds a warning if that
+// fails.
 func (j *testJournal) End(remove bool) {
 	err := j.Close()
 	if remove {
@@ -104,8 +107,8 @@ func (j *testJournal) End(remove bool) {
 	}
 }
 
-// Kept returns the states that tests left. It first recovers the states of killed tests. It returns false after an
-// error.
+// Kept returns the states that tests left. It first recovers the states of killed tests. It omits the state of objects
+// that could not be destroyed if the user has removed its file. It returns false after an error.
 func (t *Leftovers) Kept() ([]suite.Kept, bool) {
 	if !t.recover() {
 		return nil, false

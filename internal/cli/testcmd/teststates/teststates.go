@@ -124,8 +124,9 @@ func (t *Leftovers) readState(path string) (*state.Snapshot, bool) {
 	return s, ok
 }
 
-// Keep writes the state of objects that a test keeps or could not destroy. It writes to the file from which the state
-// was read, or else to a new file. It returns the path of the file for messages.
+// Keep writes the state of objects that a test keeps or could not destroy, and adds it to the list. It writes to the
+// file from which the state was read, or else to a new file. It returns the path of the file for messages. If k.Failed
+// is true, an error of the list is no error of Keep.
 func (t *Leftovers) Keep(k suite.Kept) (string, error) {
 	list, unread := t.readList()
 	made := t.dir.Call.FS().MkdirAll(t.Dir(), 0o755)
@@ -158,7 +159,8 @@ func (t *Leftovers) Keep(k suite.Kept) (string, error) {
 	return t.dir.Display(path), err
 }
 
-// Forget removes the file of a state that has no objects any more, and its entry in the list.
+// Forget removes the file of a state that has no objects any more, and its entry in the list. If the list cannot be
+// read or written, the file remains.
 func (t *Leftovers) Forget(k suite.Kept) error {
 	list, err := t.readList()
 	if err != nil {
