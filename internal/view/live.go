@@ -151,7 +151,7 @@ func (l *live) flush(rows []string) {
 
 func (l *live) finish() { l.flush(nil) }
 
-// loading returns the rows of the block for downloads.
+// loading returns the rows of the block for transfers in progress. For downloads, the last row has their sum.
 func (l *live) loading(all []*move, now time.Time) []string {
 	if len(all) == 0 {
 		return nil

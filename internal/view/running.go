@@ -17,7 +17,7 @@ import (
 // methods except stop under the lock of the view.
 type running struct {
 	ops     map[opKey]*op
-	moves   map[string]*move // downloads, by name
+	moves   map[string]*move // downloads and other transfers, by name
 	leases  map[opKey]bool   // open leases, by the operation that opened them
 	retries retries
 	now     func() time.Time
@@ -65,7 +65,7 @@ func (o *op) still() string {
 // heartbeat is the time between two reports of an operation that takes long.
 const heartbeat = 10 * time.Second
 
-// follow records the begin and the end of operations.
+// follow records the begin and the end of operations, leases and transfers, and counts repeated calls.
 func (r *running) follow(e event.Event) {
 	run := ""
 	if b, is := e.(event.Behind); is {
@@ -140,7 +140,7 @@ func (r *running) begin(k opKey, at time.Time) {
 	r.arrange()
 }
 
-// move is a download in progress.
+// move is a transfer in progress: a download, or work on many versions or copies of a state.
 type move struct {
 	name      string
 	began     time.Time
@@ -149,6 +149,7 @@ type move struct {
 }
 
 // progress returns the progress of a download, as in "12.3/50.0 MB · 5.1 MB/s · 8s left". Unknown parts are omitted.
+// For other work, it returns the counts, as in "3 of 20 versions".
 func (m *move) progress(now time.Time) string {
 	if m.unit != "" {
 		return fmt.Sprintf("%d of %d %s", m.done, m.all, m.unit)
@@ -179,8 +180,8 @@ func (m *move) activity() string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// together returns the sum of the downloads in progress. all must not be empty. If a size is unknown, the sum has no
-// size.
+// together returns the sum of downloads in progress. all must not be empty. If a size is unknown, the sum has no size.
+// The sum begins when the first download in the list began.
 func together(all []*move) *move {
 	sum := &move{began: all[0].began}
 	known := true
@@ -193,7 +194,7 @@ func together(all []*move) *move {
 	return sum
 }
 
-// move records the progress or the end of a download.
+// move records the progress or the end of a transfer.
 func (r *running) move(e event.Transfer) {
 	if e.Ended {
 		delete(r.moves, e.Name)
@@ -210,14 +211,14 @@ func (r *running) move(e event.Transfer) {
 	m.done, m.all, m.unit = e.Done, e.All, e.Unit
 }
 
-// transfers returns the downloads in progress, the oldest first.
+// transfers returns the transfers in progress, the oldest first.
 func (r *running) transfers() []*move {
 	out := slices.Collect(maps.Values(r.moves))
 	slices.SortFunc(out, func(a, b *move) int { return cmp.Or(a.began.Compare(b.began), cmp.Compare(a.name, b.name)) })
 	return out
 }
 
-// busy reports whether an operation or a download is in progress.
+// busy reports whether an operation or a transfer is in progress.
 func (r *running) busy() bool { return len(r.ops)+len(r.moves) > 0 }
 
 // list returns the operations in progress, the oldest first.
@@ -301,7 +302,8 @@ func interruptText(times int, product string, ops *running) string {
 	return "Exiting now.\n"
 }
 
-// pending lists the operations in progress and the open leases.
+// pending lists the operations and transfers in progress and the open leases, one on each line. If there are none, it
+// returns a sentence that says so.
 func (r *running) pending() string {
 	var b strings.Builder
 	closing := map[opKey]bool{}

@@ -19,11 +19,11 @@ import (
 // StateDifference has the differences of two states.
 type StateDifference struct {
 	From, To *state.Snapshot
-	Objects  []state.Difference
-	Outputs  []string
+	Objects  []state.Difference // sorted by module; in a module, data sources first
+	Outputs  []string           // the names of the outputs that differ
 }
 
-// NewStateDifference compares two states.
+// NewStateDifference compares two states, which must not be nil.
 func NewStateDifference(from, to *state.Snapshot) *StateDifference {
 	d := &StateDifference{From: from, To: to, Objects: state.Differences(from, to), Outputs: state.OutputDifferences(from, to)}
 	slices.SortStableFunc(d.Objects, func(a, b state.Difference) int {
@@ -65,7 +65,8 @@ func (d *StateDifference) Counts() (added, changed, removed int) {
 	return added, changed, removed
 }
 
-// Text writes the differences for people.
+// Text writes the differences for people: each object and output that differs, and a line with the counts. sch returns
+// the schemas of providers. Text returns the first error of w.
 func (d *StateDifference) Text(w io.Writer, sch provider.Lookup, o Options) error {
 	b := bufio.NewWriter(w)
 	x := newObjects(sch)

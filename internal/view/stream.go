@@ -389,7 +389,7 @@ func (j *JSON) round(e event.Round) {
 func (j *JSON) interrupted(times int) { j.log(interruptText(times, j.o.product(), &j.ops)) }
 
 // Plan prints drift, changes, invocations of actions, deferred changes, counts, and outputs. If the plan was shown when
-// it was saved (PlanOptions.Earlier), Plan prints only the changes.
+// it was saved (PlanOptions.Earlier), Plan prints only the changes with an action.
 func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

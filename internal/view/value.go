@@ -27,7 +27,7 @@ type valueText struct {
 }
 
 // masks returns the hidden parts of a value, each with the text that replaces it. If show is true, only ephemeral parts
-// are hidden.
+// are hidden. A part that is both sensitive and ephemeral has the text for ephemeral values.
 func masks(v mark.Value, show bool) *diff.Paths {
 	t := &diff.Paths{}
 	for _, a := range v.Marks {

@@ -13,7 +13,7 @@ import (
 // Control reports whether a character can control a terminal.
 func Control(r rune) bool { return r < 0x20 || r == 0x7f || jsondoc.Unsafe(r) }
 
-// Escape returns s with escapes instead of unsafe characters and invalid UTF-8.
+// Escape returns s with escapes in place of the characters for which unsafe returns true, and of invalid UTF-8.
 func Escape(s string, unsafe func(rune) bool) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, unsafe) < 0 {
 		return s

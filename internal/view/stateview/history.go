@@ -40,7 +40,7 @@ func written(at time.Time) string {
 	return at.Format(time.DateTime) + "Z"
 }
 
-// table writes lines of cells as columns.
+// table writes lines of cells as columns. The first line is the head. An empty cell is written as "-".
 func table(w io.Writer, lines [][]string) error {
 	width := make([]int, len(lines[0]))
 	for _, line := range lines {
@@ -86,7 +86,7 @@ type countsDocument struct {
 	Removed int `json:"removed"`
 }
 
-// HistoryJSON writes the list as a document.
+// HistoryJSON writes a list of states as a document. The current state is the first.
 func HistoryJSON(w io.Writer, states []store.Past) error {
 	doc := historyDocument{Format: "1.0", States: []pastDocument{}}
 	for i, p := range states {

@@ -35,7 +35,8 @@ type leaseDocument struct {
 	Running  bool   `json:"running"` // the run is still in progress
 }
 
-// LeasesJSON writes the list as a document.
+// LeasesJSON writes a list of leases without a recorded end as a document. running is the run in progress, or ""
+// without one.
 func LeasesJSON(w io.Writer, leases []journal.Lease, running string) error {
 	return jsondoc.Write(w, leasesDocument{Format: "1.0", Leases: leasesOf(leases, running)}, jsondoc.OneLine)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Documents returns the results of a run that are stored, and its output: its plan and its state in the form for
-// programs, the stored state, and the text for people.
+// Documents returns the texts that a run of a test produces: its state as it is stored, its plans in the form for
+// programs, its output for people, and its log. reported has the diagnostics of the run. Documents omits a state or a
+// plan that cannot be encoded.
 func Documents(r *suite.Run, reported []diag.Diagnostic, o Options) []suite.Document {
 	var out []suite.Document
 	add := func(name string, text []byte, err error) {

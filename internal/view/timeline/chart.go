@@ -17,7 +17,7 @@ const (
 	fewRows   = 15  // up to this number, rows are drawn even if they are short
 )
 
-// bar is a row of the chart.
+// bar is a row of the chart. began is the place of its label.
 type bar struct {
 	label string
 	began time.Duration
@@ -34,8 +34,8 @@ func (p *page) x(d time.Duration) float64 {
 	return float64(d) / float64(max(p.r.Took, time.Microsecond)) * width
 }
 
-// bars returns the rows of the chart, and the number of omitted rows: short rows if there are more than fewRows, and then
-// the shortest rows outside of the longest chain if there are more than mostDrawn.
+// bars returns the rows of the chart, and the number of omitted rows: short rows if there are more than fewRows, and
+// then the shortest rows outside of the longest chain if there are more than mostDrawn.
 func (p *page) bars() (out []bar, omitted int) {
 	for _, s := range p.r.Phases {
 		out = append(out, bar{s.Name, s.Began, []part{{"phase", s.Name, s.Began, s.Ended}}})
