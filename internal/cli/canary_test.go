@@ -67,7 +67,8 @@ func canariesIn(text []byte) (found [][]byte) {
 
 const streams = ".streams"
 
-// recorded returns a writer that also appends the output of a standard stream to a file of the script.
+// recorded returns a writer that writes to a standard stream and also appends to a file of the script. Outside of
+// scripts, it returns the stream.
 func recorded(to *os.File) io.Writer {
 	name := os.Getenv("SCRIPT_STREAMS")
 	if name == "" {
@@ -80,7 +81,8 @@ func recorded(to *os.File) io.Writer {
 	return io.MultiWriter(to, f)
 }
 
-// watch searches the files of a script for canaries when the script ends.
+// watch searches the files of a script for canaries when the script ends, and fails the script if it finds one. It
+// ignores canaries that the files contained at the start of the script, and the files of the script command keeps.
 func watch(e *testscript.Env) {
 	kept := &[]string{}
 	e.Values["keeps"] = kept
@@ -141,7 +143,7 @@ func files(dir string) []string {
 	return out
 }
 
-// keeps implements the script command keeps.
+// keeps implements the script command keeps: its arguments are files and directories that may contain a secret.
 func keeps(ts *testscript.TestScript, _ bool, args []string) {
 	kept := ts.Value("keeps").(*[]string)
 	*kept = append(*kept, args...)

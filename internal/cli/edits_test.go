@@ -11,10 +11,10 @@ import (
 type draft struct {
 	*rand.Rand
 	root, module []*part
-	call         repeat // of module m
-	called       string // the name of the module call, "" if it was removed
-	extra        []string
-	fresh        int
+	call         repeat   // of module m
+	called       string   // the name of the module call, "" if it was removed
+	extra        []string // moved, removed and import blocks
+	fresh        int      // the number of names that were used
 }
 
 // part is one resource.
@@ -25,8 +25,8 @@ type part struct {
 	replace  int  // triggers_replace
 	input    int
 	uses     []string // references to other resources
-	trigger  string
-	declared bool
+	trigger  string   // replace_triggered_by; "" for none
+	declared bool     // false after the edit has removed the resource
 }
 
 // repeat is a count or for_each argument.
@@ -62,6 +62,7 @@ func (r repeat) instances() []string {
 	return out
 }
 
+// one returns true with the probability 1/n.
 func (d *draft) one(n int) bool { return d.IntN(n) == 0 }
 
 func (d *draft) repeat() repeat {

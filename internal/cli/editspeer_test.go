@@ -22,8 +22,8 @@ import (
 
 // TestEditsBesidePeer creates random configurations with Terraform and edits them at random, with moved, removed and
 // import blocks. It compares the plans and results of Lethe with the plans and results of Terraform. The functions
-// refusal, explain and explainTargets recognise the intended differences. LETHE_LONG runs 400 rounds. LETHE_EDITS sets
-// the number of rounds, and LETHE_EDITS_FROM the first seed.
+// refusal, explain and explainTargets recognise the intended differences. The test makes 4 such comparisons, and 400 if
+// LETHE_LONG is set. LETHE_EDITS sets their number, and LETHE_EDITS_FROM the first seed.
 func TestEditsBesidePeer(t *testing.T) {
 	secondLane(t, runsPeer)
 	t.Parallel()
@@ -52,21 +52,21 @@ func TestEditsBesidePeer(t *testing.T) {
 	t.Log(count)
 }
 
-// editing is one round.
+// editing is one random configuration and its edit.
 type editing struct {
 	*testing.T
 	*draft
-	story string
-	flags []string
+	story string   // both configurations and the flags, for messages
+	flags []string // the flags of plan
 }
 
 // outcome is the plan and the result of a program for an edit.
 type outcome struct {
 	code    int
 	text    string
-	warned  bool // that moves lead to existing objects
-	changes map[string]planned
-	final   map[string]string
+	warned  bool               // that moves lead to existing objects
+	changes map[string]planned // by address
+	final   map[string]string  // the objects in the state after the apply, by address; nil if the apply failed
 }
 
 // planned is a change in the JSON form of a plan.
@@ -181,7 +181,8 @@ func (e *editing) lethe(dir string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// apply plans and applies.
+// apply plans and applies the configuration in a directory. run runs a command of the program there. If the plan fails,
+// the outcome has no changes.
 func (e *editing) apply(dir string, run func(string, ...string) (int, string)) *outcome {
 	o := &outcome{changes: map[string]planned{}}
 	if o.code, o.text = run(dir, append([]string{"plan", "-no-color", "-out=p"}, e.flags...)...); o.code != 0 {

@@ -104,9 +104,9 @@ func writePage(t *testing.T, p *code.Page, text []string) {
 
 // example is a mistake or its correction.
 type example struct {
-	mending  bool
-	files    map[string]string
-	commands []string // the last one prints the message
+	mending  bool              // the example is the correction
+	files    map[string]string // by name
+	commands []string          // the last one prints the message
 	message  string
 	heading  string // the heading line above the example; nth counts equal heading lines
 	nth      int
@@ -136,7 +136,8 @@ func examples(lines []string) []*example {
 	return out
 }
 
-// block takes a fenced block in: a file, the commands, or the message.
+// block adds a fenced block to an example. info is the text after the opening fence. If it has a second word, that
+// names the file in the block. "sh" introduces the commands and "text" the message. Any other block is main.tf.
 func (e *example) block(info, text string) {
 	kind, name, named := strings.Cut(info, " ")
 	switch {
@@ -151,7 +152,8 @@ func (e *example) block(info, text string) {
 	}
 }
 
-// inherit completes a mending by the mistake that it mends.
+// inherit adds the files of the mistake from that a correction does not have, and the commands of the mistake if the
+// correction has none.
 func (e *example) inherit(from *example) {
 	for name, text := range from.files {
 		if _, ok := e.files[name]; !ok {

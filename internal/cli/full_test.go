@@ -38,7 +38,8 @@ func newSite(t *testing.T, config string) *site {
 	return s
 }
 
-// run runs a command, and returns its exit code and its output. files may be nil.
+// run runs a command, and returns its exit code and its output on both streams. files is the file system for states and
+// journals; nil means the disk.
 func (s *site) run(files disk.FS, args ...string) (int, string) {
 	var out bytes.Buffer
 	code := cli.Main(cli.Env{
@@ -124,7 +125,8 @@ func TestFullDiskApply(t *testing.T) {
 	}
 }
 
-// intact checks the state file after a command on a full disk.
+// intact checks the state file after a command on a full disk: it is valid JSON, and differs from before if the command
+// succeeded. If the command failed, its output must report the full disk. No temporary file may remain.
 func (s *site) intact(before string, code int, out string) {
 	s.Helper()
 	after := s.read("terraform.tfstate")

@@ -87,8 +87,8 @@ func TestLostEngine(t *testing.T) {
 	}
 }
 
-// TestLostEngineOfContainer does the same when the program is process 1, whose end would end all processes. Process 1
-// forwards signals, and returns the exit code of the engine.
+// TestLostEngineOfContainer kills the engine of a program that is process 1, whose end would end all processes. The
+// keeper must close the leases. Process 1 forwards signals, and returns the exit code of the engine.
 func TestLostEngineOfContainer(t *testing.T) {
 	t.Parallel()
 	container := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
@@ -402,7 +402,8 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestNoKeeper checks that commands that cannot change objects or open leases start no keeper.
+// TestNoKeeper checks that commands that cannot change objects or open leases start no keeper, and that other commands
+// start one unless LETHE_KEEPER is off.
 func TestNoKeeper(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -28,7 +28,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledLargeState does the same with a large state, which takes time to write: 2 MB, and 50 MB in long runs.
+// TestKilledLargeState kills an apply at random moments, as TestKilled does, with a large state, which takes time to
+// write: 2 MB, and 50 MB in long runs.
 func TestKilledLargeState(t *testing.T) {
 	secondLane(t, needsMuch)
 	t.Parallel()
@@ -46,15 +47,16 @@ func TestKilledLargeState(t *testing.T) {
 	}
 }
 
-// TestKilledEncrypted does the same with an encrypted state. Then the journal is encrypted, too, and no file contains
-// plain text of either.
+// TestKilledEncrypted kills an apply at a random moment, as TestKilled does, with an encrypted state. Then the journal
+// is encrypted, too, and no file contains plain text of either.
 func TestKilledEncrypted(t *testing.T) {
 	secondLane(t, needsMuch)
 	t.Parallel()
 	killed(t, 0, `TF_ENCRYPTION={"key_provider":{"pbkdf2":{"k":{"passphrase":"correct horse battery staple","iterations":200000}}},"method":{"aes_gcm":{"m":{"keys":"key_provider.pbkdf2.k"}}},"state":{"method":"method.aes_gcm.m","enforced":true}}`)
 }
 
-// killed kills an apply at random. mb is the size of the initial state in megabytes, 0 for none.
+// killed kills an apply at a random moment, and checks the state file, the files beside it and the next plan. mb is the
+// size of the initial state in megabytes, 0 for none. env has additional variables of the environment.
 func killed(t *testing.T, mb int, env ...string) {
 	config := `
 resource "playground_thing" "a" {

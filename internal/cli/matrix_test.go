@@ -178,14 +178,15 @@ func (m *matrix) objects(n int) string {
 	return out.String()
 }
 
-// whole reports whether long tests run. The provider framework takes a second for an object with all attributes.
+// whole reports whether long tests run (LETHE_LONG). The provider framework takes a second for an object with all
+// attributes.
 func whole() bool { return os.Getenv("LETHE_LONG") != "" }
 
 // writer writes values, plain or sensitive.
 type writer struct {
-	n    int
-	form string
-	sdk  bool // for a provider on SDKv2
+	n    int    // varies the values
+	form string // "plain" or "sensitive"
+	sdk  bool   // for a provider on SDKv2
 }
 
 func (w writer) mark(text string) string {

@@ -25,10 +25,10 @@ import (
 // A misdeed is one draw: a secret from a source, and the exit and the moment at which a provider leaks it.
 type misdeed struct {
 	source       string // an expression for the document of secrets
-	part, layers string // the part of the document, and its encodings
-	moment, exit string
-	token        bool // the provider is configured with the value
-	early        bool
+	part, layers string // the secret in the document ("w" or "p"), and its encodings, the innermost first
+	moment, exit string // names in misdeedMoments
+	token        bool   // the provider is configured with the value
+	early        bool   // the call comes before the validation of the object
 }
 
 // misdeedMoments lists the calls of providers and the exits that their answers offer. Early calls come before the
@@ -241,7 +241,7 @@ func (d misdeed) run(t *testing.T) {
 	}
 }
 
-// packings returns a text after each of its encodings.
+// packings returns a text, and the text after each of the encodings in layers, which are applied one after another.
 func packings(text, layers string) []string {
 	all := []string{text}
 	for layer := range strings.SplitSeq(layers, ",") {

@@ -22,7 +22,7 @@ import (
 // differ, docs/differences.md gives the reason.
 const sameAsPeer = "# Terraform does the same."
 
-// sampled is the number of these scripts that run with every commit. LETHE_LONG=1 runs all.
+// sampled is the number of scripts with the line sameAsPeer that run with every commit. LETHE_LONG=1 runs all.
 const sampled = 8
 
 // TestPeer runs scripts with Terraform instead of Lethe, to check that they show behaviour that users know.
@@ -49,8 +49,8 @@ func TestPeer(t *testing.T) {
 	runScripts(t, p, list)
 }
 
-// peerScripts returns the scripts that Terraform passes, and a seed that changes if a script changes, so that the
-// sample changes, too.
+// peerScripts returns the scripts with the line sameAsPeer, or all scripts if LETHE_PEER is "all". It also returns a
+// seed that changes if one of these scripts changes, so that the sample changes, too.
 func peerScripts(t *testing.T) ([]script, uint64) {
 	t.Helper()
 	var list []script

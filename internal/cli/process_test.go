@@ -23,11 +23,13 @@ type process struct {
 	dir string
 	env []string
 
-	program string // runs instead of lethe
+	program string // runs instead of lethe; "" means lethe
 }
 
 const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n    rogue = {\n      source = \"lethe/rogue\"\n    }\n  }\n}\n"
 
+// newProcess creates a directory with a configuration that may use the providers lethe/playground and lethe/rogue. env
+// has variables of the environment in addition to those that the test providers need.
 func newProcess(t *testing.T, config string, env ...string) *process {
 	t.Helper()
 	return newProcessFor(t, config, env...)

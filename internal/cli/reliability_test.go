@@ -43,6 +43,8 @@ func TestAbuse(t *testing.T) {
 	}
 }
 
+// abuse applies a configuration, and applies a change while the provider has the fault deed in each call of the kind
+// call.
 func abuse(t *testing.T, call, deed string) {
 	p := newProcess(t, `
 variable "n" { default = 1 }

@@ -18,8 +18,8 @@ import (
 // scrubCanary is the value that scrubbing must remove.
 const scrubCanary = "canary-7be1d-first"
 
-// copies prepares a directory with a backup, former states, a state that could not be stored, a journal of a run, and a
-// plan, all of which have the canary. The state itself lacks it.
+// copiesOfSecret prepares a directory with a backup, former states, a state that could not be stored, and a plan, of
+// which several have the canary. The state itself lacks it.
 func copiesOfSecret(t *testing.T) *site {
 	s := newSite(t, `
 variable "password" {
@@ -83,8 +83,9 @@ func (s *site) withCanary() []string {
 	return out
 }
 
-// TestScrubKilled fails at each call of the file system, once or for good as if the process was killed. Each copy then is
-// the old or the new one, and the next run finishes the work.
+// TestScrubKilled makes each call of the file system fail during "secrets scrub": only this call, or also all later
+// calls, as if the process was killed. Afterwards each copy is the old or the new one, and the next run finishes the
+// work.
 func TestScrubKilled(t *testing.T) {
 	t.Parallel()
 	from := copiesOfSecret(t)
@@ -187,7 +188,8 @@ resource "rogue_thing" "h" {
 	}
 }
 
-// TestMoveFails fails at each call of the file system. After an error, either all files are edited or none.
+// TestMoveFails makes each call of the file system fail during "secrets move". After an error, either all files are
+// edited or none.
 func TestMoveFails(t *testing.T) {
 	t.Parallel()
 	const main = "variable \"password\" {\n  sensitive = true\n  default   = \"moved-7be1d\"\n}\nmodule \"m\" {\n  source   = \"./m\"\n  password = var.password\n}\n"

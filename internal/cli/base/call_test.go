@@ -15,7 +15,7 @@ type testFlags struct {
 	sure bool
 }
 
-// run executes a command that prints its flags and operands.
+// run executes a command with two optional or required operands, which prints its flags and operands.
 func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -38,7 +38,8 @@ func run(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// TestRun checks that flags have one or two dashes and may be anywhere, and that arguments after "--" are operands.
+// TestRun checks that flags have one or two dashes and may be anywhere, and that arguments after "--" are operands. It
+// also checks the errors for wrong flags and operands, and the text of -help.
 func TestRun(t *testing.T) {
 	for _, tt := range []struct {
 		args string

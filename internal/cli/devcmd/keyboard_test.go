@@ -25,7 +25,8 @@ func (s *screen) Read(p []byte) (int, error) {
 
 func (s *screen) Write(p []byte) (int, error) { return len(p), nil }
 
-// The editor's lines are separate, whatever arrives in one portion.
+// TestKeyboard checks that the line editor returns the same lines however the input is divided into portions, and that
+// method line reports for each line whether it was canceled and whether it was garbled.
 func TestKeyboard(t *testing.T) {
 	for name, test := range map[string]struct {
 		typed []string
