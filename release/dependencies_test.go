@@ -65,8 +65,9 @@ func goMod(t *testing.T) *modfile.File {
 	return file
 }
 
-// patch returns the newest patch release of a version, or "" if the version is the newest. A module below version 1 has
-// its fixes in minor releases.
+// patch returns the newest patch release of a version in all, or "" if all has no newer one. A patch release has the
+// same major and minor version. Below version 1 it has only the same major version, because those modules have their
+// fixes in minor releases.
 func patch(have string, all []string) string {
 	series := func(v string) string {
 		if v = canonical(v); semver.Major(v) == "v0" {

@@ -34,7 +34,8 @@ func TestInstallRefused(t *testing.T) {
 	}
 }
 
-// dist is a small release for tests of the install script. Its program is a shell script. Each dist has the same sums.
+// dist is the directory of a small release for tests of the install script. Its program is a shell script. Releases of
+// newDist differ only in the public key, so a signature of the sums of one is valid for all.
 type dist struct {
 	*testing.T
 	dir string
@@ -194,8 +195,8 @@ func TestInstallWithoutCheck(t *testing.T) {
 	}
 }
 
-// TestDownloadPage runs the commands of the section about downloads of docs/installing-lethe.md, with a key for the test,
-// and compares the output except for keys and times.
+// TestDownloadPage runs the commands of the section about downloads of docs/installing-lethe.md, with a key for the
+// test, and compares the output except for keys and times.
 func TestDownloadPage(t *testing.T) {
 	for _, name := range []string{"gpg", "sqv", "sha256sum"} {
 		if _, err := exec.LookPath(name); err != nil {

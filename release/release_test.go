@@ -21,9 +21,10 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 )
 
-// TestRelease checks that a release is complete, and that a second release of the same source, made in another directory
-// by a hostile environment, has the same bytes. With LETHE_LONG it makes the releases of all platforms, and compiles the
-// second release without a cache. The first release is signed: no file, no output and no child process receives the key.
+// TestRelease checks that a release is complete, and that a second release of the same source, made in another
+// directory by a hostile environment, has the same bytes. With LETHE_LONG it makes the releases of all platforms, and
+// compiles the second release without a cache. The first release is signed: no file, no output and no child process
+// receives the key.
 func TestRelease(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	list := here
@@ -96,7 +97,8 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// checkArchive checks that all files of the program are there, and that man can read its pages.
+// checkArchive checks that an archive contains all files of a release, that the linker has dropped the code of
+// templates from the program, and that man can read a page.
 func checkArchive(t *testing.T, path string) {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(read(t, path)))
@@ -169,8 +171,8 @@ func checkInstall(t *testing.T, dist, version string) {
 	}
 }
 
-// watchCommands puts a program "go" into PATH that records its environment and runs the real one. The result returns the
-// record.
+// watchCommands puts a program "go" into PATH that records its environment and runs the real one. It returns a function
+// that returns the record. On Windows it does nothing, and the record is nil.
 func watchCommands(t *testing.T) func() []byte {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -196,7 +198,7 @@ func watchCommands(t *testing.T) func() []byte {
 	}
 }
 
-// noSecretIn checks that no file in a directory contains a secret, in plain or packed form.
+// noSecretIn checks that no file below a directory contains a secret, in plain form or compressed with gzip.
 func noSecretIn(t *testing.T, dir string, secrets [][]byte) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -219,8 +221,8 @@ func noSecretIn(t *testing.T, dir string, secrets [][]byte) {
 }
 
 // checkSameBytes makes the release of one platform from a copy of the source, and compares it with a release of the
-// original. The copy has other times and modes, and the process has another directory, umask, time zone and language, and
-// variables that change programs.
+// original. The copy has other times and modes, and the process has another directory, umask, time zone and language,
+// and variables that change programs.
 func checkSameBytes(t *testing.T, first, version, platform string) {
 	t.Helper()
 	source, second := filepath.Join(t.TempDir(), "a copy"), filepath.Join(t.TempDir(), "dist")
@@ -263,7 +265,8 @@ func checkSameBytes(t *testing.T, first, version, platform string) {
 	}
 }
 
-// copySource copies the tracked files of the repository to a directory, with other modes and times.
+// copySource copies the tracked files of the repository to a directory. It removes the permissions of the group and of
+// others, and sets an old modification time. It leaves out deleted files and links.
 func copySource(t *testing.T, to string) {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "-z")
@@ -344,7 +347,8 @@ func checkBill(t *testing.T, path, version string) {
 	}
 }
 
-// checkDebian checks that dpkg can read the package, and that the program has the right path.
+// checkDebian checks that dpkg-deb can read the package, that the version is right, and that the program and a page for
+// man have the right path.
 func checkDebian(t *testing.T, path, version string) {
 	t.Helper()
 	out, err := exec.Command("dpkg-deb", "--info", path).CombinedOutput()

@@ -18,7 +18,7 @@ import (
 
 const passphrase = "canary-51f7 of the passphrase"
 
-// newKey returns a key that was made now and has a lifetime, or none if the lifetime is 0.
+// newKey returns a key that was made at a time. It expires after the lifetime, or never if the lifetime is 0.
 func newKey(t *testing.T, made time.Time, lifetime time.Duration) *openpgp.Entity {
 	t.Helper()
 	key, err := openpgp.NewEntity("Key of a test", "", "test@example.test", &packet.Config{
@@ -30,7 +30,8 @@ func newKey(t *testing.T, made time.Time, lifetime time.Duration) *openpgp.Entit
 	return key
 }
 
-// armored returns keys in one block of ASCII armor.
+// armored returns keys in one block of ASCII armor. They are private keys if blockType is openpgp.PrivateKeyType, and
+// public keys otherwise.
 func armored(t *testing.T, blockType string, keys ...*openpgp.Entity) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -77,7 +78,7 @@ func secrets(t *testing.T, key *openpgp.Entity, privateArmor string) [][]byte {
 	return list
 }
 
-// noSecret checks that a text contains no secret.
+// noSecret checks that a text contains no secret. The message names the text as of.
 func noSecret(t *testing.T, of string, text []byte, secrets [][]byte) {
 	t.Helper()
 	for _, secret := range secrets {
@@ -87,7 +88,7 @@ func noSecret(t *testing.T, of string, text []byte, secrets [][]byte) {
 	}
 }
 
-// encrypted encrypts a key with the passphrase and returns it in ASCII armor.
+// encrypted encrypts the private part of a key with the passphrase, in place, and returns the key in ASCII armor.
 func encrypted(t *testing.T, key *openpgp.Entity) string {
 	t.Helper()
 	if err := key.EncryptPrivateKeys([]byte(passphrase), nil); err != nil {
@@ -141,7 +142,8 @@ func TestBadSigningKeys(t *testing.T) {
 	}
 }
 
-// TestSigningKeys checks that keys with and without a passphrase sign, and that programs of others accept the signature.
+// TestSigningKeys checks that keys with and without a passphrase sign, and that programs of others accept the
+// signature.
 func TestSigningKeys(t *testing.T) {
 	key := newKey(t, time.Now(), 0)
 	plain, public := armored(t, openpgp.PrivateKeyType, key), publicKey(t, key)
@@ -224,7 +226,8 @@ func gpgIn(t *testing.T) func(args ...string) string {
 	}
 }
 
-// checkSignatureOf checks a signature with this library, and with sqv and gpg where they are installed.
+// checkSignatureOf signs a text with s, and checks the signature with the OpenPGP library, and with sqv and gpg if they
+// are installed. public is the public key of s in ASCII armor.
 func checkSignatureOf(t *testing.T, s *signer, public string) {
 	t.Helper()
 	data := []byte("0000  file\n")
@@ -259,7 +262,8 @@ func checkSignatureOf(t *testing.T, s *signer, public string) {
 	}
 }
 
-// TestPublishedKey checks that SECURITY.md names the fingerprint of the published key, or states that no key is published yet.
+// TestPublishedKey checks that SECURITY.md names the fingerprint of the published key, or states that no key is
+// published yet.
 func TestPublishedKey(t *testing.T) {
 	_, published, err := readPublished("..")
 	if err != nil {
@@ -274,7 +278,8 @@ func TestPublishedKey(t *testing.T) {
 	}
 }
 
-// TestReadPublished checks the file of the published key.
+// TestReadPublished checks that readPublished accepts a file with one public key, and no other text, key or second
+// block.
 func TestReadPublished(t *testing.T) {
 	key, other := newKey(t, time.Now(), 0), newKey(t, time.Now(), 0)
 	for _, c := range []struct{ name, text, want string }{

@@ -38,7 +38,7 @@ type settings struct {
 	changes   bool     // show the number of changes
 	providers bool     // needs the playground providers
 	bomb      bool     // must end in seconds and with little memory; its files may repeat text
-	sparse    string   // a file of many zeros: NAME SIZE
+	sparse    string   // a file of many zeros: NAME SIZE, with the size in bytes; "" for none
 	crlf      []string // files to be written with CRLF
 	bom       []string // files to be written with a byte order mark
 	absent    string   // the reason why the peer cannot run it
@@ -46,7 +46,8 @@ type settings struct {
 	hclOnly   string   // the reason why it has no JSON form
 }
 
-// read parses a `run` file.
+// read parses a `run` file: one setting on each line, empty lines, and comments that begin with "# ". An unknown
+// setting is an error.
 func (s *settings) read(text string) error {
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -92,7 +93,7 @@ func (s *settings) read(text string) error {
 	return nil
 }
 
-// load reads all cases below a folder, in the order of their names.
+// load reads all cases of the archives AREA/FILE.txtar in a folder, in the order of the archives' names.
 func load(t *testing.T, root string) []*kase {
 	t.Helper()
 	archives, err := filepath.Glob(filepath.Join(root, "*", "*.txtar"))
@@ -106,6 +107,8 @@ func load(t *testing.T, root string) []*kase {
 	return all
 }
 
+// readArchive reads the cases of an archive, in the order of the archive. Their names begin with the path of the
+// archive relative to root.
 func readArchive(t *testing.T, root, file string) []*kase {
 	t.Helper()
 	ar, err := txtar.ParseFile(file)
@@ -142,7 +145,8 @@ func readArchive(t *testing.T, root, file string) []*kase {
 	return all
 }
 
-// add adds a file to the case. Files in folders 1, 2, ... belong to that step.
+// add adds a file to the case: settings, an expected result, or a file of the configuration. A file in a folder 1 to 9
+// belongs to that step, and any other file to step 1. An unknown setting is an error.
 func (k *kase) add(path, text string) error {
 	switch path {
 	case "run":
@@ -169,6 +173,7 @@ func (k *kase) add(path, text string) error {
 // the number of the repetition and #+1 the next number.
 var repeated = regexp.MustCompile(`(?s)<<(\d+) times>>(.*?)<<end>>`)
 
+// expand repeats the text between repetition marks.
 func expand(text string) string {
 	return repeated.ReplaceAllStringFunc(text, func(m string) string {
 		parts := repeated.FindStringSubmatch(m)
@@ -184,7 +189,8 @@ func expand(text string) string {
 	})
 }
 
-// bytes returns the contents of a file in the form on disk.
+// bytes returns the contents of a file for the disk: in bombs with repeated text, and with the line ends and the byte
+// order mark of the settings.
 func (s *settings) bytes(path, text string) []byte {
 	if slices.Contains(s.crlf, path) {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
@@ -209,7 +215,8 @@ func (k *kase) expectedOfPeer() string {
 	return k.want
 }
 
-// record writes results into the archive of the case, as its `want` or `peer` file.
+// record writes results into an archive. The names in got are those of `want` or `peer` files, with the name of the
+// case. Each replaces the file with that name, and becomes the last file of its case.
 func record(file string, got map[string]string) error {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// differences returns a table of reasons with the cases of each.
+// differences returns a table of the reasons why Lethe differs from the peer, with the cases of each, as Markdown.
 func differences(all []*kase) string {
 	cases := map[string][]string{}
 	for _, k := range all {

@@ -73,7 +73,7 @@ func values(text string) []string {
 	return out
 }
 
-// inJSON translates the native files of a case, or returns the reason why that is impossible.
+// inJSON returns a copy of a case with its native files in JSON. If that is impossible, it returns nil and the reason.
 func inJSON(k *kase) (*kase, string) {
 	out := *k
 	out.steps = nil
@@ -105,6 +105,7 @@ type translator struct {
 	why string // the construct without a counterpart
 }
 
+// translate returns a native file in JSON, and the reason why the result is wrong, or "".
 func translate(text string) (string, string) {
 	f, diags := hclsyntax.ParseConfig([]byte(text), "x.tf", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -115,7 +116,9 @@ func translate(text string) (string, string) {
 	return body, tr.why
 }
 
-// body writes attributes and blocks. Blocks of one type are a list, below their labels.
+// body returns the attributes and blocks of a body as a JSON object. Blocks of one type are a list, and each is below
+// its labels. typ is the type of the block with the body, or "" for the top of a file and for the content of dynamic
+// blocks.
 func (tr *translator) body(b *hclsyntax.Body, typ string) string {
 	var members []string
 	for _, name := range slices.Sorted(maps.Keys(b.Attributes)) {
@@ -156,6 +159,7 @@ var plain = map[string]bool{
 	"replace_triggered_by": true, "configuration_aliases": true, "experiments": true, "language": true, "iterator": true, "when": true, "on_failure": true,
 }
 
+// attribute returns the expression of an attribute in JSON. block is the type of the block with the attribute.
 func (tr *translator) attribute(block, name string, e hclsyntax.Expression) string {
 	isPlain := plain[name] && !(name == "type" && block != "variable" && block != "output")
 	switch {
@@ -181,7 +185,8 @@ func (tr *translator) attribute(block, name string, e hclsyntax.Expression) stri
 	return tr.template(e) // verbatim
 }
 
-// constant writes a value. If the language parses strings in this place as templates, it escapes template sequences.
+// constant returns a value in JSON. If templates is set, because the language parses strings in this place as
+// templates, it escapes template sequences. A value without a JSON form sets tr.why.
 func (tr *translator) constant(v cty.Value, templates bool) string {
 	if templates {
 		v, _ = cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
@@ -198,7 +203,8 @@ func (tr *translator) constant(v cty.Value, templates bool) string {
 	return string(raw)
 }
 
-// template writes an expression as a template around it.
+// template returns an expression as a string with one interpolation. An expression that contains a heredoc or may
+// contain a comment sets tr.why.
 func (tr *translator) template(e hclsyntax.Expression) string {
 	text := tr.text(e)
 	if strings.Contains(text, "<<") {
@@ -210,7 +216,7 @@ func (tr *translator) template(e hclsyntax.Expression) string {
 	return quoted("${" + text + "}")
 }
 
-// plain writes references, types and words as strings, also inside lists and objects.
+// plain returns references, types and words as strings, also inside lists and objects. Constants keep their type.
 func (tr *translator) plain(e hclsyntax.Expression) string {
 	switch e := e.(type) {
 	case *hclsyntax.TupleConsExpr:

@@ -47,7 +47,8 @@ func (m *message) line() string {
 	return m.Severity + ": " + title
 }
 
-// add adds a message once, even if several commands report it.
+// add adds a message, except if the outcome has a message with the same line and detail. Several commands report the
+// same message.
 func (o *outcome) add(m message) {
 	key := m.line() + "\x00" + m.Detail
 	if o.reported[key] {
@@ -98,7 +99,8 @@ func (o *outcome) text(want string, product bool) string {
 	return b.String()
 }
 
-// folded combines many messages with the same title into one.
+// folded replaces more than manyTimes messages with the same severity and title by one without a place, which has their
+// number in its title.
 func folded(diags []message) []message {
 	times := map[string]int{}
 	for _, m := range diags {
@@ -120,6 +122,7 @@ func folded(diags []message) []message {
 
 const manyTimes = 30 // more messages with one title are counted instead of listed
 
+// byPlace orders messages by file and line, and then by text. Messages without a place are first.
 func byPlace(x, y *message) int {
 	a, b := x.Range, y.Range
 	switch {
@@ -137,8 +140,8 @@ func byPlace(x, y *message) int {
 	return strings.Compare(x.line(), y.line())
 }
 
-// patternsOf returns the patterns below each diagnostic line. A line that occurs several times has several groups, in
-// order.
+// patternsOf returns the patterns below each line of a `want` file, by line. A line that occurs several times has
+// several groups, in the order of the file.
 func patternsOf(want string) map[string][][]string {
 	found := map[string][][]string{}
 	last := ""
@@ -155,6 +158,8 @@ func patternsOf(want string) map[string][][]string {
 	return found
 }
 
+// matched returns the pattern if it matches the detail or does not apply to the program, and the detail otherwise. If
+// the pattern is invalid, it returns the error.
 func matched(pattern, detail string, product bool) string {
 	if strings.HasPrefix(pattern, "  + ") && !product {
 		return pattern
@@ -169,7 +174,8 @@ func matched(pattern, detail string, product bool) string {
 	return pattern
 }
 
-// stateOutputs returns the root outputs of a state in format version 4.
+// stateOutputs returns the root outputs of a state in format version 4, sorted, and nothing if raw is empty. Generated
+// IDs of terraform_data are written as <id>. Malformed JSON and another version are errors.
 func stateOutputs(raw []byte) ([]string, error) {
 	var s struct {
 		Version int
@@ -213,8 +219,8 @@ func stateOutputs(raw []byte) ([]string, error) {
 	return lines, nil
 }
 
-// plannedOutputs returns the outputs that `show -json` of a plan announces. Unknown values are marked as unknown, also
-// inside other values.
+// plannedOutputs returns the changed outputs in the output of `show -json` of a plan, sorted. Unknown values are
+// written as unknown, also inside other values. Malformed JSON is an error.
 func plannedOutputs(raw []byte) ([]string, error) {
 	var p struct {
 		OutputChanges map[string]struct {
@@ -245,7 +251,8 @@ func plannedOutputs(raw []byte) ([]string, error) {
 	return lines, nil
 }
 
-// partText formats a value whose parts may be unknown.
+// partText formats a value whose parts may be unknown. unknown is true for an unknown value, and a list or an object
+// for a value with unknown parts.
 func partText(v, unknown any) string {
 	if unknown == true {
 		return "unknown"
@@ -276,6 +283,7 @@ func partText(v, unknown any) string {
 	return written(v)
 }
 
+// at returns the element i of a list, or nil if the list is shorter.
 func at(list []any, i int) any {
 	if i < len(list) {
 		return list[i]
@@ -283,7 +291,7 @@ func at(list []any, i int) any {
 	return nil
 }
 
-// valueText normalizes JSON. Numbers keep their text.
+// valueText normalizes JSON. Numbers keep their text. Malformed JSON is returned unchanged.
 func valueText(raw json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -306,7 +314,7 @@ func written(v any) string {
 
 func quoted(s string) string { return written(s) }
 
-// typeText formats a type of a state in the syntax of the language.
+// typeText formats a type of a state in the syntax of the language. Malformed JSON is returned unchanged.
 func typeText(raw json.RawMessage) string {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	hardLimit   = 2 * time.Minute // limit for every command
-	bombTime    = 5 * time.Second // of CPU time; see patience
-	bombMemory  = 1 << 30
+	hardLimit   = 2 * time.Minute         // limit for every command
+	bombTime    = 5 * time.Second         // of CPU time; see patience
+	bombMemory  = 1 << 30                 // largest memory of a bomb, in bytes
 	incomplete  = "Apply is not complete" // title of the warning with which an apply may exit with status 2
 	bombStopped = 3 << 29                 // a command with this much memory is ended, to protect the machine
 )
@@ -37,7 +37,7 @@ type runner struct {
 	patience time.Duration // time limit of a bomb
 }
 
-// run runs all steps of a case in a separate directory.
+// run runs all steps of a case in a new directory, and returns one outcome for each step.
 func (r *runner) run(t *testing.T, k *kase) []*outcome {
 	t.Helper()
 	s := &stage{runner: r, k: k, top: t.TempDir(), home: shortDir(t)}
@@ -66,7 +66,8 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-// text returns the outcome of all steps in the form of a `want` file.
+// text returns the outcome of all steps in the form of a `want` file. want is the expected result, which has the
+// patterns for details.
 func (r *runner) text(all []*outcome, want string) string {
 	if len(all) == 1 {
 		return all[0].text(want, r.product)
@@ -85,7 +86,8 @@ func (r *runner) text(all []*outcome, want string) string {
 	return b.String()
 }
 
-// stage is the state of a running case.
+// stage is the state of a running case. top is the directory of the case, dir the working directory of commands in it,
+// and home the directory for files of the commands. out is the outcome of the current step.
 type stage struct {
 	*runner
 	k              *kase
@@ -105,6 +107,7 @@ func (s *stage) clear(t *testing.T) {
 	}
 }
 
+// write writes the files of a step, the sparse file of the settings, and the CLI configuration for the providers.
 func (s *stage) write(t *testing.T, all files) {
 	t.Helper()
 	for name, text := range all {
@@ -128,7 +131,8 @@ func (s *stage) write(t *testing.T, all files) {
 	}
 }
 
-// sparse creates a huge file that takes no space.
+// sparse creates the huge file of the settings, which takes no space on disk. It does nothing if the settings have
+// none.
 func (s *stage) sparse(t *testing.T) {
 	t.Helper()
 	name, size, ok := strings.Cut(s.k.set.sparse, " ")
@@ -148,7 +152,7 @@ func (s *stage) sparse(t *testing.T) {
 	}
 }
 
-// step runs the commands of a user until the last one or a failure.
+// step runs the commands of a user, and ends after the last command of the settings or after a failure.
 func (s *stage) step() {
 	set := &s.k.set
 	switch {
@@ -202,10 +206,11 @@ func (s *stage) installs() bool {
 	return len(s.k.steps) == 0
 }
 
-// finished reports whether a command was the last: the settings end with it, or it failed.
+// finished reports whether no command follows on a command, because the settings end with it or there was a failure.
 func (s *stage) finished(command string) bool { return s.k.set.stop == command || s.out.failed() }
 
-// stream runs a command that writes a line of JSON for every event.
+// stream runs a command that writes a line of JSON for every event, and records diagnostics and, if the settings ask
+// for them, the number of changes. Any other line is an unexpected result, except in init of the peer.
 func (s *stage) stream(args ...string) {
 	out := s.command(args...)
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -238,6 +243,7 @@ func (s *stage) stream(args ...string) {
 	}
 }
 
+// validate runs validate and records its diagnostics. If the result contradicts the diagnostics, it is unexpected.
 func (s *stage) validate() {
 	out := s.command("validate", "-json")
 	var doc struct {
@@ -256,6 +262,7 @@ func (s *stage) validate() {
 	}
 }
 
+// planned records the planned outputs, if the settings ask for them and nothing has failed.
 func (s *stage) planned() {
 	if s.out.failed() || !s.k.set.planned {
 		return
@@ -269,7 +276,8 @@ func (s *stage) planned() {
 // heading matches the peer's heading of the mistakes that init finds, which has the form of a mistake.
 var heading = regexp.MustCompile(`encountered problems during initiali[sz]ation`)
 
-// message records a diagnostic about the language.
+// message records a diagnostic with a path relative to the working directory. It ignores the warning about development
+// overrides and the heading of init.
 func (s *stage) message(m message) {
 	if m.Summary == "Provider development overrides are in effect" || heading.MatchString(m.Summary) {
 		return
@@ -287,9 +295,10 @@ func (s *stage) unexpected(format string, args ...any) {
 	s.out.other = append(s.out.other, fmt.Sprintf(format, args...))
 }
 
-// command runs the program and returns its standard output. If the exit status is neither 0 nor 1, or the time limit
-// passes, it records this as an unexpected result. Status 2 is
-// expected of an apply that has left a later round. The callers compare the status with the diagnostics.
+// command runs the program and returns its standard output. An exit status other than 0 and 1 and the end of the time
+// limit are unexpected results. Lethe may exit with status 2 if an apply has left a later round. For a bomb, command
+// also checks the time and the memory. Callers look for failures in the diagnostics, because it does not return the
+// status.
 func (s *stage) command(args ...string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), hardLimit)
 	defer cancel()
@@ -346,6 +355,7 @@ func patience(t *testing.T, bin string) time.Duration {
 	return max(bombTime, 30*spent(cmd, began))
 }
 
+// measure records an unexpected result if a command took more than the patience or used more than bombMemory bytes.
 func (s *stage) measure(command string, took time.Duration, used int64) {
 	if took > s.patience {
 		s.unexpected("%s took %s", command, took.Round(time.Second/10))
@@ -355,7 +365,7 @@ func (s *stage) measure(command string, took time.Duration, used int64) {
 	}
 }
 
-// environ returns the environment of commands, without variables of the user who runs the tests.
+// environ returns the environment of commands. PATH is its only variable of the user who runs the tests.
 func (s *stage) environ() []string {
 	rc := os.DevNull
 	if s.k.set.providers {

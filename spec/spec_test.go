@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 var built []string
 
-// binary returns the program under test: SPEC_BIN, or a fresh build.
+// binary returns the path of the program under test: the program in SPEC_BIN, or a new build if SPEC_BIN is not set.
 var binary = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("SPEC_BIN"); bin != "" {
 		return exec.LookPath(bin)
@@ -46,8 +46,9 @@ var plugins = sync.OnceValues(func() (string, error) {
 	return filepath.Clean(bin), err
 })
 
-// build builds programs of a module in a new directory, or providers in the directory LETHE_TEST_PROVIDERS, where they
-// remain for other tests.
+// build builds the package pkg of a module and returns the path of the program name, or of its directory if name is "".
+// The directory is new, except that the providers are built in the directory LETHE_TEST_PROVIDERS if that is set. There
+// they remain for other tests.
 func build(module, name, pkg string) (string, error) {
 	dir := os.Getenv("LETHE_TEST_PROVIDERS")
 	if dir == "" || module == ".." {
@@ -103,7 +104,8 @@ func TestPeer(t *testing.T) {
 	each(t, run, &runner{bin: bin}, (*kase).expectedOfPeer)
 }
 
-// peer returns the program that produced the expectations.
+// peer returns the path of the program that produced the expectations. It skips the test if PATH has no terraform, or
+// one of another version.
 func peer(t *testing.T) string {
 	t.Helper()
 	bin, err := exec.LookPath("terraform")
@@ -121,14 +123,14 @@ func peer(t *testing.T) string {
 
 func long() bool { return os.Getenv("LETHE_LONG") != "" }
 
-// drawn selects a fixed part of the cases: one of so many.
+// drawn reports whether a case belongs to a fixed sample, which contains about one of as many cases as of.
 func drawn(k *kase, of uint32) bool {
 	h := fnv.New32a()
 	h.Write([]byte(k.name))
 	return h.Sum32()%of == 0
 }
 
-// each runs cases and compares.
+// each runs cases and compares the results with those of want, or records them.
 func each(t *testing.T, all []*kase, r *runner, want func(*kase) string) {
 	r.plugins = pluginsFor(t, all)
 	slots := make(chan struct{}, atOnce)
@@ -156,7 +158,8 @@ func each(t *testing.T, all []*kase, r *runner, want func(*kase) string) {
 	}
 }
 
-// pluginsFor builds the playground providers if a case needs them.
+// pluginsFor builds the playground providers if a case needs them, and returns their directory. It returns "" if no
+// case needs them or the build fails.
 func pluginsFor(t *testing.T, all []*kase) string {
 	for _, k := range all {
 		if k.set.providers {
@@ -172,8 +175,9 @@ func pluginsFor(t *testing.T, all []*kase) string {
 
 var writing sync.Mutex
 
-// recording writes expectations instead of comparing, if SPEC_RECORD is set. "new" writes missing expectations, "all"
-// also replaces wrong ones. Read the new expectations before you accept them.
+// recording writes an expectation and returns true, if SPEC_RECORD asks for that: "new" writes missing expectations,
+// and "all" also replaces wrong ones. Otherwise, or if want and got are equal, it returns false. Read the new
+// expectations before you accept them.
 func recording(t *testing.T, k *kase, r *runner, want, got string) bool {
 	how := os.Getenv("SPEC_RECORD")
 	if want == got || how != "all" && (how != "new" || want != "") {

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// watched runs a command and returns its peak memory. It ends a command that uses too much. It samples the memory every
-// few milliseconds, because the peak from getrusage at the end includes the memory of this process at the start.
+// watched runs a command and returns its peak memory in bytes and its error. It kills a command that uses more than
+// bombStopped bytes. It samples the memory every few milliseconds, because the peak from getrusage at the end includes
+// the memory of this process at the start.
 func watched(cmd *exec.Cmd) (int64, error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -32,7 +33,7 @@ func watched(cmd *exec.Cmd) (int64, error) {
 	}
 }
 
-// resident returns the peak memory of a process so far.
+// resident returns the peak memory of a process so far in bytes, or 0 if it is not known.
 func resident(pid int) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

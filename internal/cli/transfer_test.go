@@ -67,7 +67,8 @@ terraform {
 }
 `
 
-// transferPair is a source and a target, both applied and ready for a transfer.
+// transferPair is a source and a target of a transfer. In both, the first apply is complete. encrypted says whether the
+// state of the source and the state of the target are encrypted, in this order.
 type transferPair struct {
 	source, target *site
 	encrypted      [2]bool
@@ -175,8 +176,9 @@ func (p *transferPair) records() (out []string) {
 	return out
 }
 
-// nextCommands are commands of which one follows on an interrupted transfer. A command
-// that writes finishes the transfer.
+// nextCommands are the commands that a test can run after an interrupted transfer. A command with target runs in the
+// directory of the target, and any other in the directory of the source. A command with writes changes the state, and
+// finishes the transfer first.
 var nextCommands = []struct {
 	target bool
 	writes bool
@@ -245,8 +247,9 @@ func TestTransferKilled(t *testing.T) {
 	}
 }
 
-// TestTransferKilledAtRandom does the same with encrypted states, errors that the process survives, and a second kill in
-// the command that finishes the transfer.
+// TestTransferKilledAtRandom ends transfers like TestTransferKilled, at random calls of the file system and also with
+// encrypted states. In some transfers the process survives the error, and in some the command that finishes the
+// transfer is killed, too.
 func TestTransferKilledAtRandom(t *testing.T) {
 	secondLane(t, drawsRandom)
 	t.Parallel()
@@ -293,8 +296,8 @@ func TestTransferKilledAtRandom(t *testing.T) {
 	}
 }
 
-// TestTransferFailsWhole fails at each call of the file system once. The command reports success only if all objects
-// were moved.
+// TestTransferFailsWhole lets each call of the file system fail in one transfer. The command reports success only if
+// all objects were moved.
 func TestTransferFailsWhole(t *testing.T) {
 	t.Parallel()
 	from := newTransferPair(t, [2]bool{})
@@ -321,8 +324,9 @@ func TestTransferFailsWhole(t *testing.T) {
 	}
 }
 
-// statesServer keeps the states of the backend http. At one request it kills a process, before or after it has carried
-// the request out.
+// statesServer keeps the states and locks of the backend http, by path. It calls kill at the request number at, counted
+// from 1: if late is set, after the request had its effect, and otherwise instead of the effect. If at is 0, it never
+// calls kill.
 type statesServer struct {
 	mu     sync.Mutex
 	states map[string][]byte
@@ -384,7 +388,9 @@ func TestTransferKilledAtRequest(t *testing.T) {
 	}
 }
 
-// killedAtRequest kills a transfer at a request, and returns the number of its requests. 0 kills it at none.
+// killedAtRequest kills a transfer at the request with a number, counted from 1, and returns the number of requests
+// that the server received. If at is 0, it does not kill the transfer. If late is set, it kills the transfer after the
+// request had its effect.
 func killedAtRequest(t *testing.T, at int, late bool) int {
 	server := &statesServer{states: map[string][]byte{}, locks: map[string][]byte{}, late: late}
 	listen := httptest.NewServer(server)

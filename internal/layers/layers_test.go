@@ -72,7 +72,8 @@ var bound = []struct {
 	{"github.com/hashicorp/go-plugin", []string{"provider"}, "only the launcher starts plugins"},
 }
 
-// TestLayersAreDescribed checks that the packages of layers exist, and that docs/ARCHITECTURE.md draws and describes them.
+// TestLayersAreDescribed checks that the packages of layers exist, and that docs/ARCHITECTURE.md draws and describes
+// them.
 func TestLayersAreDescribed(t *testing.T) {
 	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
 	if err != nil {
@@ -150,6 +151,7 @@ func TestCommandsTakeWhatTheyNeed(t *testing.T) {
 	}
 }
 
+// check fails the test if the file at path, which belongs to package from, must not import the package imp.
 func check(t *testing.T, path, from, imp string) {
 	t.Helper()
 	for _, b := range bound {

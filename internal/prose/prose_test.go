@@ -48,7 +48,8 @@ var rules = []rule{
 	{"private phrases", regexp.MustCompile(`(?i)\b(?:says? (?:of|so|what)|nothing (?:of it|says|is said)|it is (?:told|said)|is over\b|(?:is|are) gone\b|goes (?:by|on|there)\b|taken? in\b|held against|without a word|in silence|as it (?:is|was|comes)\b|there (?:is|are) none|under way|all the same|comes to (?:nothing|something)|stands? (?:in|for|at)\b|look(?:ed|s) at|is handed|of its own)\b`), 0},
 }
 
-// longest is the number of words above which a sentence is long, and longSentences the share of sentences that may be.
+// longest is the largest number of words in a sentence that is not long. longSentences is the largest allowed share of
+// long sentences.
 const (
 	longest       = 40
 	longSentences = 0.01
@@ -124,8 +125,8 @@ func (c *counts) broken() []string {
 	return out
 }
 
-// TestEnglish compares the texts of each package and document with the limits. testdata/pending.txt lists the places that
-// have not been rewritten yet; a listed place that keeps the limits must be deleted from the list.
+// TestEnglish compares the texts of each package and document with the limits. testdata/pending.txt lists the places
+// that have not been rewritten yet; a listed place that keeps the limits must be deleted from the list.
 func TestEnglish(t *testing.T) {
 	data, err := os.ReadFile("testdata/pending.txt")
 	if err != nil {
@@ -174,8 +175,8 @@ func (c *counts) String() string {
 	return out + fmt.Sprintf("; long sentences %.1f %%", 100*float64(c.long)/float64(max(c.sentences, 1)))
 }
 
-// TestSubjects compares the commit subjects since the last release with the limits. Before the first release, the commit
-// that added this package is the beginning.
+// TestSubjects compares the commit subjects since the last release with the limits. Before the first release, the
+// commit that added this package is the beginning.
 func TestSubjects(t *testing.T) {
 	git := func(args ...string) string {
 		out, err := exec.Command("git", append([]string{"-C", root}, args...)...).Output()

@@ -27,7 +27,7 @@ func lookup(addr.Provider) *provider.Schemas {
 	return s
 }
 
-// object returns an object with a password. A size of 0 means that it has no size.
+// object returns an object with an ID, a password and a size, and without tags.
 func object(id, password string, size int64) mark.Value {
 	v := map[string]cty.Value{"id": cty.StringVal(id), "password": cty.StringVal(password), "size": cty.NumberIntVal(size), "tags": cty.NullVal(cty.Map(cty.String))}
 	return mark.Plain(cty.ObjectVal(v))
@@ -42,6 +42,7 @@ func change(t *testing.T, address string, a plan.Action, before, after mark.Valu
 	return &plan.Change{Object: i.Current(), Was: i.Current(), Action: a, Before: before, After: after}
 }
 
+// none is the value of an object before its creation and after its removal.
 var none = mark.Plain(cty.NullVal(block.Type()))
 
 // TestOrder checks that destroyed objects are before replaced ones, and both before all others.
@@ -63,7 +64,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestGroups checks that equal changes of one resource form a group, whatever their passwords and unchanged attributes are.
+// TestGroups checks that equal changes of one resource form a group, whatever their passwords and unchanged attributes
+// are.
 func TestGroups(t *testing.T) {
 	var list []*plan.Change
 	for i, size := range []int64{2, 2, 3, 2} {
@@ -86,8 +88,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestOpaque checks that a password is neither equal nor different, and that the path of a reason does not name the key of
-// a sensitive map.
+// TestOpaque checks that a password is neither equal nor different, and that the path of a reason does not name the key
+// of a sensitive map.
 func TestOpaque(t *testing.T) {
 	for _, password := range []string{"same", "other"} {
 		c := change(t, "test_thing.x", plan.DeleteCreate, object("i", "same", 1), object("i", password, 1))

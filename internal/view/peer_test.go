@@ -89,7 +89,7 @@ func checkPeer(t *testing.T, c peerCase, ours, peer, got string) {
 	}
 }
 
-// lineDiff compares two texts line by line, with the alignment of this package.
+// lineDiff compares two texts line by line with package diff, and returns the different lines.
 func lineDiff(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	var b strings.Builder

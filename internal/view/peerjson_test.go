@@ -95,9 +95,10 @@ func alikePlans(want, got map[string]any) {
 	}
 }
 
-// eachPlanned sorts the resources of a planned module by address, because Terraform sorts keys as text. It drops
-// forgotten objects, whose values Terraform omits. It copies sensitive values of the first document into the second,
-// because Terraform ignores the schema in updates.
+// eachPlanned changes a planned module and its child modules so that documents of Lethe and Terraform can be compared.
+// It sorts resources by address, because Terraform sorts keys as text. It drops forgotten objects, whose values
+// Terraform omits. It copies the sensitive_values of an address in seen into the module, because Terraform ignores the
+// schema in updates, and adds those of the module to seen.
 func eachPlanned(m any, seen map[string]map[string]any) {
 	mod, ok := m.(map[string]any)
 	if !ok {
@@ -149,6 +150,7 @@ func uniqueReferences(m map[string]any) {
 	m["references"] = kept
 }
 
+// eachList calls f for each object in a JSON value, at any depth.
 func eachList(v any, f func(map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -163,6 +165,7 @@ func eachList(v any, f func(map[string]any)) {
 	}
 }
 
+// eachModule calls f for a module of a configuration and for all modules below it.
 func eachModule(m any, f func(map[string]any)) {
 	mod, ok := m.(map[string]any)
 	if !ok {

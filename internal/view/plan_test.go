@@ -57,7 +57,8 @@ type attrs map[string]cty.Value
 
 var unknownString = cty.UnknownVal(cty.String)
 
-// testObject returns an object of type test_thing with some attributes.
+// testObject returns an object of type test_thing with some attributes. If a has no name, the name is "n". All other
+// attributes are null, and there are no blocks.
 func testObject(a attrs) mark.Value {
 	out := map[string]cty.Value{}
 	for name, ty := range testBlock.Type().AttributeTypes() {
@@ -75,12 +76,13 @@ func testObject(a attrs) mark.Value {
 	return mark.Plain(cty.ObjectVal(out))
 }
 
+// nothing is the value of an object before its creation and after its removal.
 var nothing = mark.Plain(cty.NullVal(testBlock.Type()))
 
 func str(s string) cty.Value { return cty.StringVal(s) }
 func num(n int64) cty.Value  { return cty.NumberIntVal(n) }
 
-// changeOf returns a change of an object of type test_thing.
+// changeOf returns a change of an object of the test provider, after it has called the functions in more.
 func changeOf(t testing.TB, address string, a plan.Action, before, after mark.Value, more ...func(*plan.Change)) *plan.Change {
 	o := object(t, address)
 	c := &plan.Change{Object: o, Was: o, Action: a, Before: before, After: after}
@@ -97,6 +99,7 @@ func deposedAs(key string) func(*plan.Change) {
 	return func(c *plan.Change) { c.Object.Deposed, c.Was.Deposed = key, key }
 }
 
+// from returns a function that sets the address from which an object moves.
 func from(t testing.TB, address string) func(*plan.Change) {
 	return func(c *plan.Change) { c.Was = object(t, address) }
 }
@@ -211,6 +214,7 @@ func sends(name string) func(*plan.Change) {
 	return func(c *plan.Change) { c.Sent = append(c.Sent, cty.GetAttrPath(name)) }
 }
 
+// many returns the strings "item N" for the numbers from from up to to, without to.
 func many(from, to int) []cty.Value {
 	var out []cty.Value
 	for i := from; i < to; i++ {

@@ -40,7 +40,7 @@ func nastyText(t *rapid.T) string {
 
 func text(t *rapid.T) cty.Value { return cty.StringVal(nastyText(t)) }
 
-// anyValue draws a value of any type.
+// anyValue draws a value of any type, with at most depth levels of objects and tuples.
 func anyValue(t *rapid.T, depth int) cty.Value {
 	n := 9
 	if depth <= 0 {
@@ -71,7 +71,7 @@ func anyValue(t *rapid.T, depth int) cty.Value {
 	return text(t)
 }
 
-// typedValue draws a value of a type.
+// typedValue draws a value of a type, which may be null or unknown. depth limits only the values of dynamic types.
 func typedValue(t *rapid.T, ty cty.Type, depth int) cty.Value {
 	switch rapid.IntRange(0, 9).Draw(t, "whole") {
 	case 0:
@@ -141,7 +141,8 @@ var randomBlock = &schema.Block{
 	},
 }
 
-// randomObject draws an object of the block, or null.
+// randomObject draws an object of randomBlock, or null. In some objects the attribute text is sensitive and has the
+// value canary.
 func randomObject(t *rapid.T) mark.Value {
 	v := typedValue(t, randomBlock.Type(), 4)
 	if !v.IsKnown() {
@@ -157,6 +158,7 @@ func randomObject(t *rapid.T) mark.Value {
 	return out
 }
 
+// randomPlan draws a plan with changes of type random_thing, and returns it with its schemas.
 func randomPlan(t *rapid.T) (*plan.Plan, provider.Lookup) {
 	s := newTestSchemas()
 	s(testProvider).Add(addr.Managed, "random_thing", func() (*schema.Schema, error) { return &schema.Schema{Block: randomBlock}, nil })

@@ -49,7 +49,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// providerMirror creates a file system mirror with the providers.
+// providerMirror creates a file system mirror with links to the providers in a directory. It returns the path of a CLI
+// configuration file that names the mirror.
 func providerMirror(t *testing.T, bin string) string {
 	dir := t.TempDir()
 	for _, name := range []string{"playground", "playground5", "rogue"} {
@@ -70,7 +71,7 @@ func providerMirror(t *testing.T, bin string) string {
 	return rc
 }
 
-// recordSchemas records the schemas of the providers.
+// recordSchemas records the schemas of the providers. rc is the path of a CLI configuration file.
 func recordSchemas(t *testing.T, rc string) {
 	l := newLab(t, rc)
 	l.prepare(map[string]string{"1.tf": `terraform {
@@ -94,6 +95,8 @@ type lab struct {
 	env []string
 }
 
+// run runs terraform and returns its output and errors together. It fails the test after a failure without a message,
+// but not after exit status 2.
 func (l *lab) run(args ...string) string {
 	cmd := exec.Command("terraform", args...)
 	cmd.Dir, cmd.Env = l.dir, l.env
@@ -109,6 +112,7 @@ func (l *lab) clean(s string) string {
 	return strings.ReplaceAll(s, l.dir, "/lab")
 }
 
+// record runs terraform for the configurations in an archive, and replaces the recorded files in it.
 func record(t *testing.T, file, rc string) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -181,6 +185,8 @@ func newLab(t *testing.T, rc string) *lab {
 		"PLAYGROUND_IDS=name", "PLAYGROUND_CLOUD="+cloud, "HOME="+dir)}
 }
 
+// prepare writes the configuration of step n, initializes it, and runs the script of the step. get has the files of the
+// archive by name.
 func (l *lab) prepare(get map[string]string, n int) {
 	for name, text := range get {
 		if strings.HasPrefix(name, "mod") {

@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// checkSafe fails if s contains characters that control a terminal.
+// checkSafe ends the test if s contains characters that control a terminal, or is not UTF-8. Line feeds and tabs are
+// allowed.
 func checkSafe(t testing.TB, s string) {
 	t.Helper()
 	for i, r := range s {

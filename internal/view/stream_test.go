@@ -34,7 +34,8 @@ func object(t testing.TB, s string) addr.Object {
 	return i.Current()
 }
 
-// streamLines runs f with a JSON view and returns the lines after the first one, without times.
+// streamLines runs f with a JSON view. It returns the lines after the first one, without the members @module and
+// @timestamp. If o.Now is nil, the time is that of a new clock.
 func streamLines(t *testing.T, o Options, f func(*JSON)) []string {
 	t.Helper()
 	var b bytes.Buffer

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRow measures one row as a user would: Lethe of this repository beside itself.
+// TestRow measures one row through the command line, with Lethe of this repository as both engines.
 func TestRow(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "figures.json")
 	var table, progress bytes.Buffer
@@ -97,7 +97,7 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// TestLimit checks that only a difference in each round counts.
+// TestLimit checks that a difference above the limit counts only if it is in most rounds and larger than the clock.
 func TestLimit(t *testing.T) {
 	cpu := func(seconds ...float64) (runs []figures) {
 		for _, s := range seconds {
@@ -123,7 +123,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// lethe compiles the program of this repository.
+// lethe compiles the program of this repository and returns its path.
 func lethe(t *testing.T) string {
 	t.Helper()
 	e, err := find("lethe", t.TempDir())

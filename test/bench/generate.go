@@ -8,7 +8,7 @@ import (
 // files are the files of a configuration by path.
 type files map[string]string
 
-// shape writes a configuration of n objects, or of another size that its comment names.
+// shape returns a configuration of n objects, or of another size that the comment of the function names.
 type shape func(n int) files
 
 const required = `terraform {
@@ -26,14 +26,16 @@ type builder struct{ strings.Builder }
 
 func (b *builder) add(format string, args ...any) { fmt.Fprintf(b, format, args...) }
 
-// root returns a configuration of one file that uses the provider.
+// root returns a configuration of one file: the text of b after the requirement of the provider.
 func root(b *builder) files { return files{"main.tf": required + b.String()} }
 
+// empty is an empty configuration for every n.
 func empty(int) files { return files{"main.tf": ""} }
 
-// single is one resource.
+// single is one resource for every n.
 func single(int) files { return blocks(1) }
 
+// count is one resource with n instances.
 func count(n int) files {
 	var b builder
 	b.add("resource \"bench_item\" \"r\" {\n  count = %d\n  name  = \"item-${count.index}\"\n}\n", n)
@@ -58,6 +60,7 @@ func inRounds(n int) files {
 	return root(&b)
 }
 
+// blocks is n resources with one instance each.
 func blocks(n int) files {
 	var b builder
 	for i := range n {
@@ -66,7 +69,7 @@ func blocks(n int) files {
 	return root(&b)
 }
 
-// eachOfMap repeats a resource over a local map of objects.
+// eachOfMap is a resource that is repeated over a local map of n objects.
 func eachOfMap(n int) files {
 	var b builder
 	b.add("locals {\n  items = {\n")
@@ -77,14 +80,14 @@ func eachOfMap(n int) files {
 	return root(&b)
 }
 
-// eachOfSet repeats a resource over a set that an expression in the block computes.
+// eachOfSet is a resource that is repeated over a set of n strings, which an expression in the block computes.
 func eachOfSet(n int) files {
 	var b builder
 	b.add("resource \"bench_item\" \"r\" {\n  for_each = toset([for i in range(%d) : \"key-${i}\"])\n  name     = each.key\n}\n", n)
 	return root(&b)
 }
 
-// chain is a sequence of resources, each of which refers to the one before it.
+// chain is a sequence of n resources, each of which refers to the one before it.
 func chain(n int) files {
 	var b builder
 	before := `"first"`
@@ -95,7 +98,8 @@ func chain(n int) files {
 	return root(&b)
 }
 
-// layers is ten layers of resources. Each resource refers to three of the layer below it.
+// layers is n resources in ten layers. Each resource above the lowest layer refers to three resources of the layer
+// below it.
 func layers(n int) files {
 	var b builder
 	width := max(1, n/10)
@@ -136,7 +140,8 @@ func modules(n int) files {
 	return out
 }
 
-// nested is modules within modules within modules, four deep, with ten resources in each of the innermost.
+// nested is a root module with three levels of modules below it, and ten resources in each innermost module. n must be
+// a multiple of 1,000.
 func nested(n int) files {
 	const in = "variable \"in\" {\n  type = string\n}\n"
 	call := func(name, source, in string) string {
@@ -168,6 +173,7 @@ func pairs(n int) files {
 	return root(&b)
 }
 
+// outputs is one resource and n outputs.
 func outputs(n int) files {
 	var b builder
 	b.add("resource \"bench_item\" \"r\" {\n  name = \"item\"\n}\n")
@@ -177,7 +183,8 @@ func outputs(n int) files {
 	return root(&b)
 }
 
-// wideBody is the body of a resource with 20 of 40 arguments and two nested blocks.
+// wideBody is the body of a resource of type bench_wide with about half of its arguments and two nested blocks. name is
+// the expression of the argument name.
 func wideBody(name string) string {
 	var b builder
 	b.add("  name = %s\n", name)
@@ -197,12 +204,14 @@ func wideBody(name string) string {
 	return b.String()
 }
 
+// wideCount is one resource of type bench_wide with n instances.
 func wideCount(n int) files {
 	var b builder
 	b.add("resource \"bench_wide\" \"r\" {\n  count = %d\n%s}\n", n, wideBody(`"item-${count.index}"`))
 	return root(&b)
 }
 
+// wideBlocks is n resources of type bench_wide.
 func wideBlocks(n int) files {
 	var b builder
 	for i := range n {
@@ -221,12 +230,14 @@ func leases(n int) files {
 	return root(&b)
 }
 
+// dataCount is one data source with n instances.
 func dataCount(n int) files {
 	var b builder
 	b.add("data \"bench_item\" \"d\" {\n  count = %d\n  name  = \"item-${count.index}\"\n}\n", n)
 	return root(&b)
 }
 
+// dataBlocks is n data sources with one instance each.
 func dataBlocks(n int) files {
 	var b builder
 	for i := range n {
@@ -235,8 +246,8 @@ func dataBlocks(n int) files {
 	return root(&b)
 }
 
-// locals is maps and for expressions over n elements, and the functions that people use with them. range() has at most
-// 1,024 elements.
+// locals is maps and for expressions over n elements, rounded up to thousands, and the functions that people use with
+// them. It nests range, which returns at most 1,024 elements.
 func locals(n int) files {
 	return files{"main.tf": fmt.Sprintf(`locals {
   numbers = flatten([for thousand in range(%d) : [for i in range(1000) : thousand * 1000 + i]])
@@ -270,7 +281,8 @@ output "back" {
 `, (n+999)/1000)}
 }
 
-// large is an attribute of n MB from a file. With a lease, the guard has something to look for in it.
+// large is an attribute of n MiB from a file. If lease is set, there is also a lease, so the guard searches the
+// attribute for its secret.
 func large(n int, lease bool) files {
 	var text, b builder
 	for i := 0; text.Len() < n<<20; i++ {

@@ -46,7 +46,8 @@ func main() {
 	}
 }
 
-// command parses flags, measures, and prints.
+// command parses flags, measures, and prints the table to out. Progress and failed commands are written to progress. It
+// returns an error for wrong flags, for failed commands, and if the last engine is over the limit.
 func command(arguments []string, out, progress io.Writer) error {
 	s := settings{json: io.Discard}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -91,6 +92,8 @@ func command(arguments []string, out, progress io.Writer) error {
 	return measure(s, out, progress)
 }
 
+// measure measures all selected rows. A row above the limit or with a failed command is an error, which it returns
+// after it has measured all rows and printed the table. A command that is not finished in time is no error.
 func measure(s settings, out, progress io.Writer) error {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
@@ -150,7 +153,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// find returns the engine of a flag. It compiles Lethe into dir.
+// find returns the engine of a flag -engine. It compiles Lethe into dir if the flag has the name lethe without a path,
+// or a commit.
 func find(spec, dir string) (engine, error) {
 	name, path, given := strings.Cut(spec, "=")
 	if strings.ContainsAny(name, `/\`) {
@@ -196,7 +200,9 @@ func checkOut(commit, dir string) error {
 	return errors.Join(err, unpack.Wait())
 }
 
-// line measures a row: every engine once in each round, in an order that turns.
+// line measures a row: every engine once in each round, in an order that changes with the round. It skips an engine
+// that has failed, and without a limit also one that has run longer than s.enough. With a limit, it adds up to two
+// longer series of rounds while the last engine is over the limit. The errors of commands are in the line.
 func (b *bench) line(r row, number int, engines []engine, s settings) (line, error) {
 	l := line{row: r, runs: make([][]figures, len(engines)), failed: make([]error, len(engines))}
 	var places []*place

@@ -54,7 +54,7 @@ type bench struct {
 	timeout  time.Duration
 }
 
-// newBench compiles the provider into dir.
+// newBench compiles the provider into dir and writes the CLI configuration. timeout is the time limit of each command.
 func newBench(dir string, timeout time.Duration) (*bench, error) {
 	b := &bench{dir: dir, settings: filepath.Join(dir, "settings.tfrc"), timeout: timeout}
 	programs := filepath.Join(dir, "programs")
@@ -81,7 +81,8 @@ func compile(dir, path, pkg string) error {
 	return nil
 }
 
-// environ returns the environment of engines: the environment of the caller without variables that would change the figures.
+// environ returns the environment of engines: the environment of the caller without variables that would change the
+// figures, and with the variables in more. report is the path of the file for the lines of provider processes.
 func (b *bench) environ(report string, more []string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -104,7 +105,8 @@ type place struct {
 	dir string
 }
 
-// place writes the configuration of a row.
+// place writes the configuration of a row into a new directory, and installs its modules with the engine. number is the
+// number of the row.
 func (b *bench) place(r row, of engine, number int) (*place, error) {
 	p := &place{b: b, row: r, dir: filepath.Join(b.dir, "work", fmt.Sprintf("%d-%s", number, of.Name))}
 	for path, text := range r.Shape(r.N) {
@@ -130,7 +132,8 @@ func hasModules(dir string) bool {
 
 const stateFile = "terraform.tfstate"
 
-// prepare creates the state or plan that the command of the row starts with, using engine of.
+// prepare creates the state or the saved plan that the command of the row needs, with the engine of. It does nothing if
+// the command needs neither.
 func (p *place) prepare(of engine) error {
 	switch {
 	case p.row.Op.stored():
@@ -145,7 +148,8 @@ func (p *place) prepare(of engine) error {
 	return nil
 }
 
-// take copies the prepared files of another place. A saved plan can be used only by the engine that made it.
+// take links the prepared state of another place into this place, if the command of the row needs a state. It does not
+// take a saved plan, because only the engine that made a plan can use it.
 func (p *place) take(from *place) error {
 	if !p.row.Op.stored() {
 		return nil
@@ -153,7 +157,7 @@ func (p *place) take(from *place) error {
 	return os.Link(filepath.Join(from.dir, "prepared"), filepath.Join(p.dir, "prepared"))
 }
 
-// measure runs the command of the row once.
+// measure runs the command of the row once, with the prepared state or without a state.
 func (p *place) measure(of engine) (figures, error) {
 	for _, name := range []string{stateFile, stateFile + ".backup"} {
 		if err := os.Remove(filepath.Join(p.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -175,7 +179,8 @@ func (p *place) measure(of engine) (figures, error) {
 // errSlow is the error of a command that took longer than -timeout.
 var errSlow = errors.New("not finished in time")
 
-// run runs one command through the meter (meter.go).
+// run runs one command through the meter (meter.go) and returns its figures. It returns errSlow at the time limit. The
+// error of a failed command contains the end of its output.
 func (p *place) run(of engine, arguments []string) (figures, error) {
 	report, output := p.dir+".report", p.dir+".output"
 	if err := os.Remove(report); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -212,7 +217,7 @@ func (p *place) run(of engine, arguments []string) (figures, error) {
 	return f, f.add(report)
 }
 
-// add reads the lines that provider processes have written.
+// add adds the lines that provider processes have written to the file report. Without the file there is nothing to add.
 func (f *figures) add(report string) error {
 	file, err := os.Open(report)
 	if errors.Is(err, os.ErrNotExist) {

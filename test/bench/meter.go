@@ -15,11 +15,11 @@ import (
 // program's own.
 const meterVariable = "BENCH_METER"
 
-// found is the exit code of a command that has found stored secrets.
+// found is the exit code of the command secrets if it has found stored secrets.
 const found = 2
 
-// meter runs a command, and reports its figures on standard output. The output of the command is written to standard
-// error.
+// meter runs a command, waits for its orphaned child processes, and writes its figures as JSON to standard output. The
+// output of the command is written to standard error. It returns an error if the command fails.
 func meter(arguments []string) error {
 	adopt()
 	cmd := exec.Command(arguments[0], arguments[1:]...)
@@ -42,7 +42,8 @@ func meter(arguments []string) error {
 	return json.NewEncoder(os.Stdout).Encode(f)
 }
 
-// use adds the CPU time of a process and of its children that it has waited for.
+// use adds the CPU time of a process and of the children that it has waited for, and raises the peak to that of the
+// process.
 func (f *figures) use(u *syscall.Rusage) {
 	f.User += time.Duration(u.Utime.Nano()).Seconds()
 	f.Sys += time.Duration(u.Stime.Nano()).Seconds()

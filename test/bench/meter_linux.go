@@ -17,7 +17,7 @@ func adopt() {
 	_, _, _ = syscall.Syscall(syscall.SYS_PRCTL, childSubreaper, 1, 0)
 }
 
-// orphans adds the processes that the command left.
+// orphans waits for the processes that the command left and adds their CPU time. It does not change the peak.
 func orphans(f *figures) {
 	for {
 		var usage syscall.Rusage
@@ -33,8 +33,9 @@ func orphans(f *figures) {
 	}
 }
 
-// watch reads the peak memory of a process while it runs. The usage that the kernel reports at the end contains the
-// providers'. The function that it returns stops watching and returns MB, or 0 if the process ended at once.
+// watch samples the peak memory of a process while it runs, because the usage that the kernel reports at the end
+// contains that of the providers. It returns a function that ends the sampling and returns the peak in MiB, or 0 if the
+// process ended before the first sample. The function must be called once.
 func watch(pid int) func() float64 {
 	stop, done := make(chan struct{}), make(chan float64)
 	go func() {
@@ -57,7 +58,7 @@ func watch(pid int) func() float64 {
 	}
 }
 
-// resident returns the largest resident memory that a process has had, in MB.
+// resident returns the largest resident memory that a process has had, in MiB, or 0 if it is not known.
 func resident(pid int) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -69,7 +70,7 @@ func resident(pid int) float64 {
 	return kb / 1024
 }
 
-// end kills the command and its child processes at the time limit.
+// end makes the end of the command's context kill its child processes, too. It must be called before the start.
 func end(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

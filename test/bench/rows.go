@@ -10,7 +10,7 @@ const (
 	apply     operation = "apply"             // of nothing stored
 	inAll     operation = "apply -rounds=all" // of nothing stored
 	noop      operation = "no-op"             // a plan in which nothing changes
-	stale     operation = "stale"             // the same with -refresh=false
+	stale     operation = "stale"             // a plan in which nothing changes, with -refresh=false
 	destroy   operation = "destroy"           // of everything
 	test      operation = "test"              // the test command
 	planFile  operation = "plan file"         // a plan that is saved
@@ -65,7 +65,7 @@ func (o operation) arguments() []string {
 	}
 }
 
-// group decides when a row is measured: always, or if the flag -group names the group.
+// group is a set of rows. A row is measured if the flag -group names its group; the default is usual.
 type group string
 
 const (
@@ -77,7 +77,7 @@ const (
 type row struct {
 	Name  string // the name for -row, and the first cell of the line
 	Shape shape
-	N     int
+	N     int // the argument of Shape
 	Op    operation
 	Env   []string // variables of the engine and its provider
 	Group group

@@ -10,14 +10,15 @@ import (
 	"strings"
 )
 
-// line is a row with its figures by engine and round. An engine that failed or did not finish in time has none.
+// line is a row with its figures by engine and round. An engine that failed or did not finish in time has no figures,
+// and its error is in failed.
 type line struct {
 	row    row
 	runs   [][]figures
 	failed []error
 }
 
-// median returns the median of one figure, 0 if there are no runs.
+// median returns the median of one figure, or 0 if there are no runs.
 func median(runs []figures, of func(figures) float64) float64 {
 	var all []float64
 	for _, f := range runs {
@@ -26,6 +27,7 @@ func median(runs []figures, of func(figures) float64) float64 {
 	return middle(all)
 }
 
+// middle returns the median of numbers, or 0 if there are no numbers. It sorts the list.
 func middle(all []float64) float64 {
 	if len(all) == 0 {
 		return 0
@@ -37,11 +39,11 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// clock is the smallest difference of CPU seconds that is one: short commands differ by this much from run to run.
+// clock is a number of CPU seconds. Short commands differ by this much from run to run, so over ignores it.
 const clock = 0.005
 
 // over returns the additional CPU time of the last engine over the first, in percent: the median of the rounds, without
-// the provider's time.
+// the provider's time. It returns 0 if one of them has no figures.
 func (l line) over() float64 {
 	first, last := l.runs[0], l.runs[len(l.runs)-1]
 	var ratios []float64
@@ -54,7 +56,7 @@ func (l line) over() float64 {
 	return 100 * (middle(ratios) - 1)
 }
 
-// seconds prints three digits of a small figure and two of a larger one.
+// seconds formats a time in seconds with three decimal places below 0.1, and two otherwise.
 func seconds(s float64) string {
 	if s < 0.1 {
 		return strconv.FormatFloat(s, 'f', 3, 64)
@@ -62,6 +64,7 @@ func seconds(s float64) string {
 	return strconv.FormatFloat(s, 'f', 2, 64)
 }
 
+// ratio formats a/b with two digits, or as a dash if a or b is 0.
 func ratio(a, b float64) string {
 	if a == 0 || b == 0 {
 		return "–"
@@ -100,7 +103,7 @@ func (l line) cells(engines []engine) string {
 	return "| " + strings.Join(append(cells, strings.Join(calls, " / "), strings.Join(walls, " / ")), " | ") + " |"
 }
 
-// printTable prints lines as Markdown.
+// printTable prints lines as a Markdown table, or a message if there are no lines.
 func printTable(out io.Writer, engines []engine, lines []line) {
 	if len(lines) == 0 {
 		fmt.Fprintln(out, "No row has this name; -list prints the names.")

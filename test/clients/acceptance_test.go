@@ -29,7 +29,8 @@ import (
 // This file contains acceptance tests of the playground providers in the form that provider authors use. The providers
 // run in this process, and TF_REATTACH_PROVIDERS tells Lethe their addresses.
 
-// acceptance sets the variables that the test framework reads, and creates a cloud for the providers.
+// acceptance sets the variables that the test framework reads. It returns a new directory, in which the providers keep
+// their objects.
 func acceptance(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,7 +42,7 @@ func acceptance(t *testing.T) string {
 	return dir
 }
 
-// six serves the providers of protocol 6, five the provider of protocol 5.
+// six returns the factories of the providers of protocol 6, by name.
 func six() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
 		"playground": func() (tfprotov6.ProviderServer, error) {
@@ -51,6 +52,7 @@ func six() map[string]func() (tfprotov6.ProviderServer, error) {
 	}
 }
 
+// five returns the factory of the provider of protocol 5, by name.
 func five() map[string]func() (tfprotov5.ProviderServer, error) {
 	return map[string]func() (tfprotov5.ProviderServer, error){
 		"playground5": func() (tfprotov5.ProviderServer, error) {
@@ -63,7 +65,7 @@ func five() map[string]func() (tfprotov5.ProviderServer, error) {
 	}
 }
 
-// gone checks that the cloud is empty.
+// gone returns a check that the providers keep no objects and no leases in the directory.
 func gone(dir string) resource.TestCheckFunc {
 	return func(*terraform.State) error {
 		if left, _ := filepath.Glob(filepath.Join(dir, "*.json")); len(left) > 0 {
@@ -78,6 +80,7 @@ func gone(dir string) resource.TestCheckFunc {
 
 func attribute(name string) tfjsonpath.Path { return tfjsonpath.New(name) }
 
+// action returns a check that the plan has the action for the resource.
 func action(addr string, a plancheck.ResourceActionType) resource.ConfigPlanChecks {
 	return resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{plancheck.ExpectResourceAction(addr, a)}}
 }
@@ -160,6 +163,7 @@ func TestAcceptDrift(t *testing.T) {
 	})
 }
 
+// mustGlob returns the files that match a pattern, and ends the test if there are none.
 func mustGlob(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -169,7 +173,7 @@ func mustGlob(t *testing.T, pattern string) []string {
 	return files
 }
 
-// TestAcceptDirectory uses configuration from files, with variables of a structured type.
+// TestAcceptDirectory uses configuration from files, with a variable that has a set as its value.
 func TestAcceptDirectory(t *testing.T) {
 	dir := acceptance(t)
 	conf := workspace(t, map[string]string{

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// lethe builds the program, once.
+// lethe returns the path of the program: the program in LETHE_BIN if that is set, and otherwise a build, which it makes
+// once.
 var lethe = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("LETHE_BIN"); bin != "" {
 		return bin, nil
@@ -18,13 +19,15 @@ var lethe = sync.OnceValues(func() (string, error) {
 	return build("../..", "./cmd/lethe", "lethe")
 })
 
-// playground builds the playground provider, once.
+// playground builds the playground provider once, and returns its path.
 var playground = sync.OnceValues(func() (string, error) {
 	return build("../providers", "./cmd/terraform-provider-playground", "terraform-provider-playground")
 })
 
+// dir returns the directory for built programs, which TestMain removes.
 var dir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "clients") })
 
+// build builds a package of the module in a directory, and returns the path of the program.
 func build(in, pkg, name string) (string, error) {
 	d, err := dir()
 	if err != nil {
@@ -52,7 +55,7 @@ func binary(t *testing.T, f func() (string, error)) string {
 	return path
 }
 
-// workspace returns a directory with files.
+// workspace returns a new directory with files, which are given by relative path.
 func workspace(t *testing.T, files map[string]string) string {
 	t.Helper()
 	d := t.TempDir()

@@ -17,8 +17,8 @@ import (
 	tfjson "github.com/hashicorp/terraform-json"
 )
 
-// madeIn maps each call of terraform-exec to the test that makes it. TestEveryCallIsMade compares this list with the
-// library, so that a new version of the library adds no untested call.
+// madeIn maps calls of terraform-exec to the test that makes the call. TestEveryCallIsMade fails if a method of the
+// library is neither in madeIn nor in notMade, so that a new version of the library adds no untested call.
 var madeIn = map[string]string{
 	"Apply": "TestWalk", "ApplyJSON": "TestStream", "Destroy": "TestWalk", "DestroyJSON": "TestStream",
 	"FormatString": "TestFormat", "Format": "TestFormat", "FormatWrite": "TestFormat", "FormatCheck": "TestFormat",
@@ -35,7 +35,8 @@ var madeIn = map[string]string{
 	"SetLogProvider": "TestLogs", "SetStdout": "TestInterrupted", "SetWaitDelay": "TestInterrupted",
 }
 
-// notMade lists the calls for which Lethe has no command, and options that a program cannot see.
+// notMade maps calls that no test makes to the reason: Lethe has no command for them, or the program cannot observe
+// them.
 var notMade = map[string]string{
 	"QueryJSON": "asks for 1.14", "StateMigrateJSON": "asks for 1.18", "WorkspaceListJSON": "asks for 1.17",
 	"Upgrade012": "asks for 0.12", "Upgrade013": "asks for 0.13",
@@ -229,12 +230,12 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// stateFile is the option -state, which users still give.
+// stateFile returns the deprecated option -state, which users still give.
 //
 //lint:ignore SA1019 it must go on working
 func stateFile(path string) *tfexec.StateOption { return tfexec.State(path) }
 
-// TestStateFiles checks the commands on the state, with every option about files.
+// TestStateFiles checks the commands that read and change states, with every option about files.
 func TestStateFiles(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{"main.tf": "resource \"terraform_data\" \"a\" {\n  count = 3\n}\nmodule \"m\" {\n  source = \"./m\"\n}\n", "m/m.tf": "resource \"terraform_data\" \"b\" {}\n"})
@@ -391,7 +392,7 @@ resource "playground_thing" "never" {
 	must(t, "apply", tf.Apply(context.Background()))
 }
 
-// waitFor waits until the log of provider calls contains an apply call with the text.
+// waitFor waits until the log of provider calls contains an apply call with the text. It ends the test after a minute.
 func waitFor(t *testing.T, log, text string) {
 	t.Helper()
 	for range 3000 {
@@ -407,7 +408,8 @@ func waitFor(t *testing.T, log, text string) {
 	t.Fatalf("never called: %s in\n%s", text, data)
 }
 
-// withPlayground makes the client use the built playground provider.
+// withPlayground makes the client use the built playground provider. It replaces the environment of the program, to
+// which it adds env.
 func withPlayground(t *testing.T, tf *tfexec.Terraform, dir string, env map[string]string) {
 	t.Helper()
 	rc := filepath.Join(dir, "rc")

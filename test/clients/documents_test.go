@@ -44,7 +44,8 @@ func TestPlanDocuments(t *testing.T) {
 	}
 }
 
-// checkActions compares a change's actions with the library's interpretation.
+// checkActions checks that the library knows the actions of a change, and that the values before and after agree with
+// them. The library does not know a replacement that forgets the object.
 func checkActions(t *testing.T, file string, c *tfjson.ResourceChange) {
 	a := c.Change.Actions
 	known := a.NoOp() || a.Create() || a.Read() || a.Update() || a.Delete() || a.Replace() || a.Forget()
@@ -56,7 +57,7 @@ func checkActions(t *testing.T, file string, c *tfjson.ResourceChange) {
 	}
 }
 
-// TestValidateDocument decodes the golden diagnostics.
+// TestValidateDocument decodes the golden diagnostics of package view.
 func TestValidateDocument(t *testing.T) {
 	data, err := os.ReadFile("../../internal/view/testdata/diagnostics/validate.json")
 	if err != nil {
@@ -76,7 +77,7 @@ func TestValidateDocument(t *testing.T) {
 	}
 }
 
-// checkStream decodes every line of a JSON stream.
+// checkStream decodes every line of a JSON stream, and returns the number of lines by type.
 func checkStream(t *testing.T, stream []byte) map[string]int {
 	t.Helper()
 	types := map[string]int{}

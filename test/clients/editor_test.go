@@ -98,7 +98,8 @@ func TestEditorSpeed(t *testing.T) {
 	}
 }
 
-// least returns the least CPU time of a command in several runs, after a run that fills the stores.
+// least returns the least CPU time of a command in seven runs, after a run that fills the caches. The command must
+// succeed.
 func (s *shared) least(program string, args ...string) time.Duration {
 	s.Helper()
 	var all []time.Duration

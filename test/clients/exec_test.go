@@ -40,6 +40,7 @@ output "s" {
 
 const moduleConfig = "variable \"v\" {}\nresource \"terraform_data\" \"inner\" { input = var.v }\noutput \"o\" { value = terraform_data.inner.output }\n"
 
+// client returns a client of terraform-exec that runs Lethe in a directory.
 func client(t *testing.T, dir string) *tfexec.Terraform {
 	t.Helper()
 	tf, err := tfexec.NewTerraform(dir, binary(t, lethe))
@@ -49,6 +50,7 @@ func client(t *testing.T, dir string) *tfexec.Terraform {
 	return tf
 }
 
+// must ends the test if err is not nil. what names the call in the message.
 func must(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {
@@ -56,7 +58,8 @@ func must(t *testing.T, what string, err error) {
 	}
 }
 
-// TestWalk makes the calls of terraform-exec in the order of a tool.
+// TestWalk makes calls of terraform-exec in the order of a tool: from init through plan, apply and commands on the
+// state to destroy.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	dir := workspace(t, map[string]string{"main.tf": builtinConfig, "m/main.tf": moduleConfig})
@@ -132,10 +135,12 @@ func TestWalk(t *testing.T) {
 	must(t, "destroy", tf.Destroy(ctx))
 }
 
+// tainted reports whether an object in the root module is tainted.
 func tainted(s *tfjson.State) bool {
 	return slices.ContainsFunc(s.Values.RootModule.Resources, func(r *tfjson.StateResource) bool { return r.Tainted })
 }
 
+// checkPlan checks the first plan of builtinConfig.
 func checkPlan(t *testing.T, p *tfjson.Plan) {
 	t.Helper()
 	must(t, "validating the plan", p.Validate())
@@ -164,6 +169,7 @@ func checkPlan(t *testing.T, p *tfjson.Plan) {
 	}
 }
 
+// checkState checks the state after the first apply of builtinConfig.
 func checkState(t *testing.T, tf *tfexec.Terraform) {
 	t.Helper()
 	s, err := tf.Show(context.Background(), tfexec.JSONNumber(true))
@@ -184,6 +190,7 @@ func checkState(t *testing.T, tf *tfexec.Terraform) {
 	}
 }
 
+// checkOutputs checks the outputs after the first apply of builtinConfig.
 func checkOutputs(t *testing.T, tf *tfexec.Terraform) {
 	t.Helper()
 	outs, err := tf.Output(context.Background())

@@ -19,13 +19,13 @@ const (
 	tofuHost      = "registry.opentofu.org"
 )
 
-// shared is a working directory of several programs, with a mirror of the time provider.
+// shared is a working directory for several programs. The CLI configuration in rc names a mirror of the time provider.
 type shared struct {
 	*testing.T
 	dir, rc string
 }
 
-// newShared adds the provider to the mirror under the hosts.
+// newShared returns an empty working directory. The mirror has the provider under each of the hosts.
 func newShared(t *testing.T, hosts ...string) *shared {
 	t.Helper()
 	s := &shared{T: t, dir: t.TempDir(), rc: filepath.Join(t.TempDir(), "rc")}
@@ -40,6 +40,7 @@ func newShared(t *testing.T, hosts ...string) *shared {
 	return s
 }
 
+// file writes a file. A relative name is in the working directory.
 func (s *shared) file(name, text string) {
 	s.Helper()
 	if !filepath.IsAbs(name) {
@@ -55,7 +56,7 @@ func (s *shared) read(name string) string {
 	return string(text)
 }
 
-// run runs a program that must succeed.
+// run runs a program that must succeed, and returns its output and errors together.
 func (s *shared) run(program string, args ...string) string {
 	s.Helper()
 	cmd := exec.Command(program, args...)
@@ -77,6 +78,7 @@ func (s *shared) stored() map[string]string {
 	return out
 }
 
+// locked returns the hosts of the providers in the lock file.
 func (s *shared) locked() []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`provider "([^/]+)/`).FindAllStringSubmatch(s.read(".terraform.lock.hcl"), -1) {
@@ -122,7 +124,7 @@ func TestFromTerraform(t *testing.T) {
 	s.run(terraform, "destroy", "-auto-approve")
 }
 
-// TestToTerraform begins with Lethe. Without a state it uses its default host, and Terraform works with this host if
+// TestToTerraform begins with Lethe. Without a state Lethe uses its default host, and Terraform works with this host if
 // the configuration names it. If the configuration names a host, Lethe uses that host for existing objects, too.
 func TestToTerraform(t *testing.T) {
 	terraform, err := exec.LookPath("terraform")

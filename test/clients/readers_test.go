@@ -17,14 +17,14 @@ import (
 // These tests apply the regular expressions of other programs to the output of Lethe. The expressions come from the
 // versions that docs/clients.md names.
 
-// reader is a directory in which the program runs as other programs run it.
+// reader is a directory in which the program runs in the way that other programs run it. program is a link to Lethe.
 type reader struct {
 	*testing.T
 	program, dir string
 	env          []string
 }
 
-// newReader links the program under a name.
+// newReader returns a reader with files in its directory, by path. Its program has the name.
 func newReader(t *testing.T, name string, files map[string]string) *reader {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), name)
@@ -57,6 +57,7 @@ func (r *reader) run(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
+// wants checks that each regular expression matches a part of the output.
 func (r *reader) wants(out string, expressions ...string) {
 	r.Helper()
 	for _, e := range expressions {
@@ -153,7 +154,7 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
-// lines runs a command that must print a whole line.
+// lines runs a command whose output must contain the whole line, and returns the output and the exit code.
 func lines(t *testing.T, r *reader, args []string, line string) (string, int) {
 	t.Helper()
 	out, code := r.run(args...)

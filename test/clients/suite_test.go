@@ -83,7 +83,8 @@ func execHome(t *testing.T) string {
 	return home
 }
 
-// execRegistry replaces the registries of Terraform and OpenTofu. It has the provider that the suite locks and mirrors.
+// execRegistry starts a registry with the provider that the suite locks and mirrors. The CLI configuration in home
+// names it in place of the registries of Terraform and OpenTofu.
 func execRegistry(t *testing.T, home string) *registrytest.Server {
 	s := registrytest.New(t)
 	program, err := os.ReadFile(binary(t, nullProvider))
@@ -102,7 +103,8 @@ var (
 	version = regexp.MustCompile(`/[\w.]*-\d+\.\d+\.\d+(#\d+)?$`)
 )
 
-// judge compares the failed tests with the expected failures.
+// judge compares the failed tests in the output of a suite with the expected failures, which map the name of a test to
+// the reason. It also checks that at least 40 tests passed. Names are without the version of the program.
 func judge(t *testing.T, out []byte, expected map[string]string) {
 	t.Helper()
 	failed, passed := map[string]bool{}, 0
@@ -131,7 +133,7 @@ func judge(t *testing.T, out []byte, expected map[string]string) {
 	t.Logf("%d passed, %d left out", passed, len(expected))
 }
 
-// said returns the output of one test.
+// said returns the output of the top-level test that contains a test, which must have failed.
 func said(out []byte, name string) []byte {
 	top, _, _ := strings.Cut(name, "/")
 	_, rest, _ := bytes.Cut(out, []byte("=== RUN   "+top+"\n"))

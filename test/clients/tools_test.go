@@ -16,7 +16,8 @@ import (
 // These tests build published programs and run them as users do. Building takes minutes: LETHE_LONG=1 builds them. A
 // variable can name an existing program instead.
 
-// tool returns a program. It builds the program from its module if the variable is not set.
+// tool returns the path of a program: the value of the environment variable, or a build of the module if the variable
+// is not set. It skips the test if LETHE_LONG is not set either, or if the module is not available.
 func tool(t *testing.T, variable string, m source.Module) string {
 	t.Helper()
 	if bin := os.Getenv(variable); bin != "" {
@@ -38,7 +39,7 @@ func tool(t *testing.T, variable string, m source.Module) string {
 	return path
 }
 
-// other runs another program in the directory.
+// other runs another program in the directory, and returns its output and its exit code.
 func (r *reader) other(program string, args ...string) (string, int) {
 	r.Helper()
 	own := r.program

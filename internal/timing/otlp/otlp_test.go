@@ -16,7 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// collector is a recording collector.
+// collector is a collector that records the spans, the header and the path of requests. It replies with answer and
+// status.
 type collector struct {
 	*httptest.Server
 	mu     sync.Mutex

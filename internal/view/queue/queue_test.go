@@ -12,7 +12,8 @@ func object(name string) addr.Object {
 	return addr.Instance{Mode: addr.Managed, Type: "thing", Name: name}.Current()
 }
 
-// TestQueue: b and c are made from a, and go before it.
+// TestQueue checks how many objects wait for an object that is created or deleted. b and c depend on a: they are
+// created after a, and deleted before it.
 func TestQueue(t *testing.T) {
 	a := []addr.Resource{object("a").Resource()}
 	for _, down := range []bool{false, true} {
@@ -30,7 +31,7 @@ func TestQueue(t *testing.T) {
 		}
 		q := New(p)
 		first, then, behind := "a", "b", []int{2, 1}
-		if down { // then a is what waits
+		if down { // a waits for b and c
 			first, then, behind = "b", "a", []int{1, 0}
 		}
 		q.Started(object(first), down)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The columns of a table begin at the same character in each line, also after characters of several bytes.
+// TestTable checks that the columns of a table begin at the same character in each line, also after characters of
+// several bytes. An empty cell is written as "-".
 func TestTable(t *testing.T) {
 	var b strings.Builder
 	if err := table(&b, [][]string{{"WHO", "RUN"}, {"jörg@büro", "1"}, {"ann\x1b@office", ""}}); err != nil {

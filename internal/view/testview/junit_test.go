@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// TestJUnitIsXML: whatever a message has in it, the report can be read.
+// TestJUnitIsXML checks that a report is well-formed XML, also if a message contains characters that XML forbids.
 func TestJUnitIsXML(t *testing.T) {
 	const odd = "a\x01b\x1b[31m ]]> & < \ufffe\uffff"
 	r := &suite.Run{Run: &testfile.Run{Name: "r"}, Status: suite.Fail, Messages: []string{odd}, Failed: 1, Diags: []diag.Diagnostic{diag.Errorf("Test assertion failed", "%s", odd), diag.Warningf("Odd", "%s", odd)}}

@@ -31,6 +31,7 @@ var calls struct {
 	by map[string]int
 }
 
+// called counts a call of a method.
 func called(method string) {
 	calls.Lock()
 	calls.by[method]++
@@ -40,6 +41,7 @@ func called(method string) {
 // delay is the duration of calls that may reach an API.
 var delay time.Duration
 
+// api counts a call of a method that may reach an API, and sleeps for the delay.
 func api(method string) {
 	called(method)
 	if delay > 0 {
@@ -50,7 +52,7 @@ func api(method string) {
 // object is a value of the wire protocol, one level deep: the caller changes attributes and leaves the others encoded.
 type object map[string]msgpack.RawMessage
 
-// decode returns nil for a null object.
+// decode returns an object of the wire protocol, or nil for null.
 func decode(v *tfprotov6.DynamicValue) (object, error) {
 	d := msgpack.NewDecoder(bytes.NewReader(v.MsgPack))
 	n, err := d.DecodeMapLen()
@@ -89,7 +91,7 @@ func (e *encoder) put(v any) {
 	e.bytes, e.err = append(e.bytes, b...), cmp.Or(e.err, err)
 }
 
-// head writes the size of a map (kind 0x80, 0xde) or list (0x90, 0xdc).
+// head writes the type and size of a map (short 0x80, long 0xde) or list (0x90, 0xdc). n must be below 1<<16.
 func (e *encoder) head(short, long byte, n int) {
 	if n < 16 {
 		e.bytes = append(e.bytes, short|byte(n))
@@ -106,7 +108,7 @@ func (e *encoder) object(o object) {
 	}
 }
 
-// json writes a value of a stored state.
+// json writes a value of a stored state. Numbers must be integers.
 func (e *encoder) json(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -139,7 +141,8 @@ func text(s string) msgpack.RawMessage {
 
 func isNull(m msgpack.RawMessage) bool { return len(m) == 1 && m[0] == null[0] }
 
-// set replaces the attributes id and value where they are from.
+// set sets the attributes id and value to the arguments of the same names, if the object has them and from reports true
+// for their present values.
 func (o object) set(from func(msgpack.RawMessage) bool, id, value msgpack.RawMessage) {
 	if v, ok := o["id"]; ok && from(v) {
 		o["id"] = id
@@ -289,7 +292,7 @@ func (s *server) CloseEphemeralResource(context.Context, *tfprotov6.CloseEphemer
 	return &tfprotov6.CloseEphemeralResourceResponse{}, nil
 }
 
-// report appends the calls of this process and its CPU seconds to the file that the driver reads.
+// report appends a line with the calls of this process and its CPU seconds to a file. The driver reads the file.
 func report(path string) error {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -310,6 +313,7 @@ func report(path string) error {
 	return cmp.Or(err, f.Close())
 }
 
+// run serves the provider until the engine ends it, and then writes the report if BENCH_REPORT is set.
 func run() error {
 	types := 0
 	for name, parse := range map[string]func(string) error{

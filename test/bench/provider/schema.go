@@ -50,8 +50,9 @@ func wide() *tfprotov6.Schema {
 	return a.schema(blocks...)
 }
 
-// schema describes the provider: bench_item, bench_wide, a data source, an ephemeral resource, and large types that
-// no configuration uses.
+// schema returns the schema of the provider: bench_item, bench_wide, a data source, an ephemeral resource, and as many
+// large types as large, which no configuration uses. optional announces that calls are possible before
+// GetProviderSchema.
 func schema(large int, optional bool) *tfprotov6.GetProviderSchemaResponse {
 	item := attributes{}.computed("id", "value").
 		optional("name", tftypes.String).optional("text", tftypes.String).
