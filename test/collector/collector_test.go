@@ -20,6 +20,8 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 )
 
+// programs builds Lethe and the playground provider once, and returns their directory. After a failed build it returns
+// the directory and the error.
 var programs = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "collector")
 	if err != nil {
@@ -39,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// receive starts the receiver. It returns its URL and the sink of its spans.
+// receive starts a receiver until the end of the test. It returns the URL of the receiver and the sink of its spans.
 func receive(t *testing.T) (string, *consumertest.TracesSink) {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,6 +72,7 @@ func receive(t *testing.T) (string, *consumertest.TracesSink) {
 	return "http://" + address, sink
 }
 
+// caller and trace are the span and the trace that TRACEPARENT names. canary is a secret value of a variable.
 const (
 	caller = "b7ad6b7169203331"
 	trace  = "0af7651916cd43dd8448eb211c80319c"
@@ -110,7 +113,8 @@ type span struct {
 	attributes       map[string]any
 }
 
-// spans returns the received spans, and fails if one is outside the trace of the caller or ends before it begins.
+// spans returns the received spans. It fails the test if a span is outside the trace of the caller, has no start time,
+// ends before it begins, or belongs to another service than lethe.
 func spans(t *testing.T, list []ptrace.Traces) []span {
 	t.Helper()
 	var out []span

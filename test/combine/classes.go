@@ -9,20 +9,21 @@ import (
 )
 
 // A class is an intended difference from Terraform: a row of docs/differences.md, or a fault of Terraform that Lethe
-// does not have. Its rule reads only the outcomes, never the identity of the scenario.
+// does not have. The rule is reports whether a difference belongs to the class. It reads only the step and the
+// outcomes, never the identity of the scenario.
 type class struct {
 	reason string
 	is     func(c *comparison, d Difference) bool
 }
 
-// A comparison holds the data that a rule may read.
+// A comparison holds the data that a rule may read: a step and its outcomes.
 type comparison struct {
 	st   *Step
 	a, b *Outcome // of Lethe and of Terraform
 }
 
-// classes are the rules. The reason of each is the subject of its row. Differences of exit codes are explained last in
-// a step, so that a rule for exit codes affects no other difference.
+// classes are the rules. The reason of each is the beginning of its row, and several rules may have one reason.
+// Differences of exit codes are explained last in a step, so that a rule for exit codes affects no other difference.
 var classes = []class{
 	{"name a resource without instances in `replace_triggered_by`", func(c *comparison, d Difference) bool {
 		const title = "no change found for"

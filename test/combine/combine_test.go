@@ -48,7 +48,7 @@ func TestBeside(t *testing.T) {
 	run(t, lab(t, terraform), *nextTo, false)
 }
 
-// TestRows finds the row of docs/differences.md for each rule.
+// TestRows checks that docs/differences.md has a row for each rule.
 func TestRows(t *testing.T) {
 	text, err := os.ReadFile("../../docs/differences.md")
 	if err != nil {
@@ -61,7 +61,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A score counts the results of scenarios.
+// A score counts the results of scenarios. useful scenarios have a step that succeeded and did something, and through
+// is the number of such steps. told counts error messages by shape, and killed the killed commands.
 type score struct {
 	sync.Mutex
 	start                  time.Time
@@ -70,6 +71,7 @@ type score struct {
 	classes, told, killed  map[string]int
 }
 
+// run plays n scenarios, or those of -only, with several workers, and logs the counts.
 func run(t *testing.T, l *Lab, n int, alone bool) {
 	all := &score{start: time.Now(), classes: map[string]int{}, told: map[string]int{}, killed: map[string]int{}}
 	work := make(chan uint64)
@@ -94,7 +96,8 @@ func run(t *testing.T, l *Lab, n int, alone bool) {
 	t.Logf("%d scenarios in %s, %d with a fault, classes: %v", all.ran, time.Since(all.start).Round(time.Second), all.faults, all.classes)
 }
 
-// play runs one scenario, and shrinks it if it has a new finding.
+// play runs one scenario and reports its findings. If the class of the first finding is new, it shrinks the scenario
+// and reports the script, which it also writes to the directory of -found.
 func (all *score) play(t *testing.T, l *Lab, s *Scenario) {
 	found, outcomes, err := l.play(s)
 	if err != nil {
@@ -158,7 +161,8 @@ func (all *score) count(t *testing.T, found []Finding, outcomes []*Outcome) bool
 	return all.classes[found[0].Class] == 1 && len(all.classes) <= *stop
 }
 
-// seeds returns the seeds that the flags select.
+// seeds returns the seeds that the flags select: those of -only, or n seeds from -seed on. With -with it tries at most
+// a million seeds, and may return fewer than n.
 func seeds(n int, alone bool) []uint64 {
 	var all []uint64
 	if *only != "" {
@@ -185,7 +189,8 @@ func seeds(n int, alone bool) []uint64 {
 	return all
 }
 
-// lab builds the programs: Lethe from this tree, unless LETHE_BINARY names another program.
+// lab builds the provider and Lethe. If LETHE_BINARY is set, it uses that program in place of Lethe. terraform is the
+// path of Terraform, or "" for scenarios without a peer.
 func lab(t *testing.T, terraform string) *Lab {
 	t.Helper()
 	dir := t.TempDir()

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// edit makes one change of the kind that users make from one day to the next.
+// edit makes one change of the kind that users make from one day to the next, in the root module or in a module below
+// it. A change may also add drift and arguments of the command to st.
 func (g *gen) edit(root *Module, st *Step) {
 	m, depth := root, 0
 	for depth < 2 && g.one(4) { // inside a module
@@ -67,7 +68,7 @@ func (g *gen) edit(root *Module, st *Step) {
 	}
 }
 
-// change replaces or removes the value of an argument.
+// change replaces or removes the value of an argument of b, which has the index at in its module.
 func (g *gen) change(root, m *Module, b *Block, at int) {
 	if b.Kind != Call && b.Kind != Variable && g.one(3) && g.tweak(m, b, at) {
 		return
@@ -117,7 +118,7 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 	}
 }
 
-// tweak changes one word in the values of a block.
+// tweak changes one word in the values of a block, and reports whether the block has a word.
 func (g *gen) tweak(m *Module, b *Block, at int) bool {
 	var words []*Expr
 	for _, a := range b.Args {
@@ -136,7 +137,7 @@ func (g *gen) tweak(m *Module, b *Block, at int) bool {
 	return true
 }
 
-// vary changes the value of a variable, or its default.
+// vary changes the values of about two thirds of the root variables, or their defaults if they have no value.
 func (g *gen) vary(root *Module) {
 	for _, b := range root.Blocks {
 		if b.Kind != Variable || g.one(3) {
@@ -162,6 +163,7 @@ func (g *gen) refactor(m *Module, kind Kind, args []Arg, nested ...*Block) {
 	m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: kind, Args: args, Nested: nested})
 }
 
+// moved adds a moved block, except if both addresses are equal.
 func (g *gen) moved(m *Module, from, to string) {
 	if from != to {
 		g.refactor(m, Moved, []Arg{{"from", raw(from)}, {"to", raw(to)}})
@@ -180,7 +182,7 @@ func (g *gen) remove(root, m *Module, b *Block) {
 	}
 }
 
-// rename renames a block, in most cases with a moved block.
+// rename renames a block, in most cases with a moved block. It may instead exchange the names of two resources.
 func (g *gen) rename(root, m *Module, b *Block) {
 	if b.Kind == Variable || b.Kind == Output || b.Kind == Provider && b.Name == "" || b.Kind == Moved || b.Kind == Removed || b.Kind == Import {
 		return
@@ -209,7 +211,7 @@ func (g *gen) rename(root, m *Module, b *Block) {
 	}
 }
 
-// rerepeat changes the count or for_each of a block.
+// rerepeat adds, changes or removes the count or for_each of a block, in most cases with moved blocks.
 func (g *gen) rerepeat(root, m *Module, b *Block, at int) {
 	if b.Kind != Resource && b.Kind != Call && b.Kind != Data && b.Kind != Ephemeral {
 		return
@@ -330,7 +332,8 @@ func (g *gen) rewire(m *Module, b *Block, at int) {
 	})
 }
 
-// imported imports an object that exists already, to a new resource or to a declared resource without an object.
+// imported adds a resource to the root module, and imports an object that exists already to it: with an import block,
+// or with the command import before the step. The object is added to the drifts of the step.
 func (g *gen) imported(root *Module, st *Step) {
 	b := &Block{ID: g.id(), Kind: Resource, Type: choose(g, "combine_box", "combine_box", "combine_box", "combine_crate")}
 	if g.plain {

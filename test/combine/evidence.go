@@ -41,8 +41,8 @@ func (o *Outcome) only(what string, titles ...string) bool {
 	return told > 0
 }
 
-// idle reports whether Terraform's exit code reports changes and Lethe's does not, and the rule accepts all changes in
-// Terraform's plan.
+// idle reports whether Terraform's exit code reports changes and Lethe's does not, and only is true for all changes in
+// Terraform's plan. The plan must have changes.
 func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	doc := c.b.PlanJSON
 	if d.What == "second plan" {
@@ -52,7 +52,8 @@ func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	return d.Section == "exits" && d.A == 0 && d.B == 2 && len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool { return !only(ch) })
 }
 
-// onlyOutputs reports whether Terraform's plan changes only outputs, and the rule accepts all of them.
+// onlyOutputs reports whether Terraform's plan changes only outputs, Lethe's exit code reports no changes, and known is
+// true for all these outputs.
 func (c *comparison) onlyOutputs(d Difference, known func(Difference) bool) bool {
 	outputs, _ := c.b.PlanJSON["output_changes"].(object)
 	return d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 &&
@@ -100,7 +101,8 @@ func (c *comparison) further(d Difference) bool {
 	})
 }
 
-// lethe reports whether holds is true for all objects that Lethe plans to change.
+// lethe reports whether holds is true for all objects that Lethe plans to change. It is true if there are no such
+// objects.
 func (c *comparison) lethe(holds func(addr string) bool) bool {
 	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
 }
@@ -174,7 +176,7 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 	return all
 }
 
-// triggered returns the objects that Terraform replaces because some other objects change.
+// triggered returns the objects that Terraform replaces because the objects in by change.
 func (c *comparison) triggered(by []string) []string {
 	var all []string
 	for _, ch := range c.b.changes() {
@@ -201,7 +203,8 @@ func (p *place) repeated() bool {
 	return (p.b.Kind == Resource || p.b.Kind == Data) && p.b.repeats() != ""
 }
 
-// unmoved reports whether the state of an object or of data is unchanged.
+// unmoved reports whether an object or data at an address have the same attributes before and after. It is false if
+// they did not exist before.
 func (o *Outcome) unmoved(addr string) bool {
 	was := stateOf(o.Before)["attributes|"+addr]
 	return was != nil && compact(was) == compact(stateOf(o.After)["attributes|"+addr])
@@ -324,7 +327,7 @@ func (c *comparison) heldBack(d Difference) bool {
 	})
 }
 
-// deposed reports whether an object stays deposed.
+// deposed reports whether the address has a deposed object after the step.
 func (o *Outcome) deposed(addr string) bool {
 	yes := false
 	o.After.managed(func(r *StateResource, i *StateInstance) { yes = yes || i.Deposed != "" && i.addr(r) == addr })
@@ -355,7 +358,7 @@ func (c *comparison) movesOn() bool {
 }
 
 // wholeModules reports whether an expression refers to a module, or to all its instances, and the address is inside the
-// module.
+// module. An empty address is inside every module.
 func (c *comparison) wholeModules(at string) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		return slices.ContainsFunc(p.wholes(), func(to *place) bool { return at == "" || strings.HasPrefix(keyless(at)+".", to.addr()+".") })
@@ -582,7 +585,8 @@ func (c *comparison) ignores(addr string) bool {
 	})
 }
 
-// unknowns returns the number of unknown values in the plan of an object or an output.
+// unknowns returns the number of unknown values in the plan of an object or an output. It is 0 without a document of
+// the plan.
 func unknowns(o *Outcome, at string) int {
 	n := strings.Count(compact(get(o.PlanJSON, "output_changes", at, "after_unknown")), "true")
 	list, _ := o.PlanJSON["resource_changes"].([]any)
@@ -594,7 +598,7 @@ func unknowns(o *Outcome, at string) int {
 	return n
 }
 
-// said returns the output of all commands.
+// said returns the output of all commands of a step together.
 func (o *Outcome) said() string {
 	var b strings.Builder
 	for _, i := range o.Invocations {
@@ -612,7 +616,7 @@ func imports(o *Outcome, addr string) bool {
 	})
 }
 
-// contains reports whether all contains every element of part.
+// contains reports whether all contains every element of part. It is true for an empty part.
 func contains(all, part []string) bool {
 	return !slices.ContainsFunc(part, func(p string) bool { return !slices.Contains(all, p) })
 }
@@ -699,9 +703,10 @@ func does(o *Outcome, addr, action string) bool {
 	})
 }
 
-// explained removes the intended differences. apart is true if the two sides can no longer be compared, because their
-// exit codes or states differ. known holds explained differences of states, and of results that neither side has
-// evaluated again. They stay explained while they last.
+// explained returns the differences that no class explains. apart is true if the two sides can no longer be compared,
+// because an explained difference is in exit codes, attributes, outputs or calls. known holds the differences that were
+// explained before, and explained adds to it. A known difference of states, or of results that neither side has
+// evaluated again, stays explained while it lasts.
 func explained(all []Difference, st *Step, a, b *Outcome, known map[string]bool) (left []Difference, apart bool) {
 	c := &comparison{st: st, a: a, b: b}
 	for _, d := range all {

@@ -35,7 +35,8 @@ func (b *Block) split() (main, over *Block) {
 	return &m, &o
 }
 
-// overridable reports whether split may split a block. Terraform ignores ephemeral blocks in override files.
+// overridable reports whether split may split a block: it must have arguments, and its kind must not be ephemeral,
+// because Terraform ignores ephemeral blocks in override files.
 func (b *Block) overridable() bool {
 	switch b.Kind {
 	case Resource, Data, Output, Local, Call:
@@ -44,7 +45,7 @@ func (b *Block) overridable() bool {
 	return false
 }
 
-// indented formats a document.
+// indented formats a document as indented JSON with a final line feed.
 func indented(o object) string {
 	text, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
@@ -53,7 +54,7 @@ func indented(o object) string {
 	return string(text) + "\n"
 }
 
-// addJSON adds a block in native syntax to a document in JSON syntax.
+// addJSON adds blocks in native syntax to a document in JSON syntax. It panics if the text is not well-formed.
 func addJSON(to object, native string) {
 	f, diags := hclsyntax.ParseConfig([]byte(native), "", hcl.InitialPos)
 	if diags.HasErrors() {
@@ -65,6 +66,8 @@ func addJSON(to object, native string) {
 // jsonForm translates text from native syntax to JSON syntax.
 type jsonForm struct{ text string }
 
+// body adds the arguments and blocks of a body to an object. of is the type of the block with the body, or "" for a
+// file.
 func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
 	for name, a := range b.Attributes {
 		to[name] = j.expr(a.Expr, plainName(of, name))
@@ -84,7 +87,7 @@ func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
 	}
 }
 
-// plainName reports whether an argument is not an expression. JSON has its words verbatim.
+// plainName reports whether an argument of a block of type of is not an expression. JSON has its words verbatim.
 func plainName(of, name string) bool {
 	switch name {
 	case "depends_on", "replace_triggered_by", "ignore_changes", "provider", "providers":
@@ -99,6 +102,7 @@ func plainName(of, name string) bool {
 	return false
 }
 
+// expr returns an expression in JSON syntax. If plain is true, references and words are verbatim and not in a template.
 func (j *jsonForm) expr(e hclsyntax.Expression, plain bool) any {
 	src := string(e.Range().SliceBytes([]byte(j.text)))
 	switch e := e.(type) {

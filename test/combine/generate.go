@@ -10,16 +10,17 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// gen makes random scenarios. It knows the language, but no fault of an engine.
+// gen makes random scenarios. It knows the language, but no fault of an engine. In its methods, at is an index in the
+// blocks of the module m: new expressions refer only to variables and to blocks before it.
 type gen struct {
 	*rand.Rand
-	next  int
-	alone bool
-	leaky bool // has a provider that returns secrets, and secrets for it
-	plain bool // has no crates
-	apart bool // the provider runs in a separate process
-	small bool // has few declarations, which are combined more often
-	taste map[string]int
+	next  int            // the last ID of a block
+	alone bool           // Terraform does not run the scenario
+	leaky bool           // has a provider that returns secrets, and secrets for it
+	plain bool           // has no crates
+	apart bool           // the provider runs in a separate process
+	small bool           // has few declarations, which are combined more often
+	taste map[string]int // by feature: -1 for never, 1 for often, 0 and missing for the usual frequency
 }
 
 // tasted are the features that a scenario may use often or never. Features are combined more often than if all occur
@@ -43,8 +44,8 @@ func (g *gen) swarm() {
 	}
 }
 
-// some returns true once in n draws. Depending on the scenario, it never returns true or returns it four times as
-// often.
+// some returns true once in n draws on average. Depending on the taste of the scenario for the word, it never returns
+// true or returns it up to four times as often.
 func (g *gen) some(word string, n int) bool {
 	switch g.taste[word] {
 	case -1:
@@ -61,7 +62,8 @@ type weight struct {
 	n    int
 }
 
-// draw chooses a word by weight and by the features of the scenario.
+// draw chooses a word by weight and by the taste of the scenario. It returns the first word if the scenario excludes
+// all.
 func (g *gen) draw(of ...weight) string {
 	sum := 0
 	for i, w := range of {
@@ -112,19 +114,20 @@ func Generate(seed uint64, alone bool) *Scenario {
 	return s
 }
 
-// one returns true once in n draws.
+// one returns true once in n draws on average.
 func (g *gen) one(n int) bool { return g.IntN(n) == 0 }
 
 func (g *gen) pick(of ...int) int { return of[g.IntN(len(of))] }
 
 func choose[T any](g *gen, of ...T) T { return of[g.IntN(len(of))] }
 
+// id returns the ID of a new block. IDs of a scenario begin at 1.
 func (g *gen) id() int {
 	g.next++
 	return g.next
 }
 
-// command returns the command of step i.
+// command returns a random command for step i, which is counted from 0.
 func (g *gen) command(config *Module, i int) Command {
 	c := Command{Apply: !g.one(12) || i == 0}
 	switch n := g.IntN(30); {
@@ -180,7 +183,8 @@ func (g *gen) instance(config *Module) []string {
 	return []string{choose(g, all...)}
 }
 
-// target returns an address of the configuration.
+// target returns an address of the root module for -target. It returns the address of a missing resource if the module
+// has no possible target.
 func (g *gen) target(config *Module) string {
 	var all []string
 	for _, b := range config.Blocks {
@@ -239,7 +243,8 @@ func (g *gen) trouble(config *Module, st *Step) {
 	}
 }
 
-// victim returns the name of an object that a fault is for. The order of calls differs from run to run.
+// victim returns the name of an object of the root module for a fault. Faults are for names, because the order of calls
+// differs from run to run. It returns "none" if the module has no objects with names.
 func (g *gen) victim(config *Module) string {
 	var names []string
 	for _, b := range config.Blocks {
@@ -254,7 +259,7 @@ func (g *gen) victim(config *Module) string {
 	return choose(g, names...)
 }
 
-// module fills a module with declarations.
+// module fills a module with declarations. depth is 0 for the root module.
 func (g *gen) module(m *Module, depth int) {
 	if depth > 0 {
 		m.Blocks = append(m.Blocks, &Block{ID: g.id(), Kind: Variable, Name: "where", Args: []Arg{{"type", raw("string")}, {"default", lit("")}}})
@@ -279,7 +284,7 @@ func (g *gen) module(m *Module, depth int) {
 	}
 }
 
-// add adds a random declaration to a module.
+// add inserts a random declaration into a module and returns it. At depth 2 it declares no further modules.
 func (g *gen) add(m *Module, depth, at int) *Block {
 	var b *Block
 	calls := 10
@@ -307,7 +312,7 @@ func (g *gen) add(m *Module, depth, at int) *Block {
 	return g.put(m, at, b)
 }
 
-// put sets the name of a declaration and inserts it.
+// put completes a declaration and inserts it: it sets its ID and name if they are missing, and chooses its syntax.
 func (g *gen) put(m *Module, at int, b *Block) *Block {
 	if b.ID == 0 {
 		b.ID = g.id()
@@ -396,7 +401,7 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 	return b
 }
 
-// through sets the provider of a block.
+// through may set the provider of a block to one that the module declares before it.
 func (g *gen) through(m *Module, b *Block, at int) {
 	var all []*Block
 	for _, p := range m.Blocks[:at] {
@@ -410,7 +415,7 @@ func (g *gen) through(m *Module, b *Block, at int) {
 	}
 }
 
-// attribute sets an attribute of a box.
+// attribute sets one attribute of a box, or adds nested blocks.
 func (g *gen) attribute(m *Module, b *Block, at int) {
 	switch word := g.draw(weight{"content", 3}, weight{"kind", 1}, weight{"note", 1}, weight{"size", 1}, weight{"uses", 3}, weight{"tags", 1}, weight{"labels", 1},
 		weight{"any", 1}, weight{"secret", 1}, weight{"password", 2}, weight{"limits", 1}, weight{"part", 1}); word {
@@ -458,7 +463,7 @@ func (g *gen) parts(m *Module, b *Block, at int) {
 	b.Nested = append(b.Nested, &Block{Kind: Nested, Type: "dynamic", Name: word, Args: []Arg{{"for_each", over}}, Nested: []*Block{content}})
 }
 
-// habits adds lifecycle arguments, conditions and dependencies.
+// habits may add lifecycle arguments, conditions and dependencies to a block.
 func (g *gen) habits(m *Module, b *Block, at int) {
 	if b.Kind == Resource {
 		if g.some("create_before_destroy", 5) {
@@ -514,6 +519,7 @@ func (g *gen) truth(m *Module, at int) *Expr {
 	return &Expr{Op: "op", Text: "!=", Type: Bool, Args: []*Expr{e, lit(never)}}
 }
 
+// ignore sets ignore_changes to some attributes or parts of attributes, or to all.
 func (g *gen) ignore(b *Block) {
 	paths := []string{"input", "triggers_replace"}
 	if b.Type != "terraform_data" {
@@ -544,6 +550,7 @@ func (g *gen) ignore(b *Block) {
 	b.lifecycle().set("ignore_changes", list)
 }
 
+// triggered sets replace_triggered_by to references to resources before the block, if it chooses any.
 func (g *gen) triggered(m *Module, b *Block, at int) {
 	list := &Expr{Op: "list", Type: Raw}
 	for _, t := range m.Blocks[:at] {
@@ -564,6 +571,7 @@ func (g *gen) triggered(m *Module, b *Block, at int) {
 	}
 }
 
+// depends sets depends_on to blocks before the block, if it chooses any.
 func (g *gen) depends(m *Module, b *Block, at int) {
 	list := &Expr{Op: "list", Type: Raw}
 	for _, t := range m.Blocks[:at] {

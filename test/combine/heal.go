@@ -56,7 +56,7 @@ func (t tree) pointless(m *Module, b *Block) bool {
 	return t.declared(m, from)
 }
 
-// declared reports whether a block has an instance at this address.
+// declared reports whether a block of the module has an instance at an address, or the address has the key each.key.
 func (t tree) declared(m *Module, address string) bool {
 	name, key, one := strings.Cut(strings.TrimSuffix(address, "]"), "[")
 	return slices.ContainsFunc(m.Blocks, func(b *Block) bool {
@@ -64,7 +64,8 @@ func (t tree) declared(m *Module, address string) bool {
 	})
 }
 
-// references repairs the references of one block.
+// references repairs the references of one block: those to missing or later blocks, and to missing instances or
+// outputs. It drops references from lists and arguments that become empty, and conditions that refer to nothing.
 func (t tree) references(m *Module, b *Block) {
 	at := slices.Index(m.Blocks, b)
 	there := func(e *Expr) bool {
@@ -138,7 +139,8 @@ func (t tree) references(m *Module, b *Block) {
 	}
 }
 
-// through reports whether a block needs the default provider of its module, directly or through other blocks.
+// through reports whether a block needs the default provider of its module, directly or through other blocks. seen
+// holds the IDs of the blocks that were searched.
 func (m *Module) through(b *Block, seen map[int]bool) bool {
 	if b == nil || seen[b.ID] {
 		return false
@@ -187,7 +189,7 @@ func passing(m *Module, call *Block) {
 	}
 }
 
-// plainly returns a literal with the type of an expression.
+// plainly returns a literal with the type of an expression, to replace the expression.
 func plainly(e *Expr) *Expr {
 	switch {
 	case e.Op == "whole":
@@ -233,7 +235,7 @@ func empty(n *Block) bool {
 
 var conditions = map[string]bool{"precondition": true, "postcondition": true, "assert": true}
 
-// arguments sets the arguments of a call to the variables of its module.
+// arguments removes the arguments of a call for which its module has no variable.
 func arguments(call *Block) {
 	special := []string{"count", "for_each", "depends_on", "providers", "where"}
 	call.Args = slices.DeleteFunc(call.Args, func(a Arg) bool {

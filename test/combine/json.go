@@ -6,6 +6,7 @@ import (
 	"reflect"
 )
 
+// compact returns a value as JSON, or in the form of fmt if it has no JSON form. Equal values have equal texts.
 func compact(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -56,7 +57,7 @@ func within(planned, unknown, is any) bool {
 	return reflect.DeepEqual(planned, is)
 }
 
-// anyTrue reports whether a value contains true.
+// anyTrue reports whether a value is true or contains true at any depth.
 func anyTrue(v any) bool {
 	switch v := v.(type) {
 	case bool:

@@ -27,7 +27,8 @@ type Finding struct {
 
 func (f Finding) String() string { return fmt.Sprintf("step %d: %s: %s", f.Step+1, f.Class, f.Detail) }
 
-// judge checks one step of Lethe without a peer.
+// judge checks step n of Lethe without a peer, and returns its findings. If a command was killed, it first checks the
+// outcome of that command. It returns nil for a step that another engine runs.
 func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 	if o.Lost != nil {
 		if found := x.judge(n, st, o.Lost); len(found) > 0 {
@@ -78,7 +79,7 @@ func (j *judgement) find(class, format string, args ...any) {
 
 var broken = regexp.MustCompile(`(?i)internal error|panic:|goroutine \d+|lethe crashed|bug in lethe|<nil>|%!`)
 
-// crashes finds output that no user may see, such as panics.
+// crashes finds output that no user may see, such as panics, and commands that hang or fail without an error message.
 func (j *judgement) crashes() {
 	for _, i := range j.o.Invocations {
 		if i.Args[0] != "show" {
@@ -119,7 +120,8 @@ func (st *Step) fault(hows ...string) bool {
 // lost reports whether objects may exist whose answer was lost or cannot be stored.
 func (j *judgement) lost() bool { return j.st.fault(cloud.Crash, cloud.Lost, cloud.Leak) }
 
-// leases checks that leases are closed, each once.
+// leases checks that each lease is closed, and only once. A lease may remain open after a crash, or if state check
+// names it.
 func (j *judgement) leases() {
 	if len(j.o.Leases) > 0 && !j.st.fault(cloud.Crash, cloud.Lost) && j.named(leaseOpen) < len(j.o.Leases) {
 		j.find("lease left open", "%v", j.o.Leases)
@@ -170,7 +172,7 @@ func (j *judgement) canary() {
 	})
 }
 
-// unpacked returns the content of an archive such as a plan.
+// unpacked returns the contents of all files in a zip archive, such as a plan, or nil if text is no archive.
 func unpacked(text []byte) []byte {
 	r, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -187,7 +189,8 @@ func unpacked(text []byte) []byte {
 	return all
 }
 
-// once checks that no command reads an object twice, or opens a lease twice during a plan.
+// once checks that no command reads an object or a data source twice, or opens a lease twice during a plan. A command
+// that plans and applies may read a data source once in each part.
 func (j *judgement) once() {
 	for _, i := range j.o.Invocations {
 		if i.Exit == 1 { // two addresses may claim one object, which is an error
@@ -291,7 +294,8 @@ var (
 	applied = regexp.MustCompile(`(?:Apply|Destroy) complete! Resources: (?:(\d+) imported, )?(?:(\d+) added, (\d+) changed, )?(\d+) destroyed`)
 )
 
-// counts compares the announced changes with the reported changes and with the calls of the provider.
+// counts compares the numbers of changes that the plan announces with the numbers that the apply reports. Fewer updates
+// than planned are no finding.
 func (j *judgement) counts() {
 	out := j.o.Apply.Out
 	if j.o.Plan != nil {
@@ -316,13 +320,14 @@ func (j *judgement) counts() {
 	}
 }
 
+// number returns the number in a text, or 0 if it has none.
 func number(s string) int {
 	n := 0
 	_, _ = fmt.Sscan(s, &n)
 	return n
 }
 
-// asPlanned compares the known values of the plan with the state.
+// asPlanned compares the known values in the document of the plan with the state. Without a document it checks nothing.
 func (j *judgement) asPlanned() {
 	if j.o.PlanJSON == nil {
 		return
@@ -364,6 +369,7 @@ func (j *judgement) asPlanned() {
 	}
 }
 
+// actions returns the actions of a change in the document of a plan.
 func actions(change map[string]any) []string {
 	var all []string
 	list, _ := change["actions"].([]any)
@@ -434,7 +440,7 @@ func verbs(doc map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-// all reports whether holds is true for all ids.
+// all reports whether holds is true for all ids. It is false if there are none.
 func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }
@@ -450,7 +456,7 @@ func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
 	return first, declared
 }
 
-// landed returns the address of a resource after all moves.
+// landed returns the address of a resource after all moves, without instance keys.
 func (m *Module) landed(addr string) string {
 	addr = keyless(addr)
 	for range m.blocks() { // no chain is longer

@@ -7,9 +7,10 @@ import (
 
 // This file computes the instances of blocks without an evaluation, so that most references name existing instances.
 
-// A tree maps each module to its call. The root has no entry.
+// A tree maps each called module to its call. The root module has no entry.
 type tree map[*Module]call
 
+// call is a call of a module: the block by in the module in.
 type call struct {
 	in *Module
 	by *Block
@@ -25,7 +26,8 @@ func (m *Module) tree() tree {
 	return t
 }
 
-// keys returns the keys that a repeated block certainly has.
+// keys returns the keys that a repeated block certainly has: numbers from 0 as text for count, and the keys of
+// for_each. It returns nil for a block that is not repeated.
 func (t tree) keys(m *Module, b *Block) []string {
 	switch r := b.repeats(); r {
 	case "count":
@@ -88,7 +90,7 @@ func (t tree) over(m *Module, e *Expr) []string {
 	return all
 }
 
-// number returns the least value of an expression.
+// number returns the least value that an expression can have, or 0 if that is not known.
 func (t tree) number(m *Module, e *Expr) int {
 	if e == nil {
 		return 0
@@ -105,7 +107,8 @@ func (t tree) number(m *Module, e *Expr) int {
 	return 0
 }
 
-// value returns the value of a variable or a local, and the module that contains it.
+// value returns the value of the variable or the local that e refers to, and the module in which that value is written.
+// The value is nil if e refers to something else.
 func (t tree) value(m *Module, e *Expr) (*Module, *Expr) {
 	b := m.find(e.Ref)
 	switch {

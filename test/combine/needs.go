@@ -20,7 +20,8 @@ func (p *place) addr() string {
 	return p.up.addr() + "." + p.b.addr()
 }
 
-// inside returns the blocks of a module and of the modules that it calls.
+// inside returns the blocks of a module and of all modules below it. up is the call of m, or nil for the root. It
+// returns nil if m is nil.
 func inside(m *Module, up *place) []*place {
 	var all []*place
 	for _, b := range m.blocks() {
@@ -94,7 +95,7 @@ func (c *comparison) about(d Difference, objects []string) bool {
 	})
 }
 
-// subject returns the address of a difference's object.
+// subject returns the address of the object or output that a difference is about.
 func (c *comparison) subject(d Difference) string {
 	at, _, _ := strings.Cut(d.At, " ")
 	switch {
@@ -108,7 +109,7 @@ func (c *comparison) subject(d Difference) string {
 	return at
 }
 
-// named returns the addresses of objects with this name, and of data that read it.
+// named returns the addresses of objects whose name is key, and of data whose id or input is key.
 func named(o *Outcome, key string) []string {
 	var all []string
 	for _, s := range []*State{o.After, o.Before} {

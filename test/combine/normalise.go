@@ -13,7 +13,7 @@ import (
 
 // Two programs make different random IDs and write different additional data. Both are removed before a comparison.
 
-// names maps the random IDs in states to names for comparisons.
+// names maps the random IDs in states to names for comparisons. count is the number of known IDs by address.
 type names struct {
 	known map[string]string
 	count map[string]int
@@ -36,7 +36,8 @@ func (n *names) learn(s *State) {
 	})
 }
 
-// plain returns a document with names in place of IDs.
+// plain returns a document with names in place of IDs and with sorted sets. It returns a text if the document has no
+// JSON form.
 func (n *names) plain(v any) any {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -49,7 +50,7 @@ func (n *names) plain(v any) any {
 	return ordered(out)
 }
 
-// replacer replaces IDs by names.
+// replacer returns a replacer of the known IDs by their names, and of IDs in upper case by names in upper case.
 func (n *names) replacer() *strings.Replacer {
 	var pairs []string
 	for id, name := range n.known {
@@ -58,7 +59,8 @@ func (n *names) replacer() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// ordered sorts sets by their content without IDs.
+// ordered sorts the sets in a document, in place, and returns the document. In the document names must be in place of
+// IDs, so that the order does not depend on IDs.
 func ordered(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -78,6 +80,7 @@ func ordered(v any) any {
 
 type object = map[string]any
 
+// get returns the value at a path of members, or nil if a member is missing or a value on the path is no object.
 func get(v any, path ...string) any {
 	for _, p := range path {
 		m, _ := v.(object)
@@ -86,7 +89,7 @@ func get(v any, path ...string) any {
 	return v
 }
 
-// planOf returns the compared parts of a plan, by section.
+// planOf returns the compared parts of a plan. A key is the section, a bar, and the address.
 func planOf(doc object) map[string]any {
 	out := map[string]any{}
 	for _, section := range []string{"resource_changes", "resource_drift"} {
@@ -147,7 +150,7 @@ func checks(list any) map[string]any {
 	return out
 }
 
-// stateOf returns the compared parts of a state, by section.
+// stateOf returns the compared parts of a state. A key is the section, a bar, and the address.
 func stateOf(s *State) map[string]any {
 	out := map[string]any{}
 	for name, v := range s.Outputs {
@@ -174,7 +177,8 @@ func stateOf(s *State) map[string]any {
 	return out
 }
 
-// managed returns the dependencies that matter for the order of destroys.
+// managed returns the dependencies that matter for the order of destroys, sorted, in one text: those on managed
+// objects.
 func managed(all []string) string {
 	var list []string
 	for _, d := range all {
@@ -218,6 +222,8 @@ func pruned(v any) any {
 	return v
 }
 
+// sorted returns the elements of a list as sorted texts, or nil if the list is empty. It returns any other value
+// unchanged.
 func sorted(v any) any {
 	var list []any
 	switch v := v.(type) {
@@ -248,7 +254,7 @@ type Difference struct {
 // ofChecks reports whether the difference is about results of conditions, in a plan or in a state.
 func (d Difference) ofChecks() bool { return d.Section == "checks" || d.What == "checks" }
 
-// differences returns the differences between two documents.
+// differences returns the differences between two documents in the form of planOf. what is the What of each difference.
 func differences(what string, a, b map[string]any) []Difference {
 	var out []Difference
 	keys := maps.Clone(a)
@@ -265,7 +271,7 @@ func differences(what string, a, b map[string]any) []Difference {
 	return out
 }
 
-// class returns the class of such differences.
+// class returns a text that is the same for differences of the same kind.
 func (d Difference) class() string {
 	c := d.What + ": " + d.Section
 	switch d.Section {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// beside compares a step of Lethe with the same step of Terraform and returns the differences.
+// beside compares the outcome a of a step of x with the outcome b of the same step of y, and returns the differences.
+// After the first command with different exit codes it compares nothing more.
 func beside(x, y *side, a, b *Outcome) []Difference {
 	var all []Difference
 	compare := func(what string, p, q map[string]any) {
@@ -51,7 +52,8 @@ func beside(x, y *side, a, b *Outcome) []Difference {
 	return all
 }
 
-// findings returns a finding for each class of differences.
+// findings returns a finding for the first difference of each class. n is the number of the step, and other names the
+// other side.
 func findings(n int, all []Difference, other string) []Finding {
 	var found []Finding
 	for _, d := range all {
@@ -63,7 +65,7 @@ func findings(n int, all []Difference, other string) []Finding {
 	return found
 }
 
-// tally counts the calls that have effects outside. The note of a call names the objects that prevented it.
+// tally counts the calls of a plan and an apply that create, update, delete, move or import, by their properties.
 func tally(o *Outcome) map[string]any {
 	count := map[string]int{}
 	for _, i := range []*Invocation{o.Plan, o.Apply} {

@@ -8,13 +8,14 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// Play runs a scenario and judges it. It stops at the first step with a finding, because later findings may follow from
-// it.
+// Play runs a scenario and judges it. It returns the findings of the first step that has any, because later findings
+// may follow from them. An error means that the scenario could not be run. Play removes the directory of the lab first.
 func (l *Lab) Play(s *Scenario) ([]Finding, error) {
 	found, _, err := l.play(s)
 	return found, err
 }
 
+// play is Play, and also returns the outcomes of Lethe's steps.
 func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 	if err := os.RemoveAll(l.Dir); err != nil {
 		return nil, nil, err
@@ -80,14 +81,14 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 	return nil, outcomes, nil
 }
 
-// The peers of a scenario are Terraform, or the twin: Lethe with direct applies in place of saved plans, and the other
-// way round.
+// The peers of a scenario are Terraform or the twin. The twin is Lethe, which applies directly if the scenario saves a
+// plan, and saves a plan if the scenario applies directly.
 const (
 	peer = "Terraform"
 	twin = "twin"
 )
 
-// as returns the step for the other side.
+// as returns the step for the other side: the same step for Terraform, and a changed copy for the twin.
 func (st *Step) as(other string) *Step {
 	if other == peer {
 		return st
@@ -97,7 +98,7 @@ func (st *Step) as(other string) *Step {
 	return &c
 }
 
-// last returns a step that destroys everything.
+// last returns a step that destroys everything, with the configuration of the last step.
 func (s *Scenario) last() *Step {
 	st := &Step{Config: &Module{}}
 	if len(s.Steps) > 0 {
@@ -108,7 +109,8 @@ func (s *Scenario) last() *Step {
 	return st
 }
 
-// emptied checks that destroy leaves nothing.
+// emptied checks that a successful destroy leaves no object in the state, and no object in the cloud that the engine
+// managed.
 func (x *side) emptied(n int, s *Scenario, o *Outcome) []Finding {
 	if o.Apply == nil || o.Apply.Exit != 0 {
 		return nil

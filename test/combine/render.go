@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// files returns the files of a configuration by name.
+// files returns the files of a configuration, with those of its modules and the values of variables, by relative path.
 func (m *Module) files() map[string]string {
 	files := map[string]string{}
 	m.render(".", files, m.uses("combine"))
 	return files
 }
 
+// render adds the files of a module and of the modules below it to files. dir is the directory of the module. wants
+// says whether the module must require the provider.
 func (m *Module) render(dir string, files map[string]string, wants bool) {
 	var b, values strings.Builder
 	if wants {
@@ -76,7 +78,8 @@ func (m *Module) render(dir string, files map[string]string, wants bool) {
 // dir returns the directory of a call's module, which does not depend on the name of the call.
 func (b *Block) dir() string { return "mod" + strconv.Itoa(b.ID) }
 
-// uses reports whether a module has a block of a provider, or passes the provider on.
+// uses reports whether a module or a module below it has a block of a provider, configures a provider, or names a type
+// of the provider in a moved, removed or import block.
 func (m *Module) uses(provider string) bool {
 	yes := false
 	m.each(func(_ *Module, b *Block) {
@@ -105,7 +108,7 @@ func (w *writer) line(depth int, format string, args ...any) {
 	w.WriteString("\n")
 }
 
-// head returns the first line of a block.
+// head returns the first line of a block, without the brace.
 func (b *Block) head() string {
 	switch b.Kind {
 	case Resource, Data, Ephemeral:
@@ -157,7 +160,7 @@ func (w *writer) block(b *Block, depth int) {
 	w.line(depth, "}")
 }
 
-// addr returns the address of a block in its module.
+// addr returns the address of a block in its module, or "" for a kind that has none.
 func (b *Block) addr() string {
 	switch b.Kind {
 	case Variable:
@@ -182,6 +185,7 @@ func (b *Block) addr() string {
 // nullable lists the attributes that may be null.
 var nullable = []string{"content", "kind", "secret"}
 
+// expr returns an expression in native syntax.
 func (w *writer) expr(e *Expr) string {
 	args := make([]string, len(e.Args))
 	for i, a := range e.Args {
@@ -251,7 +255,8 @@ func (w *writer) whole(b *Block) string {
 	return b.addr()
 }
 
-// address returns a reference as an address.
+// address returns a reference as an address, or "null" if the block is missing. It leaves out a path whose instance is
+// not chosen or cannot exist.
 func (w *writer) address(e *Expr) string {
 	b := w.m.find(e.Ref)
 	if b == nil {
@@ -280,6 +285,7 @@ func (w *writer) address(e *Expr) string {
 	return text
 }
 
+// template returns a template: literals of e.Args as text, and the others as interpolations of args.
 func template(e *Expr, args []string) string {
 	var b strings.Builder
 	for i, a := range e.Args {
@@ -309,7 +315,8 @@ func (w *writer) value(e *Expr) string {
 	return "each.value"
 }
 
-// ref returns a reference to one instance, or to all instances.
+// ref returns a reference to one instance, or to all instances, in native syntax. It returns "null" if the block is
+// missing.
 func (w *writer) ref(e *Expr) string {
 	b := w.m.find(e.Ref)
 	if b == nil {

@@ -63,21 +63,22 @@ type Outcome struct {
 	Plan        *Invocation   // nil if the step has none
 	PlanJSON    map[string]any
 	Apply       *Invocation
-	Second      *Invocation
+	Second      *Invocation // the plan after a successful apply of everything; nil if the step has none
 	SecondJSON  map[string]any
 	Before      *State
 	After       *State
 	Objects     []*cloud.Object
-	Leases      []string
+	Leases      []string // the IDs of leases that were open at the end
 	Deeds       []string // changes of the cloud, as shell commands
 	Lost        *Outcome // outcome of the same commands when they were killed before; nil if they were not
 }
 
-// through reports whether a step did its work.
+// through reports whether no plan and no apply of a step failed.
 func (o *Outcome) through() bool {
 	return (o.Plan == nil || o.Plan.Exit != 1) && (o.Apply == nil || o.Apply.Exit == 0)
 }
 
+// side returns a new side with empty directories, and starts its provider. The caller must close it.
 func (l *Lab) side(name, program string) (*side, error) {
 	dir := filepath.Join(l.Dir, name)
 	for _, d := range []string{dir, filepath.Join(dir, "cloud"), filepath.Join(dir, "work")} {
@@ -113,7 +114,8 @@ func (x *side) close() {
 	x.attached.Close()
 }
 
-// step runs one step.
+// step runs one step and returns its outcome. If a command is killed, step recovers like a user and runs the commands
+// again; the outcome of the killed commands is in Lost. A failed command is no error.
 func (x *side) step(st *Step) (*Outcome, error) {
 	o := &Outcome{}
 	if err := x.write(st.Config); err != nil {
@@ -167,7 +169,7 @@ func (x *side) step(st *Step) (*Outcome, error) {
 	return o, err
 }
 
-// look reads the objects after commands. It closes open leases, so that each is found once.
+// look records the objects and the open leases in o. It closes the leases, so that each is found once.
 func (x *side) look(o *Outcome) (err error) {
 	o.Leases = x.cloud.Leases()
 	for _, l := range o.Leases {
@@ -197,6 +199,8 @@ func (x *side) settle(st *Step, o *Outcome, killed *Invocation) (err error) {
 	return nil
 }
 
+// commands runs the commands of a step: a direct apply, or a plan, show, and the apply of the plan. After a failed plan
+// it runs nothing more.
 func (x *side) commands(st *Step, o *Outcome) {
 	options := append([]string{"-input=false", "-no-color"}, st.Do.options()...)
 	if st.Do.Direct && st.Do.Apply {
@@ -215,6 +219,7 @@ func (x *side) commands(st *Step, o *Outcome) {
 	}
 }
 
+// show returns a plan file as a document. If the output is not JSON, it adds an error to the invocation.
 func (x *side) show(o *Outcome, st *Step, file string) map[string]any {
 	shown := x.run(o, st, "show", "-json", file)
 	var doc map[string]any
@@ -224,7 +229,7 @@ func (x *side) show(o *Outcome, st *Step, file string) map[string]any {
 	return doc
 }
 
-// options returns the options of the command that affect the plan.
+// options returns the options of the command that affect the plan, sorted.
 func (c Command) options() []string {
 	var list []string
 	if c.Destroy {
@@ -257,7 +262,8 @@ func (x *side) run(o *Outcome, st *Step, args ...string) *Invocation {
 	return i
 }
 
-// once runs a command with a time limit.
+// once runs a command with a time limit of a minute, and returns its result with the calls that the provider has
+// logged. If the command cannot be run, it sets x.unable.
 func (x *side) once(st *Step, args []string) *Invocation {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -304,7 +310,8 @@ func (x *side) once(st *Step, args []string) *Invocation {
 	return i
 }
 
-// environ sets the ephemeral variables, whose values are in no file.
+// environ returns environment variables with the values of the ephemeral root variables, because no file may contain
+// these values.
 func environ(st *Step) []string {
 	var env []string
 	for _, b := range st.Config.Blocks {
@@ -327,7 +334,8 @@ func titles(out string) []string {
 	return all
 }
 
-// write replaces the configuration in the directory.
+// write replaces the configuration in the directory, and installs its modules if Terraform runs in the scenario or the
+// side is not "lethe".
 func (x *side) write(config *Module) error {
 	old, _ := filepath.Glob(filepath.Join(x.dir, "*"))
 	for _, f := range old {
@@ -379,7 +387,7 @@ func (m *Module) install(dir string) error {
 	return os.WriteFile(filepath.Join(d, "modules.json"), text, 0o600)
 }
 
-// seeded returns an object that existed before.
+// seeded returns an object for import, which is named by its ID.
 func seeded(id string) *cloud.Object {
 	o := &cloud.Object{ID: id, Attributes: map[string]json.RawMessage{}}
 	for name, v := range map[string]string{"id": id, "name": id, "note": "found", "etag": "e0"} {
@@ -389,7 +397,8 @@ func seeded(id string) *cloud.Object {
 	return o
 }
 
-// drift changes the cloud or the state, and returns the change as a shell command.
+// drift changes the cloud or the state, and returns the change as a shell command, or "" if there was nothing to
+// change.
 func (x *side) drift(out *Outcome, st *Step, d Drift) (string, error) {
 	switch d.Do {
 	case "taint", "untaint", "mv", "rm", "import":
@@ -415,7 +424,8 @@ func (x *side) drift(out *Outcome, st *Step, d Drift) (string, error) {
 	return `sed -i 's/"content": .*/"content": "drifted",/' .cloud/` + o.ID + ".json", x.cloud.Put(o)
 }
 
-// operate changes the state with a state command. Objects that leave the state are no longer managed.
+// operate changes the state with a state command, and returns the command for a shell. Objects that leave the state are
+// no longer managed. It returns "" if the state has no object for the command or the command fails.
 func (x *side) operate(o *Outcome, st *Step, d Drift) (string, error) {
 	s, err := x.state()
 	if err != nil {

@@ -29,13 +29,13 @@ type Command struct {
 	Apply     bool
 	Direct    bool // apply without a plan that was saved and shown before
 	Destroy   bool
-	Refresh   string // "", "only", "false"
-	Target    []string
+	Refresh   string   // "", "only", "false"
+	Target    []string // addresses for -target, and below for -exclude and -replace
 	Exclude   []string
 	Replace   []string
 	Peer      bool // the peer runs the command in both directories, as before a user switches to Lethe
 	Process   bool // the provider is a separate process
-	Parallels int  // -parallelism; 0 for the default
+	Parallels int  // not used
 }
 
 // full reports whether the command applies all changes of the configuration, after a refresh.
@@ -46,7 +46,7 @@ func (c Command) full() bool {
 // A Drift is a change of the cloud by others, or of the state by the user. Object selects an existing object by ID or
 // address, modulo their number.
 type Drift struct {
-	Do     string // delete, change, seed; taint, untaint, mv, rm, import
+	Do     string // delete, change and seed for the cloud; taint, untaint, mv, rm and import for the state
 	Object int
 	ID     string // of the seeded or imported object
 	To     string // the address of the import
@@ -122,8 +122,9 @@ const (
 // An Expr is an expression. Op is:
 //
 //	lit     Text verbatim
-//	ref     attribute Path of block Ref, of the instance Sel or of all
+//	ref     attribute Path of block Ref, of the instance with the key Sel or of all
 //	whole   block Ref itself, a collection of its instances
+//	addr    the address of block Ref, with Sel and Path
 //	key     the key of the instance
 //	value   the value of the instance
 //	fn      function Text of Args
@@ -143,6 +144,7 @@ type Expr struct {
 	Type Type
 }
 
+// arg returns the value of an argument, or nil.
 func (b *Block) arg(name string) *Expr {
 	for _, a := range b.Args {
 		if a.Name == name {
@@ -152,6 +154,7 @@ func (b *Block) arg(name string) *Expr {
 	return nil
 }
 
+// set replaces or adds an argument.
 func (b *Block) set(name string, v *Expr) {
 	for i, a := range b.Args {
 		if a.Name == name {
@@ -162,7 +165,7 @@ func (b *Block) set(name string, v *Expr) {
 	b.Args = append(b.Args, Arg{name, v})
 }
 
-// optional reports whether the block may be absent.
+// optional reports whether the block may be absent, because its lifecycle has the argument enabled.
 func (b *Block) optional() bool {
 	l := b.nested("lifecycle")
 	return l != nil && l.arg("enabled") != nil
@@ -185,6 +188,7 @@ func (b *Block) repeats() string {
 	return ""
 }
 
+// nested returns the first nested block of a type, or nil.
 func (b *Block) nested(typ string) *Block {
 	for _, n := range b.Nested {
 		if n.Type == typ {
@@ -211,6 +215,7 @@ func (m *Module) blocks() []*Block {
 	return m.Blocks
 }
 
+// find returns the block of this module with an ID, or nil.
 func (m *Module) find(id int) *Block {
 	for _, b := range m.Blocks {
 		if b.ID == id {
@@ -230,7 +235,7 @@ func (m *Module) each(f func(m *Module, b *Block)) {
 	}
 }
 
-// exprs visits all expressions of a block that is in m, innermost last.
+// exprs visits all expressions of a block and of its nested blocks. It visits an expression before its parts.
 func (b *Block) exprs(f func(e *Expr)) {
 	for _, a := range b.Args {
 		a.Value.each(f)
@@ -240,6 +245,7 @@ func (b *Block) exprs(f func(e *Expr)) {
 	}
 }
 
+// text returns the Text of an expression, or "" for nil.
 func (e *Expr) text() string {
 	if e == nil {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// text returns the whole scenario as text.
+// text returns the whole scenario as text. Scenarios that differ in their configurations, commands, drifts or faults
+// have different texts.
 func (s *Scenario) text() string {
 	var b strings.Builder
 	for _, st := range s.Steps {
@@ -28,7 +29,8 @@ func (m *Module) text() string {
 	return b.String()
 }
 
-// Script returns a scenario as a script test: the commands of a user up to the finding, and the files.
+// Script returns a scenario as a script test: the commands of a user up to the step of the finding, and the files.
+// outcomes are the outcomes of the steps; the script expects a failure of each command that failed.
 func (s *Scenario) Script(f Finding, outcomes []*Outcome) string {
 	w := &scripter{}
 	w.line("# %s", f.Class)

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Shrink removes the parts of a scenario that the finding does not need. It returns the smallest scenario with a
-// finding of the same class. It runs at most attempts scenarios.
+// Shrink removes the parts of a scenario that the finding does not need. It returns the smallest scenario that it found
+// with a finding of the class, and this finding. If no smaller scenario has one, it returns s and an empty Finding. It
+// runs at most attempts scenarios.
 func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Finding) {
 	alone := *l
 	if !strings.HasPrefix(class, peer) && !s.peerBefore() {
@@ -55,8 +56,8 @@ func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Findin
 	return s, seen
 }
 
-// A reduction makes one part smaller, the i-th of its kind. more is true if an i-th part exists, and changed if the
-// scenario changed.
+// A reduction changes a scenario: it makes the part number i of a kind smaller, counted from 0. more is true if part i
+// exists, and changed if the scenario changed.
 type reduction func(s *Scenario, i int) (more, changed bool)
 
 var reductions = []reduction{withoutLater, withoutStep, withoutBlocks, withoutBlock, asBefore, withoutEdit, withoutForm, withoutArg, plainCommand, withoutTrouble, plainExpr}
@@ -223,7 +224,7 @@ func withoutArg(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// withoutForm writes blocks in native form: all, and then one after the other.
+// withoutForm writes blocks in native form: all blocks if i is 0, and otherwise one block.
 func withoutForm(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	if i > len(ids) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// State is a state file, with the parts that are judged.
+// State is a state file. It has the parts that are judged.
 type State struct {
 	Outputs   map[string]any   `json:"outputs"`
 	Resources []*StateResource `json:"resources"`
@@ -27,7 +27,7 @@ type StateResource struct {
 	Instances []*StateInstance `json:"instances"`
 }
 
-// has reports whether a resource or data source has an object.
+// has reports whether the state contains the resource or data source at a place.
 func (s *State) has(p *place) bool {
 	return slices.ContainsFunc(s.Resources, func(r *StateResource) bool { return keyless(r.addr()) == p.addr() })
 }
@@ -86,7 +86,8 @@ func (s *State) at(addr string) (found *StateInstance) {
 	return found
 }
 
-// knows reports whether an object or data is at an address.
+// knows reports whether an address has a current object or data. An address with " deposed" at its end has a deposed
+// object.
 func (s *State) knows(addr string) bool { return stateOf(s)["attributes|"+addr] != nil }
 
 // choose returns the address of a current object, selected by n modulo their number, or "".
@@ -110,7 +111,7 @@ func (i *StateInstance) id() string {
 	return id
 }
 
-// ids returns the objects of the cloud that the state contains, by ID.
+// ids returns the addresses of the boxes and crates that the state contains, by ID.
 func (s *State) ids() map[string]string {
 	ids := map[string]string{}
 	s.managed(func(r *StateResource, i *StateInstance) {
@@ -121,7 +122,8 @@ func (s *State) ids() map[string]string {
 	return ids
 }
 
-// state reads the state file. A missing file is an empty state.
+// state reads the state file. It returns an empty state if the file is missing or empty, or nothing can be read from
+// it.
 func (x *side) state() (*State, error) {
 	s := &State{}
 	text, err := os.ReadFile(filepath.Join(x.dir, "terraform.tfstate"))

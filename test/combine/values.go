@@ -8,7 +8,7 @@ import (
 
 // This file generates expressions.
 
-// lit returns a literal. Text, numbers and lists are written as in JSON.
+// lit returns a literal for a string, an int or a []string, which is written as in JSON.
 func lit(v any) *Expr {
 	text, _ := json.Marshal(v)
 	e := &Expr{Op: "lit", Text: string(text)}
@@ -26,6 +26,7 @@ func lit(v any) *Expr {
 // note is a file in each directory, for functions that read files.
 const note = "note.txt"
 
+// raw returns an expression that is written verbatim.
 func raw(text string) *Expr { return &Expr{Op: "lit", Text: text, Type: Raw} }
 
 func addr(b *Block) *Expr { return &Expr{Op: "addr", Ref: b.ID, Type: Raw} }
@@ -34,7 +35,8 @@ func fn(name string, t Type, args ...*Expr) *Expr {
 	return &Expr{Op: "fn", Text: name, Type: t, Args: args}
 }
 
-// unstored returns the attributes that may be used only where nothing is stored.
+// unstored returns the text attributes of a block that may be used only where nothing is stored: those of ephemeral
+// blocks, and ephemeral outputs of a module.
 func unstored(b *Block) []string {
 	if b.Kind == Ephemeral {
 		return []string{"token", "text"}
@@ -42,7 +44,7 @@ func unstored(b *Block) []string {
 	return outputs(b, true)
 }
 
-// outputs returns the outputs of a called module.
+// outputs returns the names of the outputs of a called module: the ephemeral ones, or the others.
 func outputs(b *Block, ephemeral bool) []string {
 	var names []string
 	for _, o := range b.Module.blocks() {
@@ -53,7 +55,8 @@ func outputs(b *Block, ephemeral bool) []string {
 	return names
 }
 
-// readable returns the text attributes that other blocks may refer to.
+// readable returns the text attributes that other blocks may refer to. An attribute that occurs twice is chosen more
+// often.
 func readable(b *Block) []string {
 	switch {
 	case b.Type == "terraform_data":
@@ -68,7 +71,7 @@ func readable(b *Block) []string {
 	return outputs(b, false)
 }
 
-// sel returns the key of an instance, or "" for all instances.
+// sel returns the key of an instance for a reference, or "" for all instances.
 func (g *gen) sel(b *Block) string {
 	if g.one(2) {
 		return ""
@@ -82,7 +85,8 @@ func (g *gen) sel(b *Block) string {
 	return ""
 }
 
-// text returns an expression of type text from earlier declarations.
+// text returns a random expression of type text, which may refer to earlier declarations. depth limits the nesting;
+// with 0 the expression is a literal.
 func (g *gen) text(m *Module, at, depth int) *Expr {
 	switch n := g.IntN(100); {
 	case n < 24 || depth == 0:
@@ -111,7 +115,7 @@ func (g *gen) text(m *Module, at, depth int) *Expr {
 	}
 }
 
-// ref returns a reference to an earlier declaration. It prefers resources, data sources and calls.
+// ref returns a reference to text of an earlier declaration, or nil. It prefers resources, data sources and calls.
 func (g *gen) ref(m *Module, at int) *Expr {
 	for i := range 8 {
 		if at == 0 {
@@ -140,7 +144,7 @@ func (g *gen) ref(m *Module, at int) *Expr {
 	return nil
 }
 
-// ids returns references to one or two objects.
+// ids returns references to the IDs of one or two earlier objects, or none if no resource of the provider is earlier.
 func (g *gen) ids(m *Module, at int) []*Expr {
 	var list []*Expr
 	for _, b := range m.Blocks[:at] {
@@ -185,7 +189,8 @@ func (g *gen) tags(m *Module, at int) *Expr {
 	return e
 }
 
-// hidden returns text for attributes that are not stored.
+// hidden returns text for attributes that are not stored. In a scenario that leaks secrets it refers to the variable
+// hush, which it prefers to anything else.
 func (g *gen) hidden(m *Module, at int) *Expr {
 	if g.leaky && at > 0 && m.Blocks[0].Name == "hush" {
 		return &Expr{Op: "ref", Ref: m.Blocks[0].ID, Type: Text}
@@ -279,7 +284,7 @@ func plain(of, name string, b *Block) string {
 	return of
 }
 
-// repeat adds count or for_each to a block, or leaves it.
+// repeat adds count or for_each to a block, or leaves the block unchanged.
 func (g *gen) repeat(m *Module, b *Block, at int) {
 	switch word := g.draw(weight{"", 5}, weight{"count", 2}, weight{"for_each", 3}); word {
 	case "count":

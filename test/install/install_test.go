@@ -23,9 +23,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
+// latency is the time of a round trip to the distant registry.
 const latency = 50 * time.Millisecond
 
-// lethe builds the program, once.
+// lethe returns the path of the program: the program in LETHE_BIN if that is set, and otherwise a build, which it makes
+// once.
 var lethe = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("LETHE_BIN"); bin != "" {
 		return bin, nil
@@ -50,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is a distant registry with packages, and the programs of its users.
+// world is a distant registry with packages of providers, and the programs of its users.
 type world struct {
 	*testing.T
 	*registrytest.Server
@@ -88,7 +90,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// pack returns a package whose program cannot be compressed.
+// pack returns a zip file with the program of a provider. The program has size bytes, which cannot be compressed.
 func pack(t *testing.T, name string, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -112,7 +114,7 @@ func pack(t *testing.T, name string, size int) []byte {
 	return b.Bytes()
 }
 
-// user is a user with directories of configurations and a home, empty at first.
+// user is a user with directories of configurations and a home directory, which is empty at first.
 type user struct {
 	*world
 	home string
@@ -123,7 +125,7 @@ func (w *world) user() *user { return &user{w, w.TempDir()} }
 // cost is the cost of a command.
 type cost struct {
 	wall, cpu time.Duration
-	memory    int64 // bytes, at most
+	memory    int64 // peak, in bytes
 }
 
 func (c cost) String() string {
@@ -140,7 +142,7 @@ func (u *user) directory() string {
 	return dir
 }
 
-// run runs a command in a directory.
+// run runs a command in a directory and returns its cost. The command must succeed.
 func (u *user) run(dir, program string, args ...string) cost {
 	u.Helper()
 	cmd := exec.Command(program, args...)
@@ -172,8 +174,8 @@ func (u *user) run(dir, program string, args ...string) cost {
 	return c
 }
 
-// watch samples the peak memory of a process until it has ended. The usage that the system reports afterwards includes
-// the memory of the process that started it.
+// watch samples the peak memory of a process until ended is closed, and then sends it in bytes. It does not use the
+// usage that the system reports afterwards, because that includes the memory of the process that started the other.
 func watch(pid int, ended chan bool, memory chan int64) {
 	peak := int64(0)
 	for {

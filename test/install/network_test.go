@@ -21,8 +21,8 @@ func (n network) Accept() (net.Conn, error) {
 	return &far{Conn: c, network: n, turn: 2, free: time.Now()}, nil // connecting takes a round trip
 }
 
-// burst is the time for which unsent data may be sent later. Without it, a server that wakes up late would be slower
-// than the network.
+// burst is the time for which a connection may send unused capacity later. Without it, a server that wakes up late
+// would be slower than the network.
 const burst = 200 * time.Millisecond
 
 // far is a connection over a network. A client that waits for an answer before its next request waits for the latency

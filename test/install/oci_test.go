@@ -20,15 +20,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
 )
 
-// images is a published OCI registry program.
+// images is a client of a published OCI registry program at url.
 type images struct {
 	*testing.T
 	http *http.Client
 	url  string
 }
 
-// put uploads content to the registry, at a path below the path of a repository. The test fails if the registry refuses
-// it.
+// put sends a request with content to the registry, and returns the response, whose body is closed. url is a whole URL,
+// or a path of the registry. The test fails if the registry refuses the request.
 func (i *images) put(method, url, kind string, body []byte) *http.Response {
 	i.Helper()
 	if strings.HasPrefix(url, "/") {
@@ -52,7 +52,7 @@ func (i *images) put(method, url, kind string, body []byte) *http.Response {
 
 type document = map[string]any
 
-// blob uploads bytes to a repository, and returns their descriptor.
+// blob uploads bytes to a repository, and returns their descriptor. kind is their media type.
 func (i *images) blob(repository, kind string, content []byte) document {
 	i.Helper()
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(content))
@@ -61,7 +61,8 @@ func (i *images) blob(repository, kind string, content []byte) document {
 	return document{"mediaType": kind, "digest": digest, "size": len(content)}
 }
 
-// manifest uploads a document to a repository, under a tag, or under its digest if the tag is "".
+// manifest uploads a document to a repository, under a tag, or under its digest if the tag is "". It returns the
+// descriptor of the document. kind is manifest or index.
 func (i *images) manifest(repository, tag, kind string, doc document) document {
 	i.Helper()
 	kind = "application/vnd.oci.image." + kind + ".v1+json"
@@ -78,7 +79,8 @@ func (i *images) manifest(repository, tag, kind string, doc document) document {
 	return document{"mediaType": kind, "digest": digest, "size": len(text), "artifactType": doc["artifactType"]}
 }
 
-// pack uploads a zip file to a repository as a manifest.
+// pack uploads a zip file to a repository with a manifest, and returns the descriptor of the manifest. artifact is the
+// type of the artifact.
 func (i *images) pack(repository, tag, artifact string, zip []byte) document {
 	i.Helper()
 	return i.manifest(repository, tag, "manifest", document{

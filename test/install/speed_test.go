@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// TestSpeed installs providers from a distant registry, next to Terraform: all of them, then in a second directory, and
-// then with everything installed. With LETHE_LONG packages have 50 MB, otherwise 1 MB. Wall times have limits only with
-// LETHE_LONG, because a machine that does other work exceeds them.
+// TestSpeed installs providers from a distant registry: all of them, then in a second directory, and then with
+// everything installed. If Terraform is on PATH, it must take at least four times as long. With LETHE_LONG packages
+// have 50 MB, otherwise 1 MB. Absolute wall times have limits only with LETHE_LONG, because a machine that does other
+// work exceeds them.
 func TestSpeed(t *testing.T) {
 	long := os.Getenv("LETHE_LONG") != ""
 	size, rate := 1<<20, 0
@@ -87,7 +88,7 @@ func (w *world) least() time.Duration {
 	return time.Since(began)
 }
 
-// downloads returns the packages that were requested since the last call.
+// downloads returns the file names of the packages that were requested since the last call.
 func (w *world) downloads() []string {
 	var out []string
 	for _, line := range w.Requests() {
@@ -98,7 +99,7 @@ func (w *world) downloads() []string {
 	return out
 }
 
-// once fails the test unless each package was requested once.
+// once fails the test unless each package was requested once since the last call of downloads.
 func (w *world) once() {
 	w.Helper()
 	all := w.downloads()

@@ -24,7 +24,8 @@ type Attached struct {
 	path   string
 }
 
-// Attach serves a cloud at a socket until Close. The path has at most 108 bytes.
+// Attach serves a cloud at a new Unix socket until Close. Unix limits the path to about 100 bytes; a longer path and an
+// existing file are errors. Attach sets the environment variable TF_LOG_SDK_PROTO of this process.
 func Attach(c *cloud.Cloud, path string) (*Attached, error) {
 	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // otherwise the library traces every call
 	a := &Attached{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), path: path}
@@ -46,8 +47,8 @@ func Attach(c *cloud.Cloud, path string) (*Attached, error) {
 	return a, nil
 }
 
-// Environ returns the value of TF_REATTACH_PROVIDERS. With test, Terraform does not end the provider; Lethe never ends
-// it.
+// Environ returns the value of TF_REATTACH_PROVIDERS. If test is true, Terraform does not end the provider. Lethe never
+// ends it.
 func (a *Attached) Environ(test bool) string {
 	entry := map[string]any{
 		"Protocol": "grpc", "ProtocolVersion": 6, "Pid": os.Getpid(), "Test": test,
@@ -57,11 +58,12 @@ func (a *Attached) Environ(test bool) string {
 	return string(text)
 }
 
-// Close ends the server.
+// Close ends the server and its connections.
 func (a *Attached) Close() {
 	a.server.Stop()
 }
 
+// listener makes a conn with a separate session of each connection.
 type listener struct {
 	net.Listener
 }
@@ -76,7 +78,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return own, nil
 }
 
-// A conn is also the address of its other end, so that a call finds its session.
+// A conn is a connection and also the address of its other end. A call knows this address, and so finds its session.
 type conn struct {
 	net.Conn
 	session session

@@ -10,9 +10,10 @@ import (
 	"github.com/lethe-iac/lethe/test/combine/cloud"
 )
 
-// Canary is part of every token of a lease. No file, stream or log may contain it.
+// Canary is part of every token of a lease, unless COMBINE_CANARY is set. No file, stream or log may contain it.
 const Canary = "CANARY-5ecret-of-the-lease"
 
+// canary returns COMBINE_CANARY, or Canary if that is not set.
 func canary() string {
 	if s := os.Getenv("COMBINE_CANARY"); s != "" {
 		return s

@@ -36,6 +36,7 @@ type session struct {
 	crash   func() // ends the connection, as a crash does; nil in a separate process
 }
 
+// session returns the session of the connection that a call belongs to, or own for a separate process.
 func (p *Provider) session(ctx context) *session {
 	if c, ok := peer.FromContext(ctx); ok {
 		if conn, ok := c.Addr.(*conn); ok {
@@ -45,7 +46,9 @@ func (p *Provider) session(ctx context) *session {
 	return &p.own
 }
 
-// call does the work of one call, writes its log lines, and applies faults.
+// call does the work of one call, writes its log line, and applies a fault that is arranged for it. c has the name of
+// the call and its key, and work may fill in more. call returns the error of work or of the fault. The argument how of
+// work is the kind of the fault, or "".
 func (p *Provider) call(ctx context, c cloud.Call, work func(c *cloud.Call, how string) error) error {
 	s := p.session(ctx)
 	p.mu.Lock()
@@ -84,6 +87,7 @@ func (p *Provider) call(ctx context, c cloud.Call, work func(c *cloud.Call, how 
 	return err
 }
 
+// crash ends the connection and returns an error. In a separate process it exits with status 2 and does not return.
 func crash(s *session) error {
 	if s.crash == nil {
 		os.Exit(2)
@@ -92,7 +96,7 @@ func crash(s *session) error {
 	return errors.New("crashed")
 }
 
-// tell makes a diagnostic of an error, because errors of the transport represent crashes.
+// tell returns a diagnostic with the text of an error, or nil for nil. Errors of the transport represent crashes.
 func tell(err error) []*tfprotov6.Diagnostic {
 	if err == nil {
 		return nil
@@ -100,6 +104,7 @@ func tell(err error) []*tfprotov6.Diagnostic {
 	return []*tfprotov6.Diagnostic{{Severity: tfprotov6.DiagnosticSeverityError, Summary: "On demand", Detail: err.Error()}}
 }
 
+// decode returns a value of the protocol, or null if d is nil. A value of another type is an error.
 func decode(d *tfprotov6.DynamicValue, t cty.Type) (cty.Value, error) {
 	if d == nil {
 		return cty.NullVal(t), nil
@@ -107,6 +112,7 @@ func decode(d *tfprotov6.DynamicValue, t cty.Type) (cty.Value, error) {
 	return msgpack.Unmarshal(d.MsgPack, t)
 }
 
+// encode returns a value in the form of the protocol. It panics if the value does not have the type.
 func encode(v cty.Value, t cty.Type) *tfprotov6.DynamicValue {
 	b, err := msgpack.Marshal(v, t)
 	if err != nil {
@@ -115,7 +121,7 @@ func encode(v cty.Value, t cty.Type) *tfprotov6.DynamicValue {
 	return &tfprotov6.DynamicValue{MsgPack: b}
 }
 
-// text returns an attribute of type string, or "" if it is null or unknown.
+// text returns an attribute of type string, or "" if the attribute or the object is null or unknown.
 func text(v cty.Value, name string) string {
 	if v.IsNull() || !v.IsKnown() {
 		return ""
@@ -127,7 +133,7 @@ func text(v cty.Value, name string) string {
 	return a.AsString()
 }
 
-// word returns text for a note in the log. It distinguishes unknown from missing values.
+// word returns an attribute of type string for the log: "(unknown)" if it is unknown, and "" if it is null.
 func word(v cty.Value, name string) string {
 	if a := v.GetAttr(name); !a.IsKnown() {
 		return "(unknown)"
@@ -199,7 +205,8 @@ func (p *Provider) ReadDataSource(ctx context, q *tfprotov6.ReadDataSourceReques
 	return a, nil
 }
 
-// look returns the current form of an object of the cloud.
+// look is the data source combine_look. It sets the computed attributes of v to those of the object in the cloud. An
+// object that is missing or in another region is an error.
 func (p *Provider) look(v cty.Value, s *session) (cty.Value, error) {
 	m := v.AsValueMap()
 	o, err := p.Cloud.Get(text(v, "id"), s.region)
@@ -220,7 +227,7 @@ func (p *Provider) look(v cty.Value, s *session) (cty.Value, error) {
 	return cty.ObjectVal(m), nil
 }
 
-// calc returns a function of its arguments.
+// calc is the data source combine_calc. It computes the other attributes of v from input and any.
 func calc(v cty.Value, _ *session) (cty.Value, error) {
 	m := v.AsValueMap()
 	in := text(v, "input")

@@ -82,7 +82,8 @@ func (p *Provider) ReadResource(ctx context, q *tfprotov6.ReadResourceRequest) (
 	return a, nil
 }
 
-// stored returns an object of the cloud as a value.
+// stored returns an object of the cloud as a value of the type of boxes. Missing attributes are null, and missing
+// blocks are empty.
 func stored(o *cloud.Object) (cty.Value, error) {
 	m := map[string]cty.Value{}
 	for name, t := range boxType.AttributeTypes() {
@@ -111,7 +112,7 @@ func (p *Provider) names(id string) bool {
 	return err != nil || slices.ContainsFunc(all, func(o *cloud.Object) bool { return o.ID == id })
 }
 
-// store writes a value to the cloud.
+// store writes a value to the cloud. password is the hash of the password.
 func (p *Provider) store(v cty.Value, region, password string) error {
 	o := &cloud.Object{ID: text(v, "id"), Region: region, Password: password, Attributes: map[string]json.RawMessage{}}
 	for name, t := range boxType.AttributeTypes() {
@@ -158,7 +159,8 @@ func (p *Provider) PlanResourceChange(ctx context, q *tfprotov6.PlanResourceChan
 	return a, nil
 }
 
-// plan returns the planned object, with all values that are known before apply.
+// plan returns the planned object, with all values that are known before apply. prior is null for a new object.
+// Passwords and pins are null. The etag is unknown if anything else changes.
 func plan(prior, proposed, config cty.Value) cty.Value {
 	m := proposed.AsValueMap()
 	if prior.IsNull() {
@@ -199,6 +201,7 @@ func plan(prior, proposed, config cty.Value) cty.Value {
 	return cty.ObjectVal(m)
 }
 
+// eachPart returns a list of parts after f has changed the attributes of each. Unknown parts are unchanged.
 func eachPart(list cty.Value, f func(map[string]cty.Value)) cty.Value {
 	if !list.IsKnown() || list.IsNull() || list.LengthInt() == 0 {
 		return list
@@ -293,7 +296,8 @@ func steady(v cty.Value) string {
 	return strings.Join(all, "\n")
 }
 
-// made returns the applied object for a plan: all unknown values are filled in.
+// made returns the applied object for a plan: all unknown values are filled in. If verb is "create", the object also
+// gets a new ID.
 func (p *Provider) made(planned cty.Value, verb string) cty.Value {
 	m := planned.AsValueMap()
 	if verb == "create" {
@@ -312,6 +316,7 @@ func (p *Provider) made(planned cty.Value, verb string) cty.Value {
 	return cty.ObjectVal(m)
 }
 
+// with returns an object with another value of one attribute.
 func with(v cty.Value, name string, is cty.Value) cty.Value {
 	m := v.AsValueMap()
 	m[name] = is

@@ -120,8 +120,8 @@ func schemaOf(attrs []attr) *tfprotov6.Schema {
 	return &tfprotov6.Schema{Block: b}
 }
 
-// boxSchema returns the schema of boxes or crates. The password of crates is also sensitive, as with most real
-// providers.
+// boxSchema returns the schema of boxes, or of crates if hidden is true. The password of crates is also sensitive, as
+// with most real providers, and that of boxes is only write-only.
 func boxSchema(hidden bool) *tfprotov6.Schema {
 	s := schemaOf(boxAttrs)
 	for _, a := range s.Block.Attributes {

@@ -56,7 +56,7 @@ type Call struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Hash returns the form of a secret that may be stored.
+// Hash returns the form of a secret that may be stored: eight hexadecimal digits, or "" for "".
 func Hash(secret string) string {
 	if secret == "" {
 		return ""
@@ -65,10 +65,11 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// ErrGone is the error for a missing object.
+// ErrGone is the error for an object that does not exist or is in another region.
 var ErrGone = errors.New("no such object")
 
-// Begin returns the start time of a call: the number of times taken so far by all processes of the directory.
+// Begin returns the current time of the cloud's clock and advances it. The clock is a file of the directory, so the
+// times of all processes are different. If the file cannot be written, the time is 0.
 func (c *Cloud) Begin() int {
 	f, err := os.OpenFile(filepath.Join(c.Dir, ".clock"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *Cloud) Begin() int {
 	return int(now)
 }
 
-// Over ends a call and writes its line.
+// Over sets the end of a call and writes its line to the log. It reports no error: a test notices the missing line.
 func (c *Cloud) Over(call Call) {
 	call.End = c.Begin()
 	line, err := json.Marshal(call)
@@ -97,7 +98,8 @@ func (c *Cloud) Over(call Call) {
 	_, _ = f.Write(append(line, '\n'))
 }
 
-// Calls reads the log and empties it.
+// Calls returns the calls in the log in the order of their ends, and removes the log. Without a log it returns nil.
+// After an error the log remains.
 func (c *Cloud) Calls() ([]Call, error) {
 	path := filepath.Join(c.Dir, ".calls")
 	f, err := os.Open(path)
@@ -119,7 +121,7 @@ func (c *Cloud) Calls() ([]Call, error) {
 	return calls, os.Remove(path)
 }
 
-// Fresh returns the ID of a new object: its name and the number of earlier objects with that name.
+// Fresh returns the ID of a new object: its name and a number, which is 1 for the first object with that name.
 func (c *Cloud) Fresh(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,11 +132,12 @@ func (c *Cloud) Fresh(name string) string {
 	return fmt.Sprintf("%s-%d", name, n+1)
 }
 
+// file returns the path of the file of an object.
 func (c *Cloud) file(id string) string {
 	return filepath.Join(c.Dir, strings.ReplaceAll(id, "/", "_")+".json")
 }
 
-// Get reads an object as seen from a region.
+// Get returns an object of a region. It returns ErrGone if the object does not exist or is in another region.
 func (c *Cloud) Get(id, region string) (*Object, error) {
 	o := new(Object)
 	text, err := os.ReadFile(c.file(id))
@@ -153,7 +156,7 @@ func (c *Cloud) Get(id, region string) (*Object, error) {
 	return o, nil
 }
 
-// Put writes an object.
+// Put writes an object. It replaces the file in one step, because other processes may read it at any time.
 func (c *Cloud) Put(o *Object) error {
 	text, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
@@ -166,7 +169,7 @@ func (c *Cloud) Put(o *Object) error {
 	return os.Rename(part, c.file(o.ID))
 }
 
-// Delete removes an object, and returns the objects that still use it.
+// Delete removes an object, and returns the IDs of the objects that still use it. A missing object is not an error.
 func (c *Cloud) Delete(id string) (users []string, err error) {
 	if err := os.Remove(c.file(id)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -182,7 +185,7 @@ func (c *Cloud) Delete(id string) (users []string, err error) {
 	return users, err
 }
 
-// Objects returns all objects, sorted by ID.
+// Objects returns all objects, sorted by the names of their files.
 func (c *Cloud) Objects() ([]*Object, error) {
 	files, err := filepath.Glob(filepath.Join(c.Dir, "*.json"))
 	if err != nil {
@@ -206,7 +209,7 @@ func (c *Cloud) Objects() ([]*Object, error) {
 	return all, nil
 }
 
-// Open opens a lease. Close closes it, and fails if the lease is not open.
+// Open opens a lease.
 func (c *Cloud) Open(id string) error {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "leases"), 0o700); err != nil {
 		return err
@@ -214,12 +217,12 @@ func (c *Cloud) Open(id string) error {
 	return os.WriteFile(filepath.Join(c.Dir, "leases", id), nil, 0o600)
 }
 
-// Close ends a lease.
+// Close closes a lease. It returns an error if the lease is not open.
 func (c *Cloud) Close(id string) error {
 	return os.Remove(filepath.Join(c.Dir, "leases", id))
 }
 
-// Leases returns the open leases.
+// Leases returns the IDs of the open leases.
 func (c *Cloud) Leases() []string {
 	files, _ := filepath.Glob(filepath.Join(c.Dir, "leases", "*"))
 	for i, f := range files {

@@ -24,14 +24,14 @@ const (
 	Lost      = "lost"      // the provider crashes, everything was done
 	Interrupt = "interrupt" // the user interrupts while the call runs, which succeeds
 	Kill      = "kill"      // the engine is killed while the call runs, which succeeds
-	KillBoth  = "killboth"  // and its keeper, too
+	KillBoth  = "killboth"  // the engine and its keeper are killed while the call runs, which succeeds
 	Lie       = "lie"       // the result differs from the plan
 	Leak      = "leak"      // the write-only password in a computed attribute
 )
 
 func (f Fault) String() string { return fmt.Sprintf("%s %s %s %d", f.Call, f.Key, f.How, f.After) }
 
-// Arrange sets the faults of future calls. Each fault occurs once.
+// Arrange replaces the faults of future calls. Each fault occurs once.
 func (c *Cloud) Arrange(faults []Fault) error {
 	path := filepath.Join(c.Dir, ".faults")
 	var b strings.Builder
@@ -41,7 +41,8 @@ func (c *Cloud) Arrange(faults []Fault) error {
 	return os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// Wrong returns the fault of a call and removes it, or "" if the call succeeds.
+// Wrong returns the kind of the first fault for a call and removes the fault. It returns "" if no fault is for the
+// call. A fault that is for the call but has a positive After is not returned: its After is decreased.
 func (c *Cloud) Wrong(call, key string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// KillEngine kills the engine with this process number. If both is true, it also kills its keeper, so that neither sees
-// the end of the other. The keeper is last, because its providers end with it.
+// KillEngine kills the process of an engine. If both is true, it also kills the keepers of the engine. It stops them
+// first, so that neither side sees the end of the other. It kills them last, because their providers end with them.
 func KillEngine(engine int, both bool) {
 	var with []int
 	if both {
@@ -34,7 +34,7 @@ func Engine(parent int) int {
 	return parent
 }
 
-// keepers returns the keepers of an engine, on Linux.
+// keepers returns the processes of the keepers of an engine. On systems without /proc it finds none.
 func keepers(engine int) (all []int) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, d := range dirs {
@@ -46,7 +46,7 @@ func keepers(engine int) (all []int) {
 	return all
 }
 
-// process returns the parent of a process, and whether it is a keeper.
+// process returns the parent of a process, and whether the process is a keeper. The parent is 0 if it is not known.
 func process(id int) (parent int, keeper bool) {
 	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id))
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))

@@ -52,7 +52,8 @@ type stage struct {
 	env []string
 }
 
-// newStage copies a directory of testdata, or starts empty.
+// newStage returns a stage with a copy of a directory of testdata, or an empty stage if testdata is "". It makes the
+// test parallel.
 func newStage(t *testing.T, testdata string) *stage {
 	t.Helper()
 	t.Parallel()
@@ -81,7 +82,7 @@ func (s *stage) write(name, text string) {
 	}
 }
 
-// config writes main.tf with the provider "playground" declared.
+// config writes main.tf. It declares the providers playground and playground5 before the text.
 func (s *stage) config(text string) {
 	s.Helper()
 	s.write("main.tf", `
@@ -106,7 +107,7 @@ func (s *stage) terraform(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// fine runs a command that must succeed.
+// fine runs a command that must succeed, and returns its output.
 func (s *stage) fine(args ...string) string {
 	s.Helper()
 	out, code := s.terraform(args...)
@@ -116,7 +117,7 @@ func (s *stage) fine(args ...string) string {
 	return out
 }
 
-// fails runs a command that must fail, with this text in its output.
+// fails runs a command that must fail. Its output must contain the text want, with any white space between the words.
 func (s *stage) fails(want string, args ...string) {
 	s.Helper()
 	out, code := s.terraform(args...)
@@ -125,7 +126,7 @@ func (s *stage) fails(want string, args ...string) {
 	}
 }
 
-// settled checks that another plan has no changes.
+// settled checks that a plan has no changes.
 func (s *stage) settled(args ...string) {
 	s.Helper()
 	if out, code := s.terraform(append([]string{"plan", "-detailed-exitcode"}, args...)...); code != 0 {
@@ -138,7 +139,7 @@ func (s *stage) apply(args ...string) string {
 	return s.fine(append([]string{"apply", "-auto-approve"}, args...)...)
 }
 
-// destroyed destroys everything and checks that the cloud is empty.
+// destroyed destroys everything and checks that the cloud has no objects and no leases.
 func (s *stage) destroyed(args ...string) {
 	s.Helper()
 	s.fine(append([]string{"destroy", "-auto-approve"}, args...)...)
@@ -157,7 +158,7 @@ func (s *stage) leases() []string {
 	return list
 }
 
-// log returns the calls of one kind so far.
+// log returns the calls of one kind so far, in the order of their ends.
 func (s *stage) log(call string) []*calls.Call {
 	s.Helper()
 	list, err := calls.Read(s.path("log"))
@@ -167,7 +168,7 @@ func (s *stage) log(call string) []*calls.Call {
 	return slices.DeleteFunc(list, func(c *calls.Call) bool { return c.Call != call })
 }
 
-// clean checks that no file of the stage contains a secret.
+// clean checks that no file of the stage contains a secret. It does not search configuration files.
 func (s *stage) clean(secret string) {
 	s.Helper()
 	err := filepath.Walk(s.dir, func(path string, info os.FileInfo, err error) error {

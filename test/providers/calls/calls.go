@@ -70,7 +70,8 @@ type Book struct {
 	label    atomic.Pointer[string]
 }
 
-// Open returns the book of this process for a provider, with the settings of the environment variables.
+// Open returns the book of this process for a provider, with the settings of the environment variables. It opens no
+// file. Without PLAYGROUND_LOG the book writes nothing.
 func Open(provider string, protocol int) *Book {
 	return &Book{
 		provider: provider,
@@ -90,8 +91,10 @@ func (b *Book) Event(name string) {
 	b.write(c)
 }
 
+// on reports whether the book writes lines.
 func (b *Book) on() bool { return b != nil && b.path != "" }
 
+// call returns a new line for a call that starts now.
 func (b *Book) call(name string) *Call {
 	c := &Call{
 		Provider: b.provider,
@@ -131,7 +134,8 @@ func of(ctx context.Context) *Call {
 	return c
 }
 
-// Note adds a fact to the line of the call that ctx serves. The caller must pass secrets through [Hash].
+// Note adds a fact to the line of the call that ctx serves. The caller must pass secrets through [Hash]. Note does
+// nothing if ctx serves no call or nothing is logged.
 func Note(ctx context.Context, name string, value any) {
 	c := of(ctx)
 	if c == nil {
@@ -145,7 +149,8 @@ func Note(ctx context.Context, name string, value any) {
 	c.Notes[name] = value
 }
 
-// Key sets the key of the call that ctx serves, if the request does not contain it.
+// Key replaces the key of the call that ctx serves. It is for calls whose request does not contain the key. It does
+// nothing if ctx serves no call or nothing is logged.
 func Key(ctx context.Context, key string) {
 	if c := of(ctx); c != nil {
 		c.mu.Lock()
@@ -160,7 +165,8 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Read returns the calls in the log file at path, in the order in which they ended.
+// Read returns the calls in the log file at path, in the order in which they ended. A missing file and malformed lines
+// are errors.
 func Read(path string) ([]*Call, error) {
 	f, err := os.Open(path)
 	if err != nil {

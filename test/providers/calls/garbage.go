@@ -7,18 +7,20 @@ import (
 	"runtime/metrics"
 )
 
-// spare is the amount of garbage that a provider of the tests may always keep. Without it, a provider that serves a few
-// calls spends much of its CPU time on collections shortly before its end.
+// spare is the number of bytes of garbage that a provider of the tests may always keep. Without it, a provider that
+// serves a few calls spends much of its CPU time on collections shortly before its end.
 const spare = 64 << 20
 
-// SpareCollecting avoids collections in a provider with little data, and makes them rare in a provider with more.
+// SpareCollecting avoids garbage collections in a provider with little data, and makes them rare in a provider with
+// more. It does nothing if GOGC is set.
 func SpareCollecting() {
 	if os.Getenv("GOGC") == "" {
 		collectFor(4 << 20) // the size that the runtime assumes for the first heap
 	}
 }
 
-// collectFor sets the frequency of collections for a number of live bytes, and repeats this after each collection.
+// collectFor sets the frequency of collections for a number of live bytes. After each collection it sets it again, for
+// the live bytes of that time.
 func collectFor(live uint64) {
 	debug.SetGCPercent(int(max(100, 100*spare/max(live, 1<<20))))
 	runtime.SetFinalizer(&watcher{}, func(*watcher) {

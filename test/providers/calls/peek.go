@@ -77,7 +77,8 @@ func peekList(d *msgpack.Decoder) (any, error) {
 	return l, nil
 }
 
-// keyOf returns the name of an object from the first suitable attribute.
+// keyOf returns the name of an object from the first of the attributes name, username, secret_id and id that is a
+// string, or "".
 func keyOf(tree any) string {
 	m, ok := tree.(map[string]any)
 	if !ok {
@@ -91,7 +92,8 @@ func keyOf(tree any) string {
 	return ""
 }
 
-// unknownIn returns the top-level attributes that contain an unknown value at any depth.
+// unknownIn returns the top-level attributes that contain an unknown value at any depth, sorted. For a value that is
+// wholly unknown it returns one empty name.
 func unknownIn(tree any) []string {
 	m, ok := tree.(map[string]any)
 	if !ok {
@@ -140,7 +142,8 @@ func secretName(name string) bool {
 	return strings.HasSuffix(name, "_wo")
 }
 
-// secretsIn adds the hash of each secret in the tree to into, under "which:path".
+// secretsIn adds the hash of each secret in the tree to into, under "which:path". An unknown secret has the word
+// "unknown" in place of the hash. path is the path of the tree, and under says whether the tree is part of a secret.
 func secretsIn(into map[string]string, which string, tree any, path string, under bool) {
 	switch v := tree.(type) {
 	case map[string]any:

@@ -15,7 +15,8 @@ type facts struct {
 	notes          map[string]any
 }
 
-// logged passes a request on and writes its line. tally returns the numbers of errors and warnings in the answer.
+// logged passes a request on to next, returns the answer, and writes its line. tally returns the numbers of errors and
+// warnings in the answer. If nothing is logged, it calls neither f nor tally.
 func logged[Q, A any](ctx context.Context, b *Book, f func() facts, q *Q,
 	next func(context.Context, *Q) (*A, error), tally func(*A) (errors, warnings int),
 ) (*A, error) {
@@ -38,7 +39,8 @@ func logged[Q, A any](ctx context.Context, b *Book, f func() facts, q *Q,
 	return a, err
 }
 
-// describe returns the line for the facts of a request.
+// describe returns the line for the facts of a request. If the request configures the provider, it also stores its
+// label in the book.
 func (b *Book) describe(f facts) *Call {
 	c := b.call(f.call)
 	c.Type, c.Key, c.Notes = f.typ, f.key, f.notes
@@ -80,8 +82,8 @@ func (c *Call) beginning() *Call {
 	}
 }
 
-// action returns the kind of change of a plan or apply. For example, an object with a prior state and no planned state
-// is deleted.
+// action returns the kind of change of a plan or apply: create without a prior state, delete without a proposed or
+// planned state, and otherwise update. It returns "" for any other call.
 func action(call string, trees map[string]any) string {
 	after := ""
 	switch call {
@@ -101,7 +103,8 @@ func action(call string, trees map[string]any) string {
 	return "update"
 }
 
-// setLabel stores the label of the provider configuration. An unknown label becomes "(unknown)".
+// setLabel stores the label of the provider configuration. An unknown label becomes "(unknown)". Without a label it
+// keeps the old one.
 func (b *Book) setLabel(config any) {
 	m, _ := config.(map[string]any)
 	switch l := m["label"].(type) {

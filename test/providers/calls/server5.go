@@ -6,7 +6,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov5"
 )
 
-// Server5 returns a provider server of protocol 5 that logs every call to b and passes it to next.
+// Server5 returns a provider server of protocol 5 that logs every call to b and passes it to next. Its log uses the
+// names of calls in protocol 6.
 func Server5(b *Book, next tfprotov5.ProviderServer) tfprotov5.ProviderServer {
 	return &server5{next: next, book: b}
 }
@@ -23,6 +24,7 @@ func wire5(which string, d *tfprotov5.DynamicValue) value {
 	return value{which: which, wire: d.MsgPack}
 }
 
+// tally5 counts the errors and warnings in diagnostics.
 func tally5(list []*tfprotov5.Diagnostic) (errors, warnings int) {
 	for _, d := range list {
 		if d.Severity == tfprotov5.DiagnosticSeverityWarning {

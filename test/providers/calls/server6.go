@@ -24,6 +24,7 @@ func wire6(which string, d *tfprotov6.DynamicValue) value {
 	return value{which: which, wire: d.MsgPack}
 }
 
+// tally6 counts the errors and warnings in diagnostics.
 func tally6(list []*tfprotov6.Diagnostic) (errors, warnings int) {
 	for _, d := range list {
 		if d.Severity == tfprotov6.DiagnosticSeverityWarning {
@@ -178,7 +179,7 @@ func (s *server6) CallFunction(ctx context.Context, q *tfprotov6.CallFunctionReq
 	})
 }
 
-// lists returns the server as a server of list resources.
+// lists returns the next server as a server of list resources, or an error if it is none.
 func (s *server6) lists() (tfprotov6.ListResourceServer, error) {
 	l, ok := s.next.(tfprotov6.ListResourceServer)
 	if !ok {
@@ -197,7 +198,7 @@ func (s *server6) ValidateListResourceConfig(ctx context.Context, q *tfprotov6.V
 	}, q, next.ValidateListResourceConfig, func(a *tfprotov6.ValidateListResourceConfigResponse) (int, int) { return tally6(a.Diagnostics) })
 }
 
-// ListResource logs the beginning of the stream. The results are not counted.
+// ListResource logs the beginning of the stream. It counts neither the results nor their errors.
 func (s *server6) ListResource(ctx context.Context, q *tfprotov6.ListResourceRequest) (*tfprotov6.ListResourceServerStream, error) {
 	next, err := s.lists()
 	if err != nil {
@@ -208,7 +209,7 @@ func (s *server6) ListResource(ctx context.Context, q *tfprotov6.ListResourceReq
 	}, q, next.ListResource, func(*tfprotov6.ListResourceServerStream) (int, int) { return 0, 0 })
 }
 
-// actions returns the server as a server of actions.
+// actions returns the next server as a server of actions, or an error if it is none.
 func (s *server6) actions() (tfprotov6.ActionServer, error) {
 	a, ok := s.next.(tfprotov6.ActionServer)
 	if !ok {
@@ -237,7 +238,7 @@ func (s *server6) PlanAction(ctx context.Context, q *tfprotov6.PlanActionRequest
 	}, q, next.PlanAction, func(a *tfprotov6.PlanActionResponse) (int, int) { return tally6(a.Diagnostics) })
 }
 
-// InvokeAction logs the beginning of the stream.
+// InvokeAction logs the beginning of the stream. It counts no errors of the events.
 func (s *server6) InvokeAction(ctx context.Context, q *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	next, err := s.actions()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// stores returns the server as a server of state stores.
+// stores returns the next server as a server of state stores, or an error if it is none.
 func (s *server6) stores() (tfprotov6.StateStoreServer, error) {
 	a, ok := s.next.(tfprotov6.StateStoreServer)
 	if !ok {
@@ -16,7 +16,8 @@ func (s *server6) stores() (tfprotov6.StateStoreServer, error) {
 	return a, nil
 }
 
-// stored logs a call about a state store, and passes it to the server.
+// stored logs a call about a state store, and passes it to the next server. tally returns the diagnostics of the
+// answer. A server without state stores is an error, which is not logged.
 func stored[Q, A any](ctx context.Context, s *server6, f facts, q *Q, call func(tfprotov6.StateStoreServer, context.Context, *Q) (*A, error), tally func(*A) []*tfprotov6.Diagnostic) (*A, error) {
 	next, err := s.stores()
 	if err != nil {
@@ -35,7 +36,7 @@ func (s *server6) ConfigureStateStore(ctx context.Context, q *tfprotov6.Configur
 		tfprotov6.StateStoreServer.ConfigureStateStore, func(a *tfprotov6.ConfigureStateStoreResponse) []*tfprotov6.Diagnostic { return a.Diagnostics })
 }
 
-// ReadStateBytes logs the beginning of the stream.
+// ReadStateBytes logs the beginning of the stream. It counts no errors of the stream.
 func (s *server6) ReadStateBytes(ctx context.Context, q *tfprotov6.ReadStateBytesRequest) (*tfprotov6.ReadStateBytesStream, error) {
 	return stored(ctx, s, facts{call: "ReadStateBytes", typ: q.TypeName, key: q.StateID}, q,
 		tfprotov6.StateStoreServer.ReadStateBytes, func(*tfprotov6.ReadStateBytesStream) []*tfprotov6.Diagnostic { return nil })

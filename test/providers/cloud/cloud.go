@@ -8,8 +8,8 @@
 // No file contains a secret in clear. A secret that an ephemeral resource returns later is sealed, see [Seal]. So a
 // test can search all its directories for a canary.
 //
-// Without PLAYGROUND_CLOUD, [Here] returns nil. Every method of a nil *Cloud does nothing and succeeds, and objects
-// exist only in the state.
+// Without PLAYGROUND_CLOUD, [Here] returns nil, and objects exist only in the state. Every method of a nil *Cloud does
+// nothing and succeeds, except that Get returns [ErrGone].
 package cloud
 
 import (
@@ -69,7 +69,8 @@ type Lease struct {
 	Generation int       `json:"generation"` // 0 after opening, one more per renewal
 }
 
-// Create writes a new object. It fails with [ErrTaken] if an object with that type and ID exists.
+// Create writes a new object, and sets its number of writes and its times. It fails with [ErrTaken] if an object with
+// that type and ID exists.
 func (c *Cloud) Create(o *Object) error {
 	if c == nil {
 		return nil
@@ -88,7 +89,8 @@ func (c *Cloud) Get(typ, id string) (*Object, error) {
 	return o, get(c.object(typ, id), o)
 }
 
-// Update replaces an object. It fails with [ErrGone] if the object does not exist.
+// Update replaces an object. It sets the number of writes and the times from the old object. It fails with [ErrGone] if
+// the object does not exist.
 func (c *Cloud) Update(o *Object) error {
 	if c == nil {
 		return nil
@@ -133,7 +135,8 @@ func (c *Cloud) Find(typ string, keep func(*Object) bool) ([]*Object, error) {
 	return list, nil
 }
 
-// OpenLease writes a new lease.
+// OpenLease writes a new lease, and sets its process and its start time. It fails with [ErrTaken] if a lease with that
+// ID is open.
 func (c *Cloud) OpenLease(l *Lease) error {
 	if c == nil {
 		return nil
@@ -142,7 +145,8 @@ func (c *Cloud) OpenLease(l *Lease) error {
 	return put(c.lease(l.ID), l, true)
 }
 
-// RenewLease records a renewal: the generation and the new time of expiry, if any.
+// RenewLease records a renewal: the generation, and the new time of expiry, which is zero for none. It fails with
+// [ErrGone] if the lease is not open.
 func (c *Cloud) RenewLease(id string, generation int, expires time.Time) error {
 	if c == nil {
 		return nil
@@ -180,6 +184,7 @@ func escape(name string) string {
 	return strings.ReplaceAll(url.PathEscape(name), "..", "%2E%2E")
 }
 
+// get decodes a file. It returns ErrGone if the file is missing.
 func get(path string, into any) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -194,7 +199,7 @@ func get(path string, into any) error {
 	return nil
 }
 
-// put writes a file atomically. If fresh is true, the file must not exist yet.
+// put writes a file atomically, and creates its directory. If fresh is true and the file exists, it returns ErrTaken.
 func put(path string, from any, fresh bool) error {
 	data, err := json.MarshalIndent(from, "", "  ")
 	if err != nil {
@@ -227,6 +232,7 @@ func put(path string, from any, fresh bool) error {
 	return nil
 }
 
+// remove removes a file. A missing file is no error.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Encode writes a wholly known value as JSON in the form of a state, in which values of a dynamic attribute have their
-// type.
+// Encode returns a value as JSON in the form of a state, in which values of a dynamic attribute have their type. An
+// unknown value, at any depth, is an error.
 func Encode(v tftypes.Value, t tftypes.Type) (json.RawMessage, error) {
 	tree, err := plain(v, t)
 	if err != nil {
@@ -23,7 +23,8 @@ func Encode(v tftypes.Value, t tftypes.Type) (json.RawMessage, error) {
 	return json.Marshal(tree)
 }
 
-// Decode reads the output of [Encode]. It ignores attributes that the type does not have. Missing attributes are null.
+// Decode returns the value in the output of [Encode]. It ignores attributes that the type does not have. Missing
+// attributes are null. JSON that does not fit the type is an error.
 func Decode(data json.RawMessage, t tftypes.Type) (tftypes.Value, error) {
 	raw := tfprotov6.RawState{JSON: data}
 	return raw.UnmarshalWithOpts(t, tfprotov6.UnmarshalOpts{
@@ -111,7 +112,7 @@ func Seal(salt, secret string) string {
 	return hex.EncodeToString(stream(salt, []byte(secret)))
 }
 
-// Unseal undoes [Seal].
+// Unseal returns the secret in a result of [Seal] with the same salt. Text that is not hexadecimal is an error.
 func Unseal(salt, sealed string) (string, error) {
 	b, err := hex.DecodeString(sealed)
 	return string(stream(salt, b)), err

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// act is an action that reports messages and appends a line to a file.
+// act is an action that reports messages and appends a line to a file. It can fail or wait on demand.
 type act struct{}
 
 var _ action.ActionWithValidateConfig = (*act)(nil)
@@ -52,7 +52,8 @@ func (a *act) ModifyPlan(_ context.Context, req action.ModifyPlanRequest, resp *
 	}
 }
 
-// Invoke does the work.
+// Invoke reports the messages, waits, fails if that is demanded, checks that the file in reads exists, and appends the
+// line.
 func (a *act) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
 	config := look(req.Config.Raw)
 	calls.Key(ctx, config.str("text"))

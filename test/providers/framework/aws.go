@@ -88,7 +88,8 @@ func parameter() form {
 	}
 }
 
-// storedSecret returns the secret string of a version in the cloud, and false if none is stored.
+// storedSecret returns the secret string of a version in the cloud. It returns false without an error if the version
+// has no secret string, and cloud.ErrGone if there is no version.
 func storedSecret(secretID string) (string, bool, error) {
 	o, err := cloud.Here().Get("playground_secretsmanager_secret_version", secretID)
 	if err != nil {

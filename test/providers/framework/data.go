@@ -15,7 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// A source is a data source: a schema, and a function that adds results to the configured values.
+// A source is a data source: a schema, and a function that returns results by attribute. A result replaces the
+// configured value only if it is a tftypes.Value; other results are for attributes without a configured value.
 type source struct {
 	suffix string
 	schema schema.Schema
@@ -58,7 +59,8 @@ func (s *source) Read(ctx context.Context, req datasource.ReadRequest, resp *dat
 	resp.State.Raw = with(req.Config.Raw, results)
 }
 
-// with sets the top-level attributes that are not configured to results.
+// with returns a configuration with results, by top-level attribute. A result of type tftypes.Value replaces the
+// attribute. Any other result sets the attribute only if it is not configured.
 func with(config tftypes.Value, results map[string]any) tftypes.Value {
 	types := config.Type().(tftypes.Object).AttributeTypes
 	attrs := look(config)
@@ -72,7 +74,8 @@ func with(config tftypes.Value, results map[string]any) tftypes.Value {
 	return tftypes.NewValue(config.Type(), map[string]tftypes.Value(attrs))
 }
 
-// dataKnobs are the attributes of every data source that cause failures and delays.
+// dataKnobs adds the attributes of every data source that cause failures, delays and warnings to attrs, and returns
+// attrs.
 func dataKnobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	maps.Copy(attrs, map[string]schema.Attribute{
 		"fail_on": schema.StringAttribute{Optional: true, Description: "Where to fail: validate, read."},
@@ -123,7 +126,8 @@ func nullData() *source {
 	}
 }
 
-// thingData finds a thing in the cloud by its ID or its name.
+// thingData finds a thing in the cloud by its ID or its name. There must be a cloud, and exactly one thing that
+// matches.
 func thingData() *source {
 	return &source{
 		suffix: "thing",
@@ -190,7 +194,8 @@ func legacyData() *source {
 	}
 }
 
-// credentialData returns a login and a sensitive password.
+// credentialData returns a login and a sensitive password. The password depends on the name, or is random if rotates is
+// set.
 func credentialData() *source {
 	return &source{
 		suffix: "credential",

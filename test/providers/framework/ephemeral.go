@@ -23,7 +23,8 @@ import (
 // test can search for it.
 const EnvCanary = "PLAYGROUND_CANARY"
 
-// token returns a random secret. If seed is not empty, it derives the secret from the seed.
+// token returns a secret that begins with the canary and the kind. It is random if seed is empty, and otherwise derived
+// from the kind and the seed.
 func token(kind, seed string) string {
 	tail := cloud.Random(24)
 	if seed != "" {
@@ -47,7 +48,8 @@ func (c *common) label() string {
 	return c.session.label
 }
 
-// begin runs the steps that are common to every Open.
+// begin runs the steps that are common to every Open: it waits, fails or warns if the configuration or the environment
+// requests it. It reports whether Open may continue.
 func begin(ctx context.Context, config view, diags *diag.Diagnostics) bool {
 	err := trouble.Wait(ctx, config.str("delay"), "open", config.key())
 	if err == nil {
@@ -68,6 +70,8 @@ func validate(config view, diags *diag.Diagnostics) {
 	}
 }
 
+// ephemeralKnobs adds the attributes of every ephemeral resource that cause failures, delays and warnings to attrs, and
+// returns attrs.
 func ephemeralKnobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	attrs["fail_on"] = schema.StringAttribute{Optional: true, Description: "Where to fail: validate, open, open-after, renew, close, close-after."}
 	attrs["delay"] = schema.StringAttribute{Optional: true, Description: "How long opening takes."}
@@ -206,7 +210,8 @@ func (k *leaseKind) Close(ctx context.Context, req ephemeral.CloseRequest, resp 
 	warnOn(l, "close", &resp.Diagnostics)
 }
 
-// recall reads the private data of a lease and logs its generation, which identifies the answer that returned the data.
+// recall returns the lease in private data and logs its generation, which identifies the answer that returned the data.
+// It adds got to diags. If the data cannot be decoded, it adds an error and returns nil.
 func (k *leaseKind) recall(ctx context.Context, data []byte, got diag.Diagnostics, diags *diag.Diagnostics) *lease {
 	diags.Append(got...)
 	l := new(lease)
@@ -231,7 +236,7 @@ func warnOn(l *lease, point string, diags *diag.Diagnostics) {
 	}
 }
 
-// after returns the time after the duration, or the zero time if duration is empty.
+// after returns the time after a duration, or the zero time if the duration is empty or invalid.
 func after(duration string) time.Time {
 	d, err := time.ParseDuration(duration)
 	if err != nil {
@@ -240,7 +245,7 @@ func after(duration string) time.Time {
 	return time.Now().Add(d)
 }
 
-// randomKind is a random string. It has nothing to renew or close.
+// randomKind is an ephemeral random string after the canary. It cannot be renewed or closed.
 type randomKind struct {
 	common
 	provider string
@@ -268,7 +273,7 @@ func (k *randomKind) Open(ctx context.Context, req ephemeral.OpenRequest, resp *
 	resp.Result.Raw = with(req.Config.Raw, map[string]any{"value": secret})
 }
 
-// nullKind copies its inputs to its outputs, like the data source of that name.
+// nullKind is an ephemeral resource that copies its inputs to its outputs, like the data source of that name.
 type nullKind struct {
 	common
 	provider string
@@ -310,7 +315,8 @@ func (k *nullKind) Open(ctx context.Context, req ephemeral.OpenRequest, resp *ep
 	})
 }
 
-// versionKind reads a secret from the cloud, with the schema of the AWS resource.
+// versionKind is an ephemeral resource that reads a secret from the cloud, with the schema of the AWS resource. Without
+// a cloud it makes up a secret.
 type versionKind struct {
 	common
 	provider string
@@ -350,7 +356,7 @@ func (k *versionKind) Open(ctx context.Context, req ephemeral.OpenRequest, resp 
 // Close does nothing. It exists so that the log shows the call.
 func (k *versionKind) Close(context.Context, ephemeral.CloseRequest, *ephemeral.CloseResponse) {}
 
-// secretKind is an ephemeral type with the name of a managed type.
+// secretKind is an ephemeral resource whose type has the name of a managed type.
 type secretKind struct {
 	common
 	provider string

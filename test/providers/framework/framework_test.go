@@ -133,7 +133,7 @@ func (s *server) look(typ tftypes.Type, d *tfprotov6.DynamicValue) view {
 
 var identityType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"id": tftypes.String, "realm": tftypes.String}}
 
-// create plans and applies a new object.
+// create plans and applies a new object whose configuration is JSON. It returns the new state and the answer.
 func (s *server) create(resource, text string) (view, *tfprotov6.ApplyResourceChangeResponse) {
 	s.Helper()
 	typ := s.typeOf(resource)

@@ -1,5 +1,5 @@
-// Command terraform-provider-combine serves the provider of the scenarios as a process: for scripts
-// that show a fault, and for scenarios in which it crashes.
+// Command terraform-provider-combine serves the provider of the scenarios as a process: for scripts that show a fault,
+// and for scenarios in which it crashes. The environment variable COMBINE_CLOUD names the directory of the cloud.
 package main
 
 import (
