@@ -30,7 +30,8 @@ func (c *call) Run(ctx context.Context, req function.RunRequest, resp *function.
 	resp.Error = c.run(ctx, req.Arguments, &resp.Result)
 }
 
-// functions has pure functions, and the function impure, which an engine must detect.
+// functions returns the functions of the provider: pure functions, and the function impure, which an engine must
+// detect.
 func functions() []func() function.Function {
 	var list []func() function.Function
 	for _, c := range []*call{echo(), concat(), fail(), secretLen(), impure(), shape()} {

@@ -41,7 +41,8 @@ type form struct {
 	replaces func(state, plan view) path.Paths
 }
 
-// work is one creation or update: the plan and the configuration. Only the configuration contains write-only values.
+// work is one creation or update: the ID of the object, the plan and the configuration. The ID of a new object is ""
+// until the form has made it. Only the configuration contains write-only values.
 type work struct {
 	id           string
 	plan, config view
@@ -67,7 +68,7 @@ func (l *life) Configure(_ context.Context, req resource.ConfigureRequest, _ *re
 	l.session, _ = req.ProviderData.(*session)
 }
 
-// cloudType returns the type of the objects in the cloud.
+// cloudType returns the type of the objects in the cloud: kind, or the name of the resource type.
 func (l *life) cloudType() string {
 	if l.kind != "" {
 		return l.kind
@@ -75,7 +76,8 @@ func (l *life) cloudType() string {
 	return "playground_" + l.suffix
 }
 
-// before runs the steps that are common to all calls.
+// before runs the steps that precede the work of all calls that use the cloud: it greets the endpoint of the provider,
+// and waits or fails if that is requested.
 func (l *life) before(ctx context.Context, v view, point, key string) error {
 	if err := l.session.reach(ctx); err != nil {
 		return err
@@ -126,6 +128,8 @@ func (l *life) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, r
 	l.keepDerived(state, plan, resp)
 }
 
+// keepDerived replaces an unknown top-level attribute in the plan by its value in the state, if the attribute is in
+// derived and all attributes on which it depends are known and unchanged.
 func (l *life) keepDerived(state, plan view, resp *resource.ModifyPlanResponse) {
 	raw, err := tftypes.Transform(resp.Plan.Raw, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		if len(at.Steps()) != 1 || v.IsKnown() {
@@ -294,7 +298,8 @@ func (l *life) ImportState(ctx context.Context, req resource.ImportStateRequest,
 	}
 }
 
-// before runs the steps that are common to all calls that use the cloud.
+// before waits or fails if the object or the environment requests it for the point. Reads do not wait for the delay of
+// the object.
 func before(ctx context.Context, v view, point, key string) error {
 	delay := ""
 	if point != "read" {
@@ -306,21 +311,22 @@ func before(ctx context.Context, v view, point, key string) error {
 	return trouble.Fail(v.str("fail_on"), point, key)
 }
 
-// warn adds the warning that the attribute "warn" requests.
+// warn adds the warning that the attribute "warn" requests, if it is not empty.
 func warn(diags *diag.Diagnostics, v view) {
 	if text := v.str("warn"); text != "" {
 		diags.AddAttributeWarning(path.Root("warn"), "A warning was asked for", text)
 	}
 }
 
-// noteMeta logs the provider_meta block of the module.
+// noteMeta logs the module_name in the provider_meta block of the module, if it is set.
 func noteMeta(ctx context.Context, meta tfsdk.Config) {
 	if name := look(meta.Raw).str("module_name"); name != "" {
 		calls.Note(ctx, "module_name", name)
 	}
 }
 
-// timeout bounds ctx by the timeouts of the object, if it has any.
+// timeout bounds ctx by the timeout of the object for the point. It returns ctx unchanged if the object has no valid
+// one.
 func (l *life) timeout(ctx context.Context, v view, point string) (context.Context, context.CancelFunc) {
 	d, err := time.ParseDuration(v.in("timeouts").str(point))
 	if err != nil {
@@ -329,7 +335,8 @@ func (l *life) timeout(ctx context.Context, v view, point string) (context.Conte
 	return context.WithTimeout(ctx, d)
 }
 
-// identify sets the identity, for types that have one.
+// identify sets the identity to the ID and the realm "local". It does nothing if the type has no identity or the ID is
+// "".
 func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, id string, diags *diag.Diagnostics) {
 	if identity == nil || id == "" {
 		return
@@ -338,7 +345,8 @@ func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, id string, 
 	diags.Append(identity.SetAttribute(ctx, path.Root("realm"), "local")...)
 }
 
-// fill makes a state from a plan: every unknown leaf gets a value.
+// fill returns a plan in which every unknown value is filled in: the ID, the computed attributes of the form, and
+// invented values for the others.
 func (l *life) fill(plan tftypes.Value, w work) (tftypes.Value, error) {
 	computed := map[string]any{}
 	if l.compute != nil {
@@ -362,7 +370,8 @@ func (l *life) fill(plan tftypes.Value, w work) (tftypes.Value, error) {
 	})
 }
 
-// invent returns a value that depends only on the type, the name and the place of an attribute.
+// invent returns a value that depends only on the type, the name and the place of an attribute. The value of a type
+// other than string, number and bool is null.
 func invent(t tftypes.Type, name, place string) tftypes.Value {
 	sum := sha256.Sum256([]byte(place))
 	switch {
@@ -376,8 +385,9 @@ func invent(t tftypes.Type, name, place string) tftypes.Value {
 	return tftypes.NewValue(t, nil)
 }
 
-// object returns the stored form of a state. It seals sensitive attributes and top-level write-only values. If a
-// write-only value has a version, it is used only when the version changes.
+// object returns the stored form of a state. It seals sensitive attributes and top-level write-only values. prior is
+// nil for a new object. In an update, a write-only value with a version replaces the stored one only if the version
+// changes.
 func (l *life) object(state tftypes.Value, w work, prior view) (*cloud.Object, error) {
 	o := &cloud.Object{
 		Type: l.cloudType(), ID: w.id, By: l.label(),
@@ -423,7 +433,8 @@ func rewritten(name string, prior, plan view) bool {
 	return !same(prior, plan, version)
 }
 
-// overlay replaces the parts of a state that the cloud contains. The other parts stay.
+// overlay returns a state with the attributes of the object in the cloud. Write-only attributes, and attributes that
+// the object does not have, are unchanged.
 func (l *life) overlay(state tftypes.Value, o *cloud.Object) (tftypes.Value, error) {
 	types := state.Type().(tftypes.Object).AttributeTypes
 	attrs := look(state)
@@ -453,8 +464,8 @@ func (l *life) overlay(state tftypes.Value, o *cloud.Object) (tftypes.Value, err
 	return tftypes.NewValue(state.Type(), map[string]tftypes.Value(attrs)), nil
 }
 
-// newID returns a function that makes identities: the prefix and twelve random digits, or the prefix and the name if
-// PLAYGROUND_IDS is "name".
+// newID returns a function that makes IDs: the prefix and twelve random hexadecimal digits, or the prefix and the name
+// if PLAYGROUND_IDS is "name".
 func newID(prefix string) func(work) string {
 	return func(w work) string {
 		if os.Getenv(EnvIDs) == "name" {

@@ -52,7 +52,7 @@ func list() form {
 	}
 }
 
-// limits is an attribute that the provider fills in if it is not configured.
+// limits returns a nested attribute that the provider fills in if it is not configured.
 func limits() schema.Attribute {
 	return schema.SingleNestedAttribute{Optional: true, Computed: true, Attributes: map[string]schema.Attribute{
 		"cpu":    schema.Int64Attribute{Optional: true, Computed: true, Default: int64default.StaticInt64(1)},
@@ -60,7 +60,8 @@ func limits() schema.Attribute {
 	}}
 }
 
-// texts reads a list or set of strings.
+// texts returns the strings in a list or set. It leaves out unknown elements, and returns nil for null and for an
+// unknown list.
 func texts(v tftypes.Value) []string {
 	var elements []tftypes.Value
 	if v.IsNull() || !v.IsKnown() {

@@ -56,7 +56,8 @@ func roles() []role {
 }
 
 // inSet reports whether elements of sets may have attributes of this role. Write-only attributes are not allowed,
-// because elements could not be distinguished. The framework loses defaults there.
+// because elements could not be distinguished. Attributes with defaults are left out, because the framework loses the
+// defaults.
 func (r role) inSet() bool { return !r.wo && !r.preset }
 
 var (
@@ -68,8 +69,8 @@ var (
 // has many.
 var inner = []string{"string", "set"}
 
-// leaves returns the attributes of all suitable roles, in each of the types without attributes (all types if kinds is
-// empty).
+// leaves returns attributes without nested attributes: one for each role for which suits is true and each type in
+// kinds. If kinds is empty, it uses all types.
 func leaves(suits func(role) bool, kinds ...string) map[string]schema.Attribute {
 	out := map[string]schema.Attribute{}
 	for _, r := range roles() {
@@ -107,8 +108,8 @@ func (r role) leaves() map[string]schema.Attribute {
 	return out
 }
 
-// nests returns the nested attributes of all roles, of every nesting. If deep is true, they contain nested attributes
-// with plain roles.
+// nests returns nested attributes of every nesting, for all roles without defaults. If deep is true, those that are
+// only optional contain further nested attributes. If deep is false, sensitive and computed roles are left out.
 func nests(deep bool) map[string]schema.Attribute {
 	out := map[string]schema.Attribute{}
 	for _, r := range roles() {
@@ -154,7 +155,8 @@ func (r role) nests(deep bool) map[string]schema.Attribute {
 	return out
 }
 
-// nestedBlocks returns blocks of every nesting with all leaves. They contain blocks down to the depth.
+// nestedBlocks returns blocks of every nesting that contain blocks down to the depth. If wo is false, they contain no
+// write-only attributes and no sets of blocks.
 func nestedBlocks(depth int, wo bool) map[string]schema.Block {
 	if depth == 0 {
 		return nil

@@ -61,8 +61,8 @@ type session struct {
 	endpoint string
 }
 
-// reach sends a greeting to an endpoint of the form tcp://HOST:PORT, and notes the line that it receives. It ignores
-// any other endpoint.
+// reach sends a greeting to an endpoint of the form tcp://HOST:PORT, and notes the line that it receives. It returns an
+// error if the endpoint does not answer within a minute. It ignores any other endpoint and a nil session.
 func (s *session) reach(ctx context.Context) error {
 	if s == nil || !strings.HasPrefix(s.endpoint, "tcp://") {
 		return nil
@@ -126,7 +126,8 @@ func (p *playground) ValidateConfig(_ context.Context, req provider.ValidateConf
 	}
 }
 
-// Configure accepts any configuration, also unknown values. The engine must not read objects through such a provider.
+// Configure accepts any configuration, also unknown values. The engine must not read objects through a provider with
+// unknown values. Configure waits, fails and greets the endpoint on request.
 func (p *playground) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	config := look(req.Config.Raw)
 	label := config.str("label")

@@ -67,7 +67,7 @@ func (s *search) ValidateListResourceConfig(_ context.Context, req listing.Valid
 	}
 }
 
-// List finds the objects. It stops at the limit.
+// List returns a stream of the selected objects, which ends at the limit. An error is the last result.
 func (s *search) List(ctx context.Context, req listing.ListRequest, stream *listing.ListResultsStream) {
 	config := look(req.Config.Raw)
 	calls.Key(ctx, config.str("prefix"))
@@ -102,7 +102,8 @@ func (s *search) List(ctx context.Context, req listing.ListRequest, stream *list
 	}
 }
 
-// objects are the objects that the configuration selects.
+// objects returns the objects that the configuration selects: those in the cloud whose names begin with the prefix, or
+// invented ones. After an error there are no further objects.
 func (s *search) objects(config view) iter.Seq2[*cloud.Object, error] {
 	return func(yield func(*cloud.Object, error) bool) {
 		if config.has("invent") {
@@ -133,7 +134,8 @@ func (s *search) objects(config view) iter.Seq2[*cloud.Object, error] {
 	}
 }
 
-// describe fills a result.
+// describe fills a result with the name and the identity of an object, and with the object if the request includes it.
+// If realm is false, the identity has no realm.
 func (s *search) describe(ctx context.Context, req listing.ListRequest, o *cloud.Object, realm bool, r *listing.ListResult) {
 	var name string
 	_ = json.Unmarshal(o.Attributes["name"], &name)

@@ -62,12 +62,13 @@ func (s *stateStore) Configure(_ context.Context, req statestore.ConfigureReques
 	}
 }
 
-// failed reports an error if the settings require it.
+// failed adds an error to ds if the settings or the environment request a failure at the point. It reports whether it
+// did.
 func (s *stateStore) failed(point string, ds *diag.Diagnostics) bool {
 	return check(trouble.Fail(s.failOn, point, "store"), ds)
 }
 
-// check reports an error.
+// check adds err to ds, and reports whether err is not nil.
 func check(err error, ds *diag.Diagnostics) bool {
 	if err != nil {
 		ds.AddError("The state store failed", err.Error())
@@ -136,6 +137,7 @@ func (s *stateStore) Lock(_ context.Context, req statestore.LockRequest, resp *s
 	resp.LockID = who.ID
 }
 
+// holder returns the lock of a state. A state that is not locked is an error.
 func (s *stateStore) holder(id string) (held statestore.LockInfo, err error) {
 	text, err := os.ReadFile(s.file(id, ".lock"))
 	if err == nil {

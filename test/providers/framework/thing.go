@@ -26,14 +26,16 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// forceString and forceBool force replacement when their attribute changes.
+// forceString and forceBool force replacement when their attribute changes. keepString plans the stored value in place
+// of an unknown one.
 var (
 	forceString = []planmodifier.String{stringplanmodifier.RequiresReplace()}
 	forceBool   = []planmodifier.Bool{boolplanmodifier.RequiresReplace()}
 	keepString  = []planmodifier.String{stringplanmodifier.UseStateForUnknown()}
 )
 
-// knobs are the attributes of every managed resource that cause failures and delays.
+// knobs adds the attributes of every managed resource that cause failures, delays and warnings to attrs, and returns
+// attrs.
 func knobs(attrs map[string]schema.Attribute) map[string]schema.Attribute {
 	attrs["fail_on"] = schema.StringAttribute{Optional: true,
 		Description: "Where to fail: validate, plan, plan-delete, create, create-after, create-lost, read, update, update-after, delete, delete-after."}

@@ -12,6 +12,7 @@ var stringType = types.StringType
 // A view reads an object's attributes without a model. Null, unknown and missing attributes read as the zero value.
 type view map[string]tftypes.Value
 
+// look returns a view of an object. The view of null, of an unknown value and of any other type is nil.
 func look(v tftypes.Value) view {
 	var m map[string]tftypes.Value
 	if v.IsKnown() && !v.IsNull() {
@@ -20,6 +21,7 @@ func look(v tftypes.Value) view {
 	return m
 }
 
+// has reports whether an attribute is known and not null.
 func (w view) has(name string) bool {
 	v, ok := w[name]
 	return ok && v.IsKnown() && !v.IsNull()
@@ -42,7 +44,7 @@ func (w view) num(name string) int64 {
 	return i
 }
 
-// in returns a view of a nested object.
+// in returns a view of a nested object, or nil if the attribute is null, unknown or missing.
 func (w view) in(name string) view {
 	if !w.has(name) {
 		return nil
@@ -50,7 +52,8 @@ func (w view) in(name string) view {
 	return look(w[name])
 }
 
-// key returns the name of the object for trouble and the log.
+// key returns the name of the object for package trouble and the log: the first of the attributes name, username,
+// secret_id and id that is not empty, or "".
 func (w view) key() string {
 	for _, name := range []string{"name", "username", "secret_id", "id"} {
 		if s := w.str(name); s != "" {

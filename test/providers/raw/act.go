@@ -38,7 +38,7 @@ func (r *rogue) PlanAction(ctx context.Context, q *tfprotov6.PlanActionRequest) 
 	})
 }
 
-// InvokeAction reports progress, and commits the fault of the argument stream. The README lists them.
+// InvokeAction reports progress, and commits the fault in the argument stream. The README lists these faults.
 func (r *rogue) InvokeAction(ctx context.Context, q *tfprotov6.InvokeActionRequest) (*tfprotov6.InvokeActionServerStream, error) {
 	sc := r.scene(r.schemas.actions[q.ActionType].Schema, q.Config, "InvokeAction", "Invoke")
 	return play(ctx, r, sc, func() (*tfprotov6.InvokeActionServerStream, error) {

@@ -249,7 +249,8 @@ var leaks = map[string]deedFunc{
 	},
 }
 
-// pack encodes a secret in layers: json, url, html, hex, base64, base64url, gzip.
+// pack encodes a secret in layers, which are separated by commas and applied in order: json, url, html, hex, base64,
+// base64url, gzip. Without layers it returns the secret. Any other layer is an error.
 func pack(secret, layers string) (string, error) {
 	for layer := range strings.SplitSeq(layers, ",") {
 		switch layer {
@@ -287,7 +288,7 @@ func pack(secret, layers string) (string, error) {
 	return secret, nil
 }
 
-// blab puts the secret into a diagnostic.
+// blab adds a diagnostic with the secret, encoded in layers, to the answer.
 func (sc *scene) blab(severity tfprotov6.DiagnosticSeverity, layers string) error {
 	packed, err := pack(sc.secret, layers)
 	if err != nil {
@@ -296,7 +297,7 @@ func (sc *scene) blab(severity tfprotov6.DiagnosticSeverity, layers string) erro
 	return sc.complain(severity, "Indiscretion", "The secret is "+packed+".", nil)
 }
 
-// complain adds a diagnostic to the answer.
+// complain adds a diagnostic to the answer. at may be nil. An answer that cannot have diagnostics is an error.
 func (sc *scene) complain(severity tfprotov6.DiagnosticSeverity, summary, detail string, at *tftypes.AttributePath) error {
 	if sc.diags == nil {
 		return sc.cannot("have diagnostics")
@@ -347,7 +348,8 @@ func (sc *scene) misimport(how string) error {
 	return nil
 }
 
-// babble writes that many megabytes if arg is a number, and arg itself otherwise.
+// babble writes arg and a line feed, after it has decoded arg like unquote. If arg is a number, it writes that many
+// megabytes of noise instead.
 func babble(to *os.File, arg string) error {
 	text := unquote(arg) + "\n"
 	if n, err := strconv.Atoi(arg); err == nil {
@@ -357,6 +359,7 @@ func babble(to *os.File, arg string) error {
 	return err
 }
 
+// whole returns the number in arg, or otherwise if arg is no number.
 func whole(arg string, otherwise int) int {
 	if n, err := strconv.Atoi(arg); err == nil {
 		return n
@@ -364,6 +367,7 @@ func whole(arg string, otherwise int) int {
 	return otherwise
 }
 
+// megabytes returns the number of bytes in arg megabytes. The default is one megabyte.
 func megabytes(arg string) int { return whole(arg, 1) << 20 }
 
 // unquote decodes an argument in double quotes like Go, so that rules can contain "\x1b[2J" or "\x00". It returns any

@@ -26,6 +26,7 @@ func (l *lease) json() []byte {
 	return data
 }
 
+// due returns the time of the next renewal, or the zero time if RenewAfter is no duration.
 func (l *lease) due() time.Time {
 	d, err := time.ParseDuration(l.RenewAfter)
 	if err != nil {
@@ -90,7 +91,8 @@ func (r *rogue) CloseEphemeralResource(ctx context.Context, q *tfprotov6.CloseEp
 	})
 }
 
-// recall reads the private data of a lease. If a rule has damaged the data, the lease has no name.
+// recall returns the lease in private data, and the scene of the call, which has the rules of the lease. If a rule has
+// damaged the data, the lease is empty. names are those of the scene.
 func recall(ctx context.Context, private []byte, names ...string) (*lease, *scene) {
 	l := new(lease)
 	_ = json.Unmarshal(private, l)

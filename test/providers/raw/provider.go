@@ -90,7 +90,7 @@ func (r *rogue) ConfigureProvider(ctx context.Context, q *tfprotov6.ConfigurePro
 	})
 }
 
-// configure stores the label. The rules of the provider's configuration apply to every later call.
+// configure stores the label, and adds the rules in spec, which apply to every later call. Invalid rules are an error.
 func (r *rogue) configure(label, spec string) error {
 	own, err := parse(spec)
 	r.mu.Lock()
@@ -171,7 +171,8 @@ func (r *rogue) ReadDataSource(ctx context.Context, q *tfprotov6.ReadDataSourceR
 	})
 }
 
-// scene returns a scene for a call with a configuration, which contains the key, the rules and the secret.
+// scene returns a scene for a call. The configuration contains the key, the rules and the secret. If it is nil or
+// cannot be decoded, the scene has no key and no rules, and the secret is the canary.
 func (r *rogue) scene(s *tfprotov6.Schema, config *tfprotov6.DynamicValue, names ...string) *scene {
 	sc := &scene{names: names, typ: s.ValueType(), secret: canary()}
 	if config == nil {
@@ -201,6 +202,7 @@ func look(v tftypes.Value) map[string]tftypes.Value {
 	return m
 }
 
+// str returns an attribute of type string, or "" if it is null, unknown or missing.
 func str(m map[string]tftypes.Value, name string) string {
 	var s string
 	if v, ok := m[name]; ok && v.IsKnown() && !v.IsNull() {

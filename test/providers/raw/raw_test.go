@@ -60,7 +60,7 @@ func TestBothProtocols(t *testing.T) {
 	}
 }
 
-// thing returns a configuration of rogue_thing with a canary.
+// thing returns a configuration of rogue_thing with secrets in its write-only attributes, and with rules.
 func thing(t *testing.T, r *rogue, misbehave string) *tfprotov6.DynamicValue {
 	t.Helper()
 	typ := r.schemas.resources["rogue_thing"].ValueType()
@@ -87,6 +87,8 @@ func null6(t *testing.T, r *rogue) *tfprotov6.DynamicValue {
 	return &d
 }
 
+// create plans and applies a new rogue_thing with rules, in a new cloud. It returns both answers, or the error of a
+// call.
 func create(t *testing.T, misbehave string) (*tfprotov6.PlanResourceChangeResponse, *tfprotov6.ApplyResourceChangeResponse, error) {
 	t.Helper()
 	t.Setenv(cloud.Env, t.TempDir())
@@ -154,7 +156,7 @@ func TestDeeds(t *testing.T) {
 	}
 }
 
-// same compares two answers without the random ID and the rule.
+// same reports whether two answers are equal except for the random ID and the rules.
 func same(a, b *tfprotov6.ApplyResourceChangeResponse) bool {
 	//lint:ignore SA1019 that is one of the things to compare
 	if (a.NewState == nil) != (b.NewState == nil) || len(a.Diagnostics) != len(b.Diagnostics) || a.UnsafeToUseLegacyTypeSystem != b.UnsafeToUseLegacyTypeSystem ||

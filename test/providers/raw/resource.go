@@ -138,8 +138,8 @@ func (r *rogue) PlanResourceChange(ctx context.Context, q *tfprotov6.PlanResourc
 	})
 }
 
-// plan makes computed attributes unknown if they are not set or if the name changes. It makes write-only attributes
-// null.
+// plan returns the proposed object with unknown computed attributes, if they are null. The attribute value is also
+// unknown if the name changes. Write-only attributes are null, and a null note becomes "default".
 func plan(prior, proposed tftypes.Value) (tftypes.Value, error) {
 	renamed := str(look(prior), "name") != str(look(proposed), "name")
 	return tftypes.Transform(proposed, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -210,7 +210,8 @@ func (r *rogue) ApplyResourceChange(ctx context.Context, q *tfprotov6.ApplyResou
 	})
 }
 
-// apply fills in the unknown values of the plan.
+// apply returns the plan with values in place of unknown ones, and the ID of the object, which is new if the plan has
+// none. Unknown values that are not text become null.
 func apply(planned tftypes.Value) (state tftypes.Value, id string, err error) {
 	attrs := look(planned)
 	if id = str(attrs, "id"); id == "" && identityName == "name" {
@@ -236,7 +237,7 @@ func apply(planned tftypes.Value) (state tftypes.Value, id string, err error) {
 	return state, id, err
 }
 
-// store writes the object to the cloud.
+// store writes the object to the cloud: a new one if verb is "Create", and otherwise an update.
 func (r *rogue) store(typ, id string, state tftypes.Value, verb string) error {
 	o := &cloud.Object{Type: typ, ID: id, By: r.by(), Attributes: map[string]json.RawMessage{}}
 	types := state.Type().(tftypes.Object).AttributeTypes
@@ -285,6 +286,7 @@ func nothing(t tftypes.Type) tftypes.Value {
 	return tftypes.NewValue(t, nil)
 }
 
+// importID returns the ID of an import, or the identity's attribute if the import is by identity.
 func importID(q *tfprotov6.ImportResourceStateRequest) (string, error) {
 	if q.Identity == nil || q.Identity.IdentityData == nil {
 		return q.ID, nil
@@ -312,8 +314,8 @@ func (r *rogue) GenerateResourceConfig(context.Context, *tfprotov6.GenerateResou
 	return nil, errors.New("not supported")
 }
 
-// change returns a scene for a plan or an apply. A deletion has no configuration; then the rules come from the prior
-// state.
+// change returns a scene for a plan or an apply. A deletion has no configuration, so its key and rules come from the
+// prior state. The third name must end with the kind of the change.
 func (r *rogue) change(s *tfprotov6.Schema, config, prior *tfprotov6.DynamicValue, names ...string) *scene {
 	sc := r.scene(s, config, names...)
 	if strings.HasSuffix(names[2], "Delete") {
@@ -341,7 +343,7 @@ func noteArrival(ctx context.Context, private []byte, config tftypes.Value) {
 	}
 }
 
-// verb returns the kind of a change from the prior and the next value.
+// verb returns the kind of a change from the prior to the next value: Create, Delete or Update.
 func verb(prior, next *tfprotov6.DynamicValue) string {
 	if null(prior) {
 		return "Create"
@@ -352,6 +354,7 @@ func verb(prior, next *tfprotov6.DynamicValue) string {
 	return "Update"
 }
 
+// null reports whether a value is nil or null.
 func null(d *tfprotov6.DynamicValue) bool {
 	if d == nil {
 		return true
@@ -371,7 +374,7 @@ var identityName = func() string {
 
 var identityType = tftypes.Object{AttributeTypes: map[string]tftypes.Type{identityName: text}}
 
-// identityOf returns the identity of an object with this ID.
+// identityOf returns the identity of an object with an ID, which is text, nil for null, or tftypes.UnknownValue.
 func identityOf(id any) (*tfprotov6.ResourceIdentityData, error) {
 	d, err := tfprotov6.NewDynamicValue(identityType, tftypes.NewValue(identityType, map[string]tftypes.Value{
 		identityName: tftypes.NewValue(text, id),

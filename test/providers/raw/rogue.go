@@ -31,13 +31,15 @@ const (
 	EnvSecret   = "PLAYGROUND_ROGUE_SECRET"   // what leaks instead of a call's own secret
 )
 
-// Server6 returns a function that makes provider servers of protocol 6.
+// Server6 returns a function that makes provider servers of protocol 6. They share one provider and log every call to
+// the book.
 func Server6(book *calls.Book) func() tfprotov6.ProviderServer {
 	r := newRogue(6)
 	return func() tfprotov6.ProviderServer { return calls.Server6(book, r) }
 }
 
-// Server5 returns a function that makes provider servers of protocol 5, without nested attributes.
+// Server5 returns a function that makes provider servers of protocol 5, without nested attributes. They share one
+// provider and log every call to the book.
 func Server5(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderServer, error) {
 	r := newRogue(5)
 	down, err := tf6to5server.DowngradeServer(ctx, func() tfprotov6.ProviderServer { return r })
@@ -83,7 +85,7 @@ type scene struct {
 }
 
 // play answers one call: it runs the early deeds, the work, and the late deeds. The work sets the pointers of the
-// scene.
+// scene. An error of the rules, of a deed or of the work is the error of the call.
 func play[A any](ctx context.Context, r *rogue, sc *scene, work func() (*A, error)) (*A, error) {
 	if r.broken != nil {
 		return nil, r.broken

@@ -32,9 +32,11 @@ type rule struct {
 // A deed is one fault with its argument.
 type deed struct{ name, arg string }
 
-// environment returns the rules for the whole process.
+// environment returns the rules in PLAYGROUND_ROGUE, which are for the whole process.
 func environment() ([]rule, error) { return parse(os.Getenv(EnvRules)) }
 
+// parse returns the rules in a text. A rule without a deed, with an unknown deed, or with a number that is none is an
+// error.
 func parse(spec string) ([]rule, error) {
 	var rules []rule
 	for text := range strings.SplitSeq(spec, ";") {
@@ -69,7 +71,8 @@ var (
 	counts  = map[string]int{}
 )
 
-// deeds returns the faults that apply to a scene.
+// deeds returns the faults that apply to a scene: those of the provider's rules, and then those of the object's own
+// rules. Invalid rules of the object are an error.
 func (r *rogue) deeds(sc *scene) ([]deed, error) {
 	own, err := parse(sc.spec)
 	if err != nil {
@@ -89,6 +92,7 @@ func (r *rogue) deeds(sc *scene) ([]deed, error) {
 	return list, nil
 }
 
+// meets reports whether a rule applies to a scene. For a rule with @N, it counts the scene.
 func (u *rule) meets(sc *scene) bool {
 	if u.key != "" && u.key != sc.key {
 		return false

@@ -58,7 +58,8 @@ var (
 	member  = tftypes.Object{AttributeTypes: map[string]tftypes.Type{"name": text, "port": number}}
 )
 
-// all returns the schemas for a protocol. Protocol 5 has no nested attributes.
+// all returns the schemas for a protocol, with the faults in PLAYGROUND_ROGUE_SCHEMA. Protocol 5 has no nested
+// attributes.
 func all(protocol int) schemas {
 	s := schemas{
 		provider: &tfprotov6.Schema{Block: &block{Attributes: []*attribute{
@@ -158,7 +159,8 @@ func nestingBlock(protocol int) *block {
 }
 
 // spoil adds the faults in PLAYGROUND_ROGUE_SCHEMA, separated by commas. Each fault of a resource schema is a separate
-// type, rogue_ and the name of the fault, so that the other types stay unchanged.
+// type, rogue_ and the name of the fault, so that the other types stay unchanged. "identity:N" sets the version of the
+// identity, and "many:N" adds that many types. It ignores unknown names.
 func (s *schemas) spoil() {
 	for name := range strings.SplitSeq(os.Getenv(EnvSchema), ",") {
 		name, count, _ := strings.Cut(name, ":")
@@ -184,11 +186,13 @@ func (s *schemas) spoil() {
 	}
 }
 
+// with returns a block with the attributes id and name and further attributes.
 func with(attrs ...*attribute) *block {
 	return &block{Attributes: append([]*attribute{computed("id", text), optional("name", text)}, attrs...)}
 }
 
-// faulty has invalid resource schemas, by the name of the fault. An engine must refuse all of them except odd names.
+// faulty has invalid resource schemas, by the name of the fault. An engine must refuse all of them except reserved-name
+// and bad-name.
 var faulty = map[string]func() *block{
 	"wo-set-block": func() *block {
 		b := with()

@@ -10,7 +10,8 @@ import (
 )
 
 // Start does the action in PLAYGROUND_ROGUE_START before the provider serves. It returns if the provider must serve
-// afterwards.
+// afterwards. After the actions from garbage to mute it sleeps until the engine ends the process. An unknown action
+// ends the process with status 2.
 //
 //	exit:N        ends with exit status N, silently
 //	panic         ends with a stack trace
@@ -73,13 +74,14 @@ func handshake(how, arg string) {
 	forever()
 }
 
-// forever is longer than the timeouts of all tests, but not infinite.
+// forever sleeps for an hour, which is longer than the timeouts of all tests, and then ends the process.
 func forever() {
 	time.Sleep(time.Hour)
 	os.Exit(1)
 }
 
-// socket returns the path of a socket on which another program listens, or no program.
+// socket returns the path of a socket. For the actions babble and mute this process listens on it without gRPC, and for
+// all others no program listens.
 func socket(how string) string {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("rogue-%d.sock", os.Getpid()))
 	if how != "babble" && how != "mute" {

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 )
 
-// storeBlock is the schema of the state store rogue_store. It keeps states as files, NAME.tfstate, and NAME.lock while a
-// state is locked. The rules in misbehave apply to every later call.
+// storeBlock is the schema of the state store rogue_store. It keeps states as files, NAME.tfstate, and NAME.lock while
+// a state is locked. The rules in misbehave apply to every later call.
 func storeBlock() *block {
 	return &block{Attributes: []*attribute{
 		required("directory", text), optional("misbehave", text), {Name: "token", Type: text, Optional: true, Sensitive: true},
@@ -64,7 +64,8 @@ var storeDeeds = map[string]deedFunc{
 	},
 }
 
-// spoilChunks changes the chunks of a stream that has several.
+// spoilChunks changes the chunks of a stream that has several, in the way that how names. It changes all in place, and
+// sets to if the number of chunks changes. It ignores an unknown how.
 func spoilChunks(all []tfprotov6.ReadStateByteChunk, how string, to *[]tfprotov6.ReadStateByteChunk) {
 	switch last := len(all) - 1; how {
 	case "swap":
@@ -96,7 +97,7 @@ func (r *rogue) stored(id, suffix string) string {
 	return filepath.Join(r.dir, id+suffix)
 }
 
-// failure returns a diagnostic for an error.
+// failure returns a diagnostic for an error, or nil for nil.
 func failure(err error) []*tfprotov6.Diagnostic {
 	if err == nil {
 		return nil

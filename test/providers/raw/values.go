@@ -85,7 +85,7 @@ var contents = map[string]deedFunc{
 	"wo": func(_ context.Context, sc *scene, _ string) error { return sc.returnWriteOnly() },
 }
 
-// replace replaces the value in the answer.
+// replace replaces the value in the answer. An answer that cannot have a value is an error.
 func (sc *scene) replace(d *tfprotov6.DynamicValue) error {
 	if sc.value == nil {
 		return sc.cannot("have a value")
@@ -94,6 +94,7 @@ func (sc *scene) replace(d *tfprotov6.DynamicValue) error {
 	return nil
 }
 
+// bytes replaces the bytes of the value in the answer by the result of f. An answer without a value is an error.
 func (sc *scene) bytes(f func([]byte) []byte) error {
 	if sc.value == nil || *sc.value == nil {
 		return sc.cannot("have a value")
@@ -102,7 +103,8 @@ func (sc *scene) bytes(f func([]byte) []byte) error {
 	return nil
 }
 
-// fields edits the attributes on the wire without their types. Unknown values are lost.
+// fields lets f edit the attributes of the value in the answer, without their types. Unknown values become null. An
+// answer without a value is an error.
 func (sc *scene) fields(f func(map[string]any)) error {
 	if sc.value == nil || *sc.value == nil {
 		return sc.cannot("have a value")
@@ -134,6 +136,8 @@ func (sc *scene) fields(f func(map[string]any)) error {
 	return err
 }
 
+// edit replaces the value in the answer by the result of f, which must have the same type. An answer without a value is
+// an error.
 func (sc *scene) edit(f func(tftypes.Value) (tftypes.Value, error)) error {
 	if sc.value == nil || *sc.value == nil {
 		return sc.cannot("have a value")
@@ -150,7 +154,9 @@ func (sc *scene) edit(f func(tftypes.Value) (tftypes.Value, error)) error {
 	return err
 }
 
-// put sets one attribute, at a path like disk.0.label. Text becomes a number or a bool if the type requires it.
+// put sets the attribute at a path like disk.0.label. If no attribute has the path, the value is unchanged. Text
+// becomes a number or a bool if the type requires it; any other type is an error. to may also be nil and
+// tftypes.UnknownValue.
 func (sc *scene) put(path string, to any) error {
 	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
 		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -166,7 +172,8 @@ func (sc *scene) put(path string, to any) error {
 	})
 }
 
-// putKey sets a map to a single entry with this key.
+// putKey sets the map at a path to a single entry with a key and the value null. If no map has the path, the value is
+// unchanged.
 func (sc *scene) putKey(path, key string) error {
 	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {
 		return tftypes.Transform(v, func(at *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
@@ -274,7 +281,7 @@ func attributePath(text string) *tftypes.AttributePath {
 	return path
 }
 
-// canary returns the secret for calls without a secret.
+// canary returns the secret for calls without a secret: PLAYGROUND_CANARY, or a constant if that is not set.
 func canary() string {
 	if s := os.Getenv("PLAYGROUND_CANARY"); s != "" {
 		return s

@@ -10,11 +10,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/validation"
 )
 
-// EnvAccount names the variable that adds the type playground5_account.
+// EnvAccount names the variable that adds the type playground5_account, if it is not empty.
 const EnvAccount = "PLAYGROUND_ACCOUNT"
 
-// account has a stored secret and a write-only argument for it whose name does not follow the convention. Only a warning
-// of the validation shows that they belong together. A new version of its token replaces the object.
+// account has a stored secret and a write-only argument for it whose name does not follow the convention. Only a
+// warning of the validation shows that they belong together. A new version of its token replaces the object.
 func account() *schema.Resource {
 	keep := func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 		d.SetId("account-" + d.Get("name").(string))

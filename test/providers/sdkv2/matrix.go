@@ -126,7 +126,8 @@ func matrix() *schema.Resource {
 	}
 }
 
-// putMatrix creates or updates: it sets computed values and stores everything in the cloud.
+// putMatrix creates or updates an object: it sets computed values and stores everything except write-only attributes in
+// the cloud.
 func putMatrix(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 	name := d.Get("name").(string)
 	calls.Key(ctx, name)
@@ -155,7 +156,8 @@ func putMatrix(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnost
 	return diag.FromErr(put(o))
 }
 
-// readMatrix sets the attributes of an imported object from the cloud.
+// readMatrix sets the attributes of an imported object from the cloud. It does not change an object that has a name,
+// and removes an object that is missing in the cloud from the state.
 func readMatrix(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 	o, err := cloud.Here().Get("playground5_matrix", d.Id())
 	if errors.Is(err, cloud.ErrGone) {
@@ -198,7 +200,8 @@ func plainValue(v any) any {
 	return v
 }
 
-// computed fills in computed values: text for empty strings, and recursively in blocks.
+// computed returns a value with computed strings filled in, also in blocks, and without write-only attributes. A list
+// of blocks that is only computed gets one block if it is empty. It changes lists in place.
 func computed(s *schema.Schema, v any) any {
 	if r, ok := s.Elem.(*schema.Resource); ok {
 		list := v.([]any)

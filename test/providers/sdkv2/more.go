@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// oldThing is deprecated.
+// oldThing is a deprecated resource, which exists only in the state.
 func oldThing() *schema.Resource {
 	set := func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 		d.SetId(d.Get("name").(string))
@@ -92,7 +92,7 @@ func readNull(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnosti
 	return diag.FromErr(err)
 }
 
-// thingData finds a thing of either provider in the cloud by its ID.
+// thingData finds a thing of either provider in the cloud by its ID. A missing thing is an error.
 func thingData() *schema.Resource {
 	return &schema.Resource{
 		ReadContext: func(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {

@@ -204,7 +204,8 @@ func updateThing(ctx context.Context, d *schema.ResourceData, meta any) diag.Dia
 	return settle(d, "update")
 }
 
-// settle sets computed values, and values that this SDK cannot keep null.
+// settle sets computed values and values that this SDK cannot keep null. It adds the requested warning, and fails if a
+// failure after the point is requested.
 func settle(d *schema.ResourceData, point string) diag.Diagnostics {
 	rules := d.Get("rule").([]any)
 	if configured, _ := d.GetRawConfigAt(cty.GetAttrPath("rule")); configured.IsNull() && len(rules) == 0 {
@@ -278,6 +279,8 @@ func readThing(ctx context.Context, d *schema.ResourceData, _ any) diag.Diagnost
 // plain has the attributes that the cloud stores and drift can change.
 var plain = []string{"name", "size", "tags", "comment"}
 
+// overlay sets the attributes in plain from the object in the cloud. Attributes that the object does not have are
+// unchanged.
 func overlay(d *schema.ResourceData, o *cloud.Object) diag.Diagnostics {
 	for _, name := range plain {
 		data, ok := o.Attributes[name]
@@ -340,7 +343,8 @@ func identify(d *schema.ResourceData) error {
 	return identity.Set("id", d.Id())
 }
 
-// object returns the stored form of a thing, with a sealed write-only password.
+// object returns the stored form of a thing, with a sealed write-only password if one is configured. It leaves out
+// attributes with the zero value.
 func object(d *schema.ResourceData, id string, meta any) (*cloud.Object, error) {
 	o := &cloud.Object{Type: kind, ID: id, Attributes: map[string]json.RawMessage{}, Sealed: map[string]string{}}
 	if s, ok := meta.(*session); ok {

@@ -47,11 +47,11 @@ func Protocol6(name string, provider func() tfprotov6.ProviderServer) error {
 	return run(6, &tf6server.GRPCProviderPlugin{GRPCProvider: provider, Name: name})
 }
 
-// maxMessage is the largest message that terraform-plugin-go sends and accepts.
+// maxMessage is the size of the largest message that terraform-plugin-go sends and accepts, in bytes.
 const maxMessage = 256 << 20
 
-// run does the steps of the libraries of both protocols. If the engine sends no certificate, it uses no TLS, like
-// go-plugin.
+// run does the steps of the libraries of both protocols, and returns when the engine ends the provider. If the engine
+// sends no certificate, it uses no TLS, like go-plugin. A certificate that cannot be read is an error.
 func run(protocol uint, p plugin.Plugin) error {
 	config := &plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -78,8 +78,8 @@ func run(protocol uint, p plugin.Plugin) error {
 	return nil
 }
 
-// identify makes a key and a certificate like go-plugin, except for the curve, and accepts only the engine's
-// certificate.
+// identify returns the settings of TLS, with a key and a certificate like those of go-plugin except for the curve. They
+// accept only the engine's certificate, which is in PEM.
 func identify(engine string) (*tls.Config, error) {
 	engines := x509.NewCertPool()
 	if !engines.AppendCertsFromPEM([]byte(engine)) {

@@ -24,7 +24,8 @@ type Module struct {
 // ErrAbsent is the error for a version that the proxy does not have.
 var ErrAbsent = errors.New("not available from the module proxy")
 
-// Copy copies the module to a new directory below dir, where it can be changed.
+// Copy downloads the module and copies it to a new directory below dir, where it can be changed. It returns the new
+// directory. The error wraps ErrAbsent if the proxy does not have the version. Another hash than Sum is an error.
 func (m Module) Copy(dir string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", m.Path+"@"+m.Version)
 	cmd.Dir = dir // outside a module, so that no go.sum changes
@@ -60,12 +61,13 @@ func (m Module) Copy(dir string) (string, error) {
 	})
 }
 
-// Go runs the go command in a copied module.
+// Go runs the go command in a copied module. The error of a failed command contains its output.
 func Go(dir string, args ...string) error {
 	return command(dir, "-trimpath", args...)
 }
 
-// Build builds a program of the module in dir, and writes it to path.
+// Build builds the package pkg of the module in dir, and writes the program to path. The error of a failed build
+// contains the output of the compiler.
 func Build(dir, pkg, path string) error {
 	return command(dir, "-mod=mod", "build", "-o", path, pkg)
 }
