@@ -13,7 +13,8 @@ import (
 
 var long = os.Getenv("LETHE_LONG") != ""
 
-// lethe builds the program, once.
+// lethe returns the path of the program: the program in LETHE_BIN if that is set, and otherwise a build, which it makes
+// once.
 var lethe = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("LETHE_BIN"); bin != "" {
 		return bin, nil
@@ -26,6 +27,7 @@ var lethe = sync.OnceValues(func() (string, error) {
 	return path, source.Build("../..", "./cmd/lethe", path)
 })
 
+// dir returns the directory for built programs, which TestMain removes.
 var dir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "real") })
 
 func TestMain(m *testing.M) {
@@ -36,6 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// must returns a function that returns v, or ends the test if err is not nil.
 func must[T any](v T, err error) func(t *testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -61,11 +64,12 @@ type product struct {
 	source.Module
 	tests string // the package of its acceptance tests
 
-	from func() (string, error)
-	exec func() (string, error)
+	from func() (string, error) // returns the directory of the source
+	exec func() (string, error) // returns the path of the built program
 }
 
-// newProduct returns a product that downloads its source and builds its program when they are first needed.
+// newProduct returns a product that downloads its source and builds its program when they are first needed. If the
+// directory LETHE_PROVIDER_SOURCES has the source, it copies that instead.
 func newProduct(p product) *product {
 	if p.owner == "" {
 		p.owner = "hashicorp"
@@ -94,7 +98,8 @@ func newProduct(p product) *product {
 	return &p
 }
 
-// offer adds the provider with these versions to a mirror below a home directory, where programs search by default.
+// offer adds the provider with the versions to the mirror of a home directory, where programs search by default. All
+// versions have the same program. Without versions it does not build the program.
 func (p *product) offer(t *testing.T, home string, versions ...string) {
 	t.Helper()
 	if len(versions) == 0 {

@@ -16,7 +16,7 @@ var corner = newProduct(product{
 	Module: source.Module{Path: "github.com/hashicorp/terraform-provider-corner", Version: "v0.0.0-20260717020337-0b39e8b76d2b"},
 })
 
-// The reasons why tests of corner skip themselves. Every release of Terraform with this level skips them, too.
+// The reasons why tests of corner skip themselves. They do that with every release of Terraform of the same level, too.
 const (
 	alphaOnly = "needs an alpha version of Terraform"
 	oldOnly   = "needs an older version of Terraform"

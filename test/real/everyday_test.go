@@ -15,16 +15,16 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// A story is the work of a user in one directory. It runs with Lethe and, if it is on PATH, with Terraform. They must
-// agree about exit codes, planned actions and their reasons, and the state, except for random values.
+// A story is the work of a user in one directory. It runs with Lethe and, if Terraform is on PATH, with Terraform. They
+// must agree about exit codes, planned actions and their reasons, and the state, except for random values.
 type story struct {
 	name      string
 	providers []string // in a mirror, in the versions of their suites
-	server    bool
+	server    bool     // needs a PostgreSQL server
 	steps     []step
 }
 
-// step is one command, with files that are written (or removed, if empty) before it.
+// step is one command with the expected exit code. Its files are written before it, or removed if their text is empty.
 type step struct {
 	files map[string]string
 	args  string
@@ -32,13 +32,14 @@ type step struct {
 	says  string // text that the output must contain
 }
 
-// place is a directory of one program.
+// place is a working directory of one program, with a home directory and additional environment variables.
 type place struct {
 	*testing.T
 	program, dir, home string
 	env                []string
 }
 
+// run runs a command and returns its output and errors together, and its exit code.
 func (p *place) run(args ...string) (string, int) {
 	p.Helper()
 	cmd := exec.Command(p.program, args...)
@@ -52,7 +53,8 @@ func (p *place) run(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// tell runs a step and returns the results to compare.
+// tell runs step n of a story and returns its results as text: the planned actions, if it saves a plan, and the state.
+// It ends the test if the exit code is wrong.
 func (p *place) tell(n int, s step) string {
 	p.Helper()
 	for name, text := range s.files {
@@ -83,7 +85,7 @@ func (p *place) tell(n int, s step) string {
 	return where[strings.Index(where, ","):] + "\n" + p.stored()
 }
 
-// planned returns the actions of the saved plan.
+// planned returns the actions of the plan in the file p, as sorted lines.
 func (p *place) planned() string {
 	text, code := p.run("show", "-json", "p")
 	var doc struct {
@@ -118,7 +120,7 @@ var chance = strings.Fields("id result value rfc3339 unix output private_key_pem
 	"validity_start_time validity_end_time bcrypt_hash b64_std b64_url hex dec keepers triggers content content_md5 content_sha1 content_sha256 content_sha512 " +
 	"content_base64sha256 content_base64sha512 base_rfc3339 rotation_rfc3339 day hour minute second month year input prefix seed password content_base64 rendered part certificates")
 
-// stored returns the content of the state. Random values are reduced to their presence.
+// stored returns the content of the state, as sorted lines. It replaces random values by "...".
 func (p *place) stored() string {
 	text, err := os.ReadFile(filepath.Join(p.dir, "terraform.tfstate"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -176,6 +178,8 @@ func TestEveryday(t *testing.T) {
 	}
 }
 
+// tell runs the story with both programs and compares the results of each step. At the end the state must be empty. It
+// skips the test if the source of a provider is not available.
 func (s *story) tell(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range s.providers {

@@ -16,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
-// TestMoveOfARole moves the password of a PostgreSQL role out of the state. The role can log in after the move, the apply and
-// the scrub, and with a new password after a rotation.
+// TestMoveOfARole moves the password of a PostgreSQL role out of the state. The role can log in after the move, the
+// apply and the scrub, and with a new password after a rotation.
 func TestMoveOfARole(t *testing.T) {
 	server := startServer(t)
 	p := &place{T: t, program: must(lethe())(t), dir: t.TempDir(), home: t.TempDir(), env: server}
@@ -73,7 +73,7 @@ resource "postgresql_role" "app" {
 }
 `
 
-// requirePasswords makes the server ask the role app for its password.
+// requirePasswords makes the server require a password from the role app.
 func requirePasswords(t *testing.T, server []string) {
 	t.Helper()
 	path := strings.TrimSpace(query(t, server, "show hba_file"))
@@ -83,10 +83,12 @@ func requirePasswords(t *testing.T, server []string) {
 	query(t, server, "select pg_reload_conf()")
 }
 
+// query runs a query in the database postgres, and returns its output.
 func query(t *testing.T, server []string, text string) string {
 	return queryIn(t, server, "postgres", text)
 }
 
+// queryIn runs a query in a database, and returns its output. server has the settings of startServer.
 func queryIn(t *testing.T, server []string, database, text string) string {
 	t.Helper()
 	cmd := exec.Command("psql", "-At", "-d", database, "-c", text)
@@ -98,7 +100,7 @@ func queryIn(t *testing.T, server []string, database, text string) string {
 	return string(out)
 }
 
-// login checks whether the role app can log in with a password.
+// login checks that the role app can log in with a password if want is true, and cannot otherwise.
 func (p *place) login(server []string, password string, want bool) {
 	p.Helper()
 	cmd := exec.Command("psql", "-w", "-d", "postgres", "-c", "select 1")
@@ -108,7 +110,8 @@ func (p *place) login(server []string, password string, want bool) {
 	}
 }
 
-// must runs a command that succeeds, and returns its output, which has no canary.
+// must runs a command, whose arguments are separated by blanks, and returns its output. The command must succeed, and
+// its output must not contain the word canary.
 func (p *place) must(args string) string {
 	p.Helper()
 	out, code := p.run(append(strings.Fields(args), "-no-color")...)
@@ -123,7 +126,7 @@ func (p *place) write(name, text string) {
 	check(p.T, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o644))
 }
 
-// without checks that no file of the directory contains a text.
+// without checks that no file below the working directory contains a text.
 func (p *place) without(text string) {
 	p.Helper()
 	check(p.T, filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
@@ -138,7 +141,7 @@ func (p *place) without(text string) {
 	}))
 }
 
-// offered adds a provider to the mirror of the place. It skips the test if the provider is not available.
+// offered adds a provider of suites to the mirror of the place. It skips the test if its source is not available.
 func (p *place) offered(name string) {
 	p.Helper()
 	x := suiteOf(name)
@@ -148,7 +151,8 @@ func (p *place) offered(name string) {
 	x.offer(p.T, p.home, x.version)
 }
 
-// TestMoveOnAWS moves secrets with the AWS provider, which LETHE_PROVIDER_MIRROR contains, and a server that imitates AWS.
+// TestMoveOnAWS moves secrets with the AWS provider, which LETHE_PROVIDER_MIRROR contains, and a server that imitates
+// AWS.
 func TestMoveOnAWS(t *testing.T) {
 	mirror := os.Getenv("LETHE_PROVIDER_MIRROR")
 	moto, err := exec.LookPath("moto_server")

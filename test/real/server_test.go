@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// startServer runs a PostgreSQL server for one test, and returns the settings for it. The files are removed at the end.
-// A server refuses to run as root; then the system's user postgres runs it.
+// startServer runs a PostgreSQL server until the end of the test, and returns environment variables with its settings.
+// If the test runs as root, the user postgres runs the server, because a server refuses to run as root. It skips the
+// test if no server is installed.
 func startServer(t *testing.T) []string {
 	t.Helper()
 	bin := serverPrograms(t)
@@ -47,7 +48,8 @@ func startServer(t *testing.T) []string {
 	return []string{"PGHOST=127.0.0.1", "PGPORT=" + port, "PGUSER=postgres", "PGPASSWORD=postgres", "PGSSLMODE=disable", "PGSUPERUSER=true"}
 }
 
-// serverPrograms returns the directory of the server's programs. Distributions keep them outside PATH, by version.
+// serverPrograms returns the directory of the server's programs, which distributions keep outside PATH. It skips the
+// test if they are not installed.
 func serverPrograms(t *testing.T) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl"); len(found) > 0 {
@@ -60,6 +62,7 @@ func serverPrograms(t *testing.T) string {
 	return filepath.Dir(path)
 }
 
+// someone returns the credentials of the user postgres, and skips the test if the system has no such user.
 func someone(t *testing.T) *syscall.Credential {
 	t.Helper()
 	u, err := user.Lookup("postgres")
@@ -73,6 +76,7 @@ func someone(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), NoSetGroups: false}
 }
 
+// freePort returns a TCP port of this machine on which no program listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

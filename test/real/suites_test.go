@@ -24,6 +24,8 @@ func TestSuites(t *testing.T) {
 	}
 }
 
+// run builds and runs the tests of the suite with a program, and judges the results. It runs only the sample unless
+// LETHE_LONG is set. It skips the test if the source of the provider is not available.
 func (s *suite) run(t *testing.T, program string) {
 	src, err := s.from()
 	if errors.Is(err, source.ErrAbsent) {
@@ -77,7 +79,7 @@ func (s *suite) judgeSkips(t *testing.T, out []byte) {
 
 var verdict = regexp.MustCompile(`(?m)^--- (PASS|FAIL): (\S+)`)
 
-// judge compares the failed tests with the list of expected failures.
+// judge compares the failed tests with the list of expected failures. At least as many tests as least must pass.
 func (s *suite) judge(t *testing.T, out []byte, least int) {
 	ran, passed := map[string]bool{}, 0
 	for _, m := range verdict.FindAllSubmatch(out, -1) {
@@ -107,7 +109,7 @@ func (s *suite) judge(t *testing.T, out []byte, least int) {
 	t.Logf("%d passed", passed)
 }
 
-// match returns the pattern in a list that matches a test's name.
+// match returns a pattern in a list that matches a test's name, and whether there is one.
 func match(list map[string]string, name string) (string, bool) {
 	for pattern := range list {
 		if ok, err := path.Match(pattern, name); err == nil && ok {

@@ -22,8 +22,8 @@ type shop struct {
 	env      []string
 }
 
-// newShop copies the modules and installs the provider from LETHE_PROVIDER_MIRROR. Without it, or without moto_server, it
-// skips the test.
+// newShop copies the modules and installs the provider from LETHE_PROVIDER_MIRROR. It skips the test if that variable
+// is not set or moto_server is not installed.
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	mirror := os.Getenv("LETHE_PROVIDER_MIRROR")
@@ -48,7 +48,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// imitate starts a server that imitates AWS, and returns its address.
+// imitate starts a server that imitates AWS until the end of the test, and returns its address in the form HOST:PORT.
+// moto is the path of the server's program.
 func imitate(t *testing.T, moto string) string {
 	t.Helper()
 	cmd := exec.Command(moto, "-p", "0")
@@ -85,7 +86,7 @@ func (s *shop) run(args ...string) {
 	}
 }
 
-// edit replaces a text in a file of the modules.
+// edit replaces a text in a file of the modules. The file must contain it once.
 func (s *shop) edit(file, old, new string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, file)
@@ -97,6 +98,7 @@ func (s *shop) edit(file, old, new string) {
 	must(s.t, os.WriteFile(path, []byte(strings.Replace(string(text), old, new, 1)), 0o600))
 }
 
+// page opens a page that a command wrote in a tab.
 func (s *shop) page(name string) *tab {
 	s.t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, name))
@@ -104,7 +106,8 @@ func (s *shop) page(name string) *tab {
 	return open(s.t, string(text))
 }
 
-// picture draws a page. With -update, it writes the picture to the guide.
+// picture draws a page in a colour scheme, light or dark, with a size in pixels. With -update, it writes the picture to
+// the guide under the name.
 func (s *shop) picture(p *tab, name, scheme string, width, height int64) {
 	s.t.Helper()
 	var picture []byte

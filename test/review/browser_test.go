@@ -28,7 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures of the guide")
 
-// browser starts Chromium once for all tests.
+// browser starts Chromium once for all tests, and returns its context. It returns an error if Chromium is not
+// installed.
 var browser = sync.OnceValues(func() (context.Context, error) {
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -46,6 +47,7 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 	return ctx, chromedp.Run(ctx)
 })
 
+// quit ends the browser, if it was started.
 var quit = func() {}
 
 func TestMain(m *testing.M) {
@@ -65,7 +67,8 @@ type tab struct {
 	errors   []string
 }
 
-// open opens a page in a new tab. At the end of the test it checks that the page requested nothing and reported no error.
+// open opens the page with a text in a new tab. At the end of the test it checks that the page requested nothing and
+// reported no error. It skips the test if the browser does not start.
 func open(t *testing.T, text string) *tab {
 	t.Helper()
 	parent, err := browser()
@@ -98,6 +101,7 @@ func open(t *testing.T, text string) *tab {
 	return p
 }
 
+// listen records the requests and the errors of the page.
 func (p *tab) listen(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,8 +117,8 @@ func (p *tab) listen(event any) {
 	}
 }
 
-// run runs actions. After a navigation, an action can still reach the former document, which the browser is about to
-// remove. The actions run again then.
+// run runs actions, and ends the test if they fail. After a navigation, an action can still reach the former document,
+// which the browser is about to remove. In this case run repeats all actions.
 func (p *tab) run(actions ...chromedp.Action) {
 	p.t.Helper()
 	err := chromedp.Run(p.ctx, actions...)
@@ -144,10 +148,10 @@ func (p *tab) becomes(expression string) {
 	p.run(chromedp.Poll(expression, nil))
 }
 
-// visible counts the changes that are shown.
+// visible is an expression for the number of changes that are shown.
 const visible = `[...document.querySelectorAll(".change")].filter(c => !c.hasAttribute("hidden") && !c.closest(".part[hidden]")).length`
 
-// sample returns a plan with every kind of change, and hostile texts everywhere.
+// sample returns the review of a plan with several kinds of changes, and with hostile texts in keys, values and tags.
 func sample(t *testing.T) *review.Review {
 	old := object(map[string]cty.Value{"id": cty.StringVal("i-1"), "size": cty.NumberIntVal(1), "text": cty.StringVal("first\nsecond\nthird"), "password": cty.StringVal(canary)})
 	new := object(map[string]cty.Value{"id": cty.StringVal("i-1"), "size": cty.NumberIntVal(2), "text": cty.StringVal("first\nother\nthird"), "password": cty.StringVal(canary + "2")})
@@ -271,8 +275,8 @@ func TestWithoutScripts(t *testing.T) {
 	q.mu.Unlock()
 }
 
-// TestFound checks that the browser's own search finds text in closed and in filtered changes. A text fragment in the URL
-// uses the same search.
+// TestFound checks that the browser's own search finds text in closed and in filtered changes. A text fragment in the
+// URL uses the same search.
 func TestFound(t *testing.T) {
 	r := reviewed(change(t, "test_thing.haystack", plan.Create, none(), object(map[string]cty.Value{"text": cty.StringVal("needle")})))
 	p := open(t, pageOf(t, r))
@@ -286,7 +290,8 @@ func TestSchemes(t *testing.T) {
 	schemes(t, open(t, pageOf(t, sample(t))))
 }
 
-// schemes checks the colours of a page in both schemes, and that axe finds nothing.
+// schemes checks the colours of a page in both schemes, and that axe finds nothing. If axe is not available, it skips
+// the rest of the test.
 func schemes(t *testing.T, p *tab) {
 	t.Helper()
 	backs := map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}
@@ -311,7 +316,7 @@ func schemes(t *testing.T, p *tab) {
 	}
 }
 
-// axeScript returns the text of axe-core, or the reason why it is not available.
+// axeScript installs axe-core with npm once and returns its text, or the error if that fails.
 var axeScript = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "axe")
 	if err != nil {
@@ -326,8 +331,8 @@ var axeScript = sync.OnceValues(func() (string, error) {
 	return string(text), err
 })
 
-// TestManyChanges opens a page of 5,000 changes, searches it with the page's own search and with the browser's, and prints
-// it. Compared with 500 changes, it opens in proportional time.
+// TestManyChanges opens a page of 5,000 changes, searches it with the page's own search and with the browser's, and
+// prints it. Compared with 500 changes, it opens in proportional time.
 func TestManyChanges(t *testing.T) {
 	few, all := open(t, pageOf(t, many(t, 500))), open(t, pageOf(t, many(t, 5000)))
 	quickest := map[*tab]float64{}
@@ -427,7 +432,7 @@ resource "terraform_data" "user" {
 }
 `}
 
-// program returns the path of the program under test.
+// program returns the path of the program under test: the program in LETHE_BIN, or a new build if that is not set.
 func program(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("LETHE_BIN"); bin != "" {

@@ -30,6 +30,7 @@ type facts struct {
 	changes map[string]string // by address: the action and the reasons
 }
 
+// add adds a change. A second change of one address has the action "twice".
 func (f *facts) add(address, action string, reasons []string) {
 	if f.changes == nil {
 		f.changes = map[string]string{}
@@ -69,7 +70,8 @@ func TestForms(t *testing.T) {
 	})
 }
 
-// TestSecretsAreOpaque checks that no form depends on sensitive values: other values of the same plan give the same bytes.
+// TestSecretsAreOpaque checks that no form depends on sensitive values: other values of the same plan give the same
+// bytes.
 func TestSecretsAreOpaque(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := randomPlan(t)
@@ -94,7 +96,7 @@ func TestSecretsAreOpaque(t *testing.T) {
 	})
 }
 
-// disguised makes all sensitive texts of a value equal.
+// disguised returns a value in which all sensitive texts are equal.
 func disguised(v cty.Value) cty.Value {
 	out, _ := cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
 		if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && strings.HasPrefix(v.AsString(), canary) {
@@ -110,6 +112,7 @@ type tester interface {
 	Fatal(...any)
 }
 
+// pageOf returns the page of a review.
 func pageOf(t tester, r *review.Review) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -119,6 +122,7 @@ func pageOf(t tester, r *review.Review) string {
 	return b.String()
 }
 
+// commentOf returns the comment of a review with at most limit bytes.
 func commentOf(t tester, r *review.Review, limit int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -128,6 +132,7 @@ func commentOf(t tester, r *review.Review, limit int) string {
 	return b.String()
 }
 
+// documentOf returns the JSON document of a review.
 func documentOf(t tester, r *review.Review) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -140,6 +145,7 @@ func documentOf(t tester, r *review.Review) string {
 // short maps the actions of documents to the actions of the other forms.
 var short = map[string]string{"create": "create", "read": "read", "update": "update", "delete-create": "replace", "create-delete": "replace", "forget-create": "replace", "delete": "destroy", "forget": "forget", "no-op": "none"}
 
+// fromDocument returns the facts in a JSON document.
 func fromDocument(t tester, text string) (f facts) {
 	t.Helper()
 	var doc struct {
@@ -163,6 +169,7 @@ func fromDocument(t tester, text string) (f facts) {
 	return f
 }
 
+// fromPage returns the facts on a page. It leaves out the changes that were made outside.
 func fromPage(t tester, text string) (f facts) {
 	t.Helper()
 	root, err := html.Parse(strings.NewReader(text))
@@ -192,6 +199,7 @@ func fromPage(t tester, text string) (f facts) {
 	return f
 }
 
+// find returns the elements below a node for which fits is true, in the order of the document.
 func find(n *html.Node, fits func(*html.Node) bool) (out []*html.Node) {
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && fits(d) {
@@ -229,6 +237,7 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM))
 // verbs matches the first words of a block that names a change.
 var verbs = regexp.MustCompile(`^(create|read|update|replace|destroy|forget|no action)(, .*)?$`)
 
+// fromComment returns the facts in a comment.
 func fromComment(comment string) (f facts) {
 	source := []byte(comment)
 	f.counts = strings.TrimPrefix(strings.SplitN(comment, "\n", 2)[0], "## Plan: ")
@@ -262,6 +271,7 @@ func fromComment(comment string) (f facts) {
 	return f
 }
 
+// next returns the first node of type T among n and its later siblings, or nil.
 func next[T ast.Node](n ast.Node) *T {
 	for ; n != nil; n = n.NextSibling() {
 		if found, ok := n.(T); ok {
@@ -271,7 +281,8 @@ func next[T ast.Node](n ast.Node) *T {
 	return nil
 }
 
-// items returns the code spans of a list. With alone, it ignores items with other text.
+// items returns the code spans with which the items of a list begin. If alone is true, it ignores items with other
+// text.
 func items(list ast.Node, source []byte, alone bool) (out []string) {
 	for li := list.FirstChild(); li != nil; li = li.NextSibling() {
 		line := li.FirstChild()
@@ -294,8 +305,8 @@ func spanText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// TestCommentIsNotLive checks that no text from outside becomes a link, an element or a mention: outside of code, a comment
-// contains only constant texts.
+// TestCommentIsNotLive checks that no text from outside becomes a link, an element or a mention: outside of code, a
+// comment contains only constant texts.
 func TestCommentIsNotLive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := review.New(randomPlan(t), nil, schemas())
@@ -311,6 +322,8 @@ func TestCommentIsNotLive(t *testing.T) {
 // constant matches the texts outside of code.
 var constant = regexp.MustCompile(`^[\w ,.:;()*←…'-]*$`)
 
+// checkInert checks that a comment has no link, image or mention, no other elements than details and summary, and only
+// constant texts outside of code.
 func checkInert(t interface{ Errorf(string, ...any) }, comment string) {
 	source := []byte(comment)
 	root := markdown.Parser().Parse(text.NewReader(source))
@@ -391,7 +404,7 @@ func TestLongValues(t *testing.T) {
 	}
 }
 
-// difference shows the place where two texts begin to differ.
+// difference returns the parts of two texts around the place where they begin to differ.
 func difference(a, b string) string {
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {

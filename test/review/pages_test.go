@@ -26,7 +26,7 @@ import (
 // scrub hides the canary, like the guard.
 func scrub(s string) string { return strings.ReplaceAll(s, canary, "(hidden)") }
 
-// names returns hostile names, a secret and a plain name.
+// names returns hostile names with at most 200 bytes, a secret and a plain name.
 func names() []string {
 	var out []string
 	for _, name := range hostile {
@@ -35,7 +35,7 @@ func names() []string {
 	return append(out, canary, "test_thing.web")
 }
 
-// clean checks that a text has no canary, and no text of the hostile names as markup.
+// clean checks that a page has no canary, and no text of the hostile names as markup.
 func clean(t *testing.T, text string) {
 	t.Helper()
 	if strings.Contains(text, canary) {

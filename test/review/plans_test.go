@@ -54,7 +54,7 @@ func schemas() provider.Lookup {
 	return func(addr.Provider) *provider.Schemas { return s }
 }
 
-// object returns an object with some attributes.
+// object returns an object with some attributes. The others are null, and sets of blocks are empty.
 func object(attrs map[string]cty.Value) mark.Value {
 	out := map[string]cty.Value{}
 	for name, ty := range block.Type().AttributeTypes() {
@@ -69,6 +69,7 @@ func object(attrs map[string]cty.Value) mark.Value {
 	return mark.Plain(cty.ObjectVal(out))
 }
 
+// none returns the value of an object before its creation and after its removal.
 func none() mark.Value { return mark.Plain(cty.NullVal(block.Type())) }
 
 // change returns a change of the object at an address.
@@ -92,7 +93,8 @@ func reviewed(changes ...*plan.Change) *review.Review {
 	return review.New(&plan.Plan{Changes: changes}, nil, schemas())
 }
 
-// many returns a plan of n changes: mostly updates of one resource, with a few destroyed and replaced objects.
+// many returns the review of n changes: updates of a resource in 20 modules, with two of 500 objects destroyed or
+// replaced.
 func many(t testing.TB, n int) *review.Review {
 	var list []*plan.Change
 	for i := range n {
@@ -123,6 +125,7 @@ func randomText(t *rapid.T) string {
 	return rapid.StringMatching(`[a-c"{}]{0,3}(\n[ab]{0,2}){0,3}`).Draw(t, "plain")
 }
 
+// randomObject draws an object. Each sensitive text begins with the canary.
 func randomObject(t *rapid.T) mark.Value {
 	attrs := map[string]cty.Value{}
 	set := func(name string, v func() cty.Value) {
@@ -160,7 +163,7 @@ func randomObject(t *rapid.T) mark.Value {
 	return v
 }
 
-// randomPlan draws a plan.
+// randomPlan draws a plan with at most 12 changes, and with outputs, leases and a failed check.
 func randomPlan(t *rapid.T) *plan.Plan {
 	p := &plan.Plan{Origin: plan.Origin{Workspace: randomText(t)}}
 	seen := map[addr.Object]bool{}

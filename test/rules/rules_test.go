@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// enough is the number of rules, of 20, that a test must name. Without LETHE_LONG only every sixth rule is broken, and
-// a test must name each of them.
+// enough is the number of broken rules that their tests must report. Without LETHE_LONG, TestBrokenRulesAreNamed breaks
+// only one of each rules, and the tests must report all of them.
 const enough, each = 18, 6
 
 // A rule is a text in a file. If it is replaced by the broken text, the test must fail.

@@ -46,7 +46,8 @@ type place struct {
 	a, b any
 }
 
-// places are the innermost places in which two values differ.
+// places returns the innermost places in which two values differ, or nil if they are equal. path is the path of the
+// values.
 func places(a, b any, path string) []place {
 	if text(a) == text(b) {
 		return nil
@@ -77,7 +78,7 @@ func places(a, b any, path string) []place {
 	return []place{{path, a, b}}
 }
 
-// class groups the differences that are likely of one cause.
+// class returns a text that is the same for differences that probably have one cause.
 func (d Difference) class() string {
 	c := d.On + " " + d.What + " " + strings.TrimRight(d.Section, "0123456789")
 	if d.Section == "actions" || d.Section == "exit" {
@@ -86,6 +87,7 @@ func (d Difference) class() string {
 	return c
 }
 
+// text returns a value as JSON, or the error if it has no JSON form.
 func text(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -94,12 +96,13 @@ func text(v any) string {
 	return string(data)
 }
 
-// A sheet holds the compared data, by "section|address".
+// A sheet holds the compared data, by "order~section|address". The order is a digit.
 type sheet map[string]any
 
 // typeName finds the type in an address.
 var typeName = regexp.MustCompile(`(?:^|\.)(\w+)\.a[0-9]+`)
 
+// differ returns the differences between two sheets, in the order of their keys. what is the What of each difference.
 func differ(what string, a, b sheet) []Difference {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
@@ -119,7 +122,8 @@ func differ(what string, a, b sheet) []Difference {
 	return out
 }
 
-// compare compares a step of Lethe with the same step of Terraform.
+// compare compares a step of Lethe with the same step of Terraform. After a different exit code of a plan or apply it
+// compares nothing more.
 func compare(c Command, p, q *Outcome) []Difference {
 	var all []Difference
 	for i := range min(len(p.Before), len(q.Before)) {
@@ -159,6 +163,7 @@ func compare(c Command, p, q *Outcome) []Difference {
 	return all
 }
 
+// results compares the results of a command, and returns nil if one of them is nil. what names the command.
 func results(what string, p, q *Result) []Difference {
 	if p == nil || q == nil {
 		return nil
@@ -205,6 +210,7 @@ func results(what string, p, q *Result) []Difference {
 	return all
 }
 
+// errorsOf returns the titles of the errors in the output of a command, sorted and each once.
 func errorsOf(out string) []string {
 	var all []string
 	for line := range strings.Lines(out) {
@@ -216,8 +222,8 @@ func errorsOf(out string) []string {
 	return slices.Compact(all)
 }
 
-// blamed returns the pieces that only one engine reports errors for. An error prevents the engine from processing other
-// objects of the piece.
+// blamed returns the pieces for which only one engine reports errors. An error prevents the engine from processing
+// other objects of the piece, so both may report errors for different objects.
 func blamed(p, q *Result) []Difference {
 	a, b := sheet{}, sheet{}
 	missing := func(in sheet, r, other *Result) {
@@ -285,7 +291,7 @@ func planOf(doc obj) sheet {
 	return out
 }
 
-// plannedValues are the values of a module and of those below it.
+// plannedValues adds the planned values of a module and of the modules below it to out.
 func plannedValues(out sheet, module any) {
 	resources, _ := get(module, "resources").(list)
 	for _, r := range resources {
@@ -299,7 +305,7 @@ func plannedValues(out sheet, module any) {
 	}
 }
 
-// pruned returns a value without false parts.
+// pruned returns a value without false and null parts, or nil if nothing remains. Lists keep their length.
 func pruned(v any) any {
 	switch v := v.(type) {
 	case obj:
@@ -331,6 +337,8 @@ func pruned(v any) any {
 	return v
 }
 
+// sorted returns the elements of a list as sorted texts, each once. It returns nil for an empty list and for another
+// value.
 func sorted(v any) any {
 	all, ok := v.(list)
 	if !ok || len(all) == 0 {

@@ -14,7 +14,8 @@ func (g gen) one(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g gen, of []T) T { return of[g.IntN(len(of))] }
 
-// Generate makes the batch of a seed, of n pieces.
+// Generate makes the batch of a seed with n pieces, or with at most six if the scenario contains faults of calls that
+// plan.
 func Generate(seed uint64, n int) *Batch {
 	g := gen{rand.New(rand.NewPCG(seed, 7))}
 	b := &Batch{Seed: seed}
@@ -56,7 +57,7 @@ func Generate(seed uint64, n int) *Batch {
 // providerTags are the tags of the provider blocks.
 var providerTags = []string{`{}`, `{ team = "t" }`, `{ team = "t" }`, `{ team = "u", k = "a" }`}
 
-// weights are how often each type is chosen.
+// weights has the relative frequency of each type.
 var weights = map[string]int{
 	"old_plain": 4, "old_func": 5, "old_block": 6, "old_cd": 5, "old_norm": 3, "old_wo": 1, "old_up": 2, "old_id": 1,
 	"old_real": 6, "old_deep": 4, "old_strict": 2, "old_changed": 3, "old_renamed": 2, "old_set": 5, "old_manifest": 3,
@@ -79,17 +80,17 @@ func (g gen) kind() string {
 	return names[0]
 }
 
-// A life is a piece while it is made.
+// A life is a piece during its generation.
 type life struct {
 	gen
 	*Piece
 	kind    string
-	focus   []arg // the arguments that this scenario is about
-	unknown string
-	rough   bool
-	secret  bool
-	moved   bool
-	saved   *Step // the piece before its resource was removed
+	focus   []arg  // the arguments that this scenario is about
+	unknown string // the argument whose value is unknown while planning; "" if none is
+	rough   bool   // may have faults that end the commands of the whole batch
+	secret  bool   // has a sensitive argument
+	moved   bool   // was moved to another type
+	saved   *Step  // the piece before its resource was removed
 }
 
 func (g gen) piece(name string, b *Batch, rough bool) *Piece {
@@ -146,7 +147,7 @@ func (g gen) piece(name string, b *Batch, rough bool) *Piece {
 // repeats are repetitions. All of them have the first instance.
 var repeats = []string{"count = 1", "count = 2", `for_each = toset(["x"])`, `for_each = toset(["x", "y"])`, `for_each = toset(["x", "z"])`}
 
-// aim chooses the address of -target.
+// aim chooses the address of -target for a step: the object, its resource or its module, or none in half of all cases.
 func (l *life) aim(s *Step) {
 	s.Target = ""
 	if !l.one(2) {
@@ -161,7 +162,8 @@ func (l *life) aim(s *Step) {
 	}
 }
 
-// set sets a random value for an argument.
+// set sets a random value for an argument. The value may be unknown or sensitive. If it is unknown, set also adds the
+// resource with the value around the piece.
 func (l *life) set(s *Step, a arg) {
 	if l.unknown == a.name {
 		s.Around["u"] = fmt.Sprintf("resource \"terraform_data\" \"%s_u\" {\n  input = %s\n}", l.Name, pick(l.gen, a.later))
@@ -252,7 +254,7 @@ func (l *life) settings(s *Step) {
 	}
 }
 
-// id is an attribute that identifies an object of the type.
+// id returns the name of an attribute that identifies an object of the type.
 func (l *life) id() string {
 	if l.kind == "old_manifest" {
 		return "name"
@@ -260,7 +262,7 @@ func (l *life) id() string {
 	return "id"
 }
 
-// following is the step after another.
+// following returns the step after another. c is the command of the new step.
 func (l *life) following(last *Step, c Command) *Step {
 	s := &Step{Type: last.Type, Module: last.Module, Calls: last.Calls, Repeat: last.Repeat, Args: maps.Clone(last.Args), Around: maps.Clone(last.Around), Root: map[string]string{}, Target: last.Target}
 	if l.one(3) && s.Type != "" {
@@ -356,6 +358,7 @@ func (l *life) change(s *Step) {
 	}
 }
 
+// drift chooses new values of attributes for a change outside.
 func (l *life) drift(s *Step) {
 	s.Drift = map[string]any{}
 	for _, a := range l.focus {
@@ -365,7 +368,8 @@ func (l *life) drift(s *Step) {
 	}
 }
 
-// imports forgets the object and imports it again.
+// imports forgets the object and imports it again, by command or by block. In a rough scenario it may use an ID whose
+// import fails.
 func (l *life) imports(s *Step) {
 	id := l.Name + "@" // the last object of that name
 	if l.rough && l.one(2) {
@@ -379,7 +383,7 @@ func (l *life) imports(s *Step) {
 	}
 }
 
-// move moves the object to another type.
+// move moves the object to the type fw_moved.
 func (l *life) move(s *Step) {
 	l.moved = true
 	from := s.Type + "." + l.Name
@@ -395,7 +399,7 @@ func (l *life) move(s *Step) {
 	s.Type, l.kind, l.focus = "fw_moved", "fw_moved", types["fw_moved"]
 }
 
-// whole is an address in all instances of a module.
+// whole returns an address without the keys of first instances.
 func whole(addr string) string { return strings.NewReplacer("[0]", "", `["x"]`, "").Replace(addr) }
 
 // repeat changes the repetition of the resource or of the call of its module. The first instance stays the same object.
@@ -426,7 +430,8 @@ func (l *life) moveModule(s *Step) {
 	s.Target = ""
 }
 
-// takeOut takes the resource out of the configuration. The next step has it again.
+// takeOut removes the resource from the configuration, in some cases with a removed block or after it was deleted
+// outside. The next step has the resource again.
 func (l *life) takeOut(s *Step) {
 	saved := *s
 	saved.Args, saved.Around, saved.Root = maps.Clone(s.Args), maps.Clone(s.Around), map[string]string{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A rule recognises differences that are on purpose.
+// A rule recognises intended differences.
 type rule struct {
 	row    string // how a row of docs/differences.md begins; "" if the reason is no difference for users
 	reason string
@@ -148,6 +148,7 @@ var rules = []rule{
 // data reports whether a difference is about a data source.
 func (d Difference) data() bool { return strings.HasSuffix(d.On, "_data") && d.On != "terraform_data" }
 
+// known reports whether a rule recognises the difference.
 func (d Difference) known(b *Batch) bool {
 	for _, r := range rules {
 		if r.match(d, b) {
@@ -170,10 +171,12 @@ func plans(calls []string) (n int) {
 // dynamicAttribute finds dynamic blocks of arguments that are attributes.
 var dynamicAttribute = regexp.MustCompile(`dynamic "(as|at|ing)" \{\n +for_each = terraform_data`)
 
-// unknownMap finds maps that are made from a value that is not known while planning, if it changes.
+// unknownMap finds arguments whose value is the output of a terraform_data, which is unknown while planning if it
+// changes.
 var unknownMap = regexp.MustCompile(`\b(\w+) = terraform_data`)
 
-// step is the configuration of the piece that a difference belongs to, up to the step in which it was found.
+// step returns the configurations of the piece that a difference belongs to, in all steps up to the step of the
+// difference. It returns "" if the piece is not known.
 func (b *Batch) step(d Difference) string {
 	text := ""
 	for _, p := range b.Pieces {
@@ -186,7 +189,7 @@ func (b *Batch) step(d Difference) string {
 	return text
 }
 
-// now is the step of the piece that a difference belongs to; nil if it is not known.
+// now returns the step of the piece that a difference belongs to, or nil if the piece is not known.
 func (b *Batch) now(d Difference) *Step {
 	for _, p := range b.Pieces {
 		if p.Name == owner(d.At) {
@@ -196,13 +199,12 @@ func (b *Batch) now(d Difference) *Step {
 	return nil
 }
 
-// hadRefreshOnly reports whether this or an earlier step was a refresh-only plan. The values that it stored are still
-// there.
+// hadRefreshOnly reports whether step n or an earlier step was a refresh-only plan, whose values may still be stored.
 func (b *Batch) hadRefreshOnly(n int) bool {
 	return slices.ContainsFunc(b.Steps[:n+1], func(c Command) bool { return c.RefreshOnly })
 }
 
-// imports reports whether a step runs the import command.
+// imports reports whether step n runs the import command for a piece.
 func (b *Batch) imports(n int) bool {
 	for _, p := range b.Pieces {
 		for _, args := range p.Steps[n].Before {
@@ -214,12 +216,12 @@ func (b *Batch) imports(n int) bool {
 	return false
 }
 
-// privateOnly reports whether a call differs in nothing but its private data.
+// privateOnly reports whether the requests of a call differ only in their private data.
 func (d Difference) privateOnly() bool {
 	return strings.HasPrefix(d.Section, "sent with") && d.onlyIn(".private")
 }
 
-// onlyIn reports whether two values differ only below a path.
+// onlyIn reports whether both values exist and differ only at paths that begin with path.
 func (d Difference) onlyIn(path string) bool {
 	return d.A != nil && d.B != nil && !slices.ContainsFunc(places(d.A, d.B, ""), func(x place) bool { return !strings.HasPrefix(x.path, path) })
 }

@@ -128,7 +128,7 @@ func (r *region) Read(ctx context.Context, _ datasource.ReadRequest, resp *datas
 	resp.Diagnostics.Append(resp.State.Set(ctx, &regionModel{Name: types.StringValue(r.name)})...)
 }
 
-// bare is the data source region under a name that is only the name of the provider.
+// bare is the data source region with a type name that is only the name of the provider.
 type bare struct{ region }
 
 func (b *bare) Metadata(_ context.Context, _ datasource.MetadataRequest, resp *datasource.MetadataResponse) {
@@ -193,7 +193,7 @@ func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *re
 	}
 }
 
-// manifest is a thing that cannot be planned without a region, like objects whose schema a server defines.
+// manifest is a thing whose plan fails without a region, as for objects whose schema a server defines.
 type manifest struct{ thing }
 
 func (m *manifest) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
@@ -206,7 +206,8 @@ func (m *manifest) ModifyPlan(_ context.Context, _ resource.ModifyPlanRequest, r
 	}
 }
 
-// chart is a thing whose plan is deferred without a region, if the engine allows that. It can be planned nevertheless.
+// chart is a thing whose plan is deferred without a region, if the engine allows that. If the engine does not allow it,
+// the plan fails only for the name "needs-region".
 type chart struct{ thing }
 
 func (c *chart) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {

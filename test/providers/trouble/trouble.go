@@ -35,8 +35,8 @@ var (
 	count = map[string]int{}
 )
 
-// Fail returns an error if the specification of the object's configuration, or the environment, requires the named
-// point to fail for the object with this key.
+// Fail returns an error if the specification of the object's configuration, or PLAYGROUND_FAIL, requires the point to
+// fail for the object with the key. It counts the call.
 func Fail(spec, point, key string) error {
 	for entry := range strings.SplitSeq(os.Getenv(EnvFail), ";") {
 		if k, s, ok := strings.Cut(strings.TrimSpace(entry), ":"); ok && (k == "*" || k == key) {
@@ -71,6 +71,7 @@ func nth(word, key string) int {
 	return count[word+"\x00"+key]
 }
 
+// number returns the number in s, or 1 if s is no number.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -79,8 +80,9 @@ func number(s string) int {
 	return n
 }
 
-// Wait sleeps for the delay of the object's configuration or of the environment, whichever is longer. If ctx ends
-// first, it returns the error of ctx.
+// Wait sleeps for the delay of the object's configuration, or for a delay of PLAYGROUND_DELAY for the point and the
+// key, whichever is longer. delay is a duration of Go, or "" for none. An invalid duration is an error. If ctx ends
+// first, the error wraps the cause of ctx.
 func Wait(ctx context.Context, delay, point, key string) error {
 	d, err := duration(delay)
 	if err != nil {

@@ -29,7 +29,7 @@ var errGone = errors.New("no such object")
 
 func cloudFile(name string) string { return filepath.Join(os.Getenv(EnvCloud), name) }
 
-// nextID returns NAME-1 for the first object that is created under a name, then NAME-2, and so on. Equal histories have
+// nextID returns NAME-1 for the first object that is created with a name, then NAME-2, and so on. Equal histories have
 // equal IDs, so that two engines can be compared without renaming.
 func nextID(name string) (string, error) {
 	path := cloudFile(name + ".ids")
@@ -53,6 +53,7 @@ func save(id string, o *Object) error {
 	return os.WriteFile(cloudFile(id+".json"), data, 0o600)
 }
 
+// load returns the object with an ID, or errGone if it does not exist.
 func load(id string) (*Object, error) {
 	data, err := os.ReadFile(cloudFile(id + ".json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,6 +66,7 @@ func load(id string) (*Object, error) {
 	return o, json.Unmarshal(data, o)
 }
 
+// remove removes the object with an ID. A missing object is no error.
 func remove(id string) error {
 	err := os.Remove(cloudFile(id + ".json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,6 +99,7 @@ func failed(name, word string) error {
 	return nil
 }
 
+// schemaVersion returns the number in SDK_SCHEMA, or 2 if it is not set or no number.
 func schemaVersion() int {
 	if n, err := strconv.Atoi(os.Getenv(EnvSchema)); err == nil {
 		return n

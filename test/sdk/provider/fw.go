@@ -22,7 +22,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// Framework returns the provider of the framework.
+// Framework returns a server of the provider "fw", which logs its calls.
 func Framework() tfprotov6.ProviderServer {
 	return server6{providerserver.NewProtocol6(fw{})()}
 }
@@ -78,6 +78,7 @@ func (t *fwType) Schema(_ context.Context, _ resource.SchemaRequest, a *resource
 	a.Schema.Attributes["id"] = schema.StringAttribute{Computed: true, PlanModifiers: keepString()}
 }
 
+// attributes returns the attributes of an object, or an empty map if it is null or unknown.
 func attributes(v tftypes.Value) map[string]tftypes.Value {
 	m := map[string]tftypes.Value{}
 	if v.IsKnown() && !v.IsNull() {
@@ -86,6 +87,7 @@ func attributes(v tftypes.Value) map[string]tftypes.Value {
 	return m
 }
 
+// stringOf returns the text of a value of type string, or "" for any other value.
 func stringOf(v tftypes.Value) string {
 	var s string
 	if v.Type() != nil && v.IsKnown() && !v.IsNull() && v.Type().Is(tftypes.String) {
@@ -94,7 +96,8 @@ func stringOf(v tftypes.Value) string {
 	return s
 }
 
-// filled replaces unknown values by the values that the cloud chooses.
+// filled returns a value with the values that the cloud chooses in place of unknown ones. They depend on the name and
+// on rev, the number of writes.
 func filled(v tftypes.Value, id, name string, rev int) (tftypes.Value, error) {
 	return tftypes.Transform(v, func(p *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
 		if v.IsKnown() {
@@ -125,6 +128,7 @@ func filled(v tftypes.Value, id, name string, rev int) (tftypes.Value, error) {
 	})
 }
 
+// store writes an object of type typ to the cloud. rev is the number of writes.
 func (t *fwType) store(v tftypes.Value, typ tftypes.Type, rev int) error {
 	m := attributes(v)
 	o := &Object{Type: "fw_" + t.name, Rev: rev, Attrs: map[string]any{}}
@@ -136,7 +140,7 @@ func (t *fwType) store(v tftypes.Value, typ tftypes.Type, rev int) error {
 	return save(stringOf(m["id"]), o)
 }
 
-// toJSON returns a value as tftypes.ValueFromJSON expects it.
+// toJSON returns a known value of type t in the form that tftypes.ValueFromJSON expects.
 func toJSON(v tftypes.Value, t tftypes.Type) any {
 	if t.Is(tftypes.DynamicPseudoType) && !v.IsNull() {
 		return map[string]any{"type": v.Type(), "value": toJSON(v, v.Type())}
@@ -294,7 +298,8 @@ func (t *fwType) ImportState(ctx context.Context, q resource.ImportStateRequest,
 	resource.ImportStatePassthroughID(ctx, path.Root("id"), q, a)
 }
 
-// fwModified plans as the words of the attribute mode specify.
+// fwModified is a type whose plans depend on the words of the attribute mode, which are separated by commas: set,
+// unknown, forever, replace, noupdate, error, warn, oc.
 type fwModified struct{ fwType }
 
 func (t *fwModified) ModifyPlan(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
@@ -331,7 +336,7 @@ func (t *fwModified) ModifyPlan(ctx context.Context, q resource.ModifyPlanReques
 	}
 }
 
-// fwPrivate counts calls in private data.
+// fwPrivate is a type that stores the number of writes in private data, and adds marks while it reads and plans.
 type fwPrivate struct{ fwType }
 
 func (t *fwPrivate) Create(ctx context.Context, q resource.CreateRequest, a *resource.CreateResponse) {
@@ -362,7 +367,7 @@ func (t *fwPrivate) ModifyPlan(ctx context.Context, q resource.ModifyPlanRequest
 	}
 }
 
-// fwUpgraded has three schema versions.
+// fwUpgraded is a type with three schema versions, 0 to 2.
 type fwUpgraded struct{ fwType }
 
 func (t *fwUpgraded) UpgradeState(ctx context.Context) map[int64]resource.StateUpgrader {
@@ -405,7 +410,8 @@ func (t *fwUpgraded) UpgradeState(ctx context.Context) map[int64]resource.StateU
 	return map[int64]resource.StateUpgrader{0: up(first, second), 1: up(second)}
 }
 
-// fitting makes an object of a type from the values that have an attribute in it.
+// fitting returns an object of type t with the values of m. It ignores values that have no attribute in t, and missing
+// values are null.
 func fitting(m map[string]any, t tftypes.Type) (tftypes.Value, error) {
 	out := map[string]tftypes.Value{}
 	for k, at := range t.(tftypes.Object).AttributeTypes {
@@ -421,7 +427,7 @@ func fitting(m map[string]any, t tftypes.Type) (tftypes.Value, error) {
 	return tftypes.NewValue(t, out), nil
 }
 
-// fwMoved accepts moves from other types.
+// fwMoved is a type that accepts moves from old_plain, fw_plain and old_cd.
 type fwMoved struct{ fwType }
 
 func (t *fwMoved) MoveState(context.Context) []resource.StateMover {
@@ -445,7 +451,7 @@ func (t *fwMoved) MoveState(context.Context) []resource.StateMover {
 	}}}
 }
 
-// fwIdentified has an identity, which Terraform before 1.12 does not request.
+// fwIdentified is a type with an identity. Terraform before 1.12 does not request identities.
 type fwIdentified struct{ fwType }
 
 func (t *fwIdentified) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, a *resource.IdentitySchemaResponse) {

@@ -29,7 +29,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// fwTags are the tags of the provider's configuration.
+// fwTags are the tags of the provider's configuration. nil means that it has none or they are unknown.
 var fwTags map[string]string
 
 // An fwPlanned type has a function for its plans.
@@ -94,6 +94,7 @@ func fwCert() schema.Schema {
 	}}
 }
 
+// renew plans the replacement of a certificate whose attribute early is more than 1.
 func renew(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
 	var early types.Int64
 	a.Diagnostics.Append(q.Plan.GetAttribute(ctx, path.Root("early"), &early)...)
@@ -115,6 +116,7 @@ func fwTime() schema.Schema {
 	}}
 }
 
+// offset plans year and at from base and days, as unknown values if one of these is unknown.
 func offset(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
 	var base types.String
 	var days, was types.Int64
@@ -165,7 +167,7 @@ func (v jsonValue) StringSemanticEquals(_ context.Context, o basetypes.StringVal
 	return ok && compactJSON(v.ValueString()) == compactJSON(w.ValueString()), nil
 }
 
-// fwCloud has blocks, tags and documents, as the framework types of large providers have them.
+// fwCloud has blocks, tags and documents, like the framework types of large providers.
 func fwCloud() schema.Schema {
 	return schema.Schema{Attributes: attrs{
 		"label":    schema.StringAttribute{Required: true, PlanModifiers: replaceString()},
@@ -197,6 +199,7 @@ func fwCloud() schema.Schema {
 	}}
 }
 
+// fwAllTags plans tags_all: the tags of the provider and those of the object, or unknown if a tag is unknown.
 func fwAllTags(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
 	var tags types.Map
 	a.Diagnostics.Append(q.Plan.GetAttribute(ctx, path.Root("tags"), &tags)...)
@@ -267,6 +270,7 @@ func fwHelm() schema.Schema {
 	}}
 }
 
+// freshMetadata plans unknown metadata if an existing object changes.
 func freshMetadata(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
 	if !q.State.Raw.IsNull() && !q.Plan.Raw.Equal(q.State.Raw) {
 		ty := map[string]attr.Type{"rev": types.StringType, "values": types.StringType, "notes": types.StringType}
@@ -274,7 +278,7 @@ func freshMetadata(ctx context.Context, q resource.ModifyPlanRequest, a *resourc
 	}
 }
 
-// moreTypes are the types of this file.
+// moreTypes returns functions that make the types of this file.
 func moreTypes() []func() resource.Resource {
 	var all []func() resource.Resource
 	nothing := func(context.Context, resource.ModifyPlanRequest, *resource.ModifyPlanResponse) {}
@@ -289,7 +293,7 @@ func moreTypes() []func() resource.Resource {
 	return append(all, func() resource.Resource { return &fwChanged{fwType{name: "changed", schema: fwChangedSchema}} })
 }
 
-// fwChanged has a different schema in each release, all of the same version.
+// fwChanged is a type with a different schema in each release. All have the same version.
 type fwChanged struct{ fwType }
 
 func fwChangedSchema() schema.Schema {
@@ -310,7 +314,8 @@ func fwChangedSchema() schema.Schema {
 	return s
 }
 
-// withoutStrangers returns stored values without the attributes that a type does not have.
+// withoutStrangers returns a stored value without the attributes that a type does not have. Missing attributes are
+// null.
 func withoutStrangers(v any, t tftypes.Type) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -342,7 +347,7 @@ func withoutStrangers(v any, t tftypes.Type) any {
 	return v
 }
 
-// valueOf converts a stored value to a value of a type.
+// valueOf converts a stored value to a value of a type. It ignores attributes that the type does not have.
 func valueOf(v any, t tftypes.Type) (tftypes.Value, error) {
 	data, err := json.Marshal(withoutStrangers(v, t))
 	if err != nil {
@@ -352,7 +357,7 @@ func valueOf(v any, t tftypes.Type) (tftypes.Value, error) {
 	return tftypes.ValueFromJSON(data, t)
 }
 
-// partly returns the remains of a failed creation: only the identifying attributes are known.
+// partly returns the remains of a failed creation: unknown attributes are null, except the ID, the name and labels.
 func partly(v tftypes.Value) tftypes.Value {
 	m := maps.Clone(attributes(v))
 	for k, e := range m {
@@ -363,13 +368,15 @@ func partly(v tftypes.Value) tftypes.Value {
 	return tftypes.NewValue(v.Type(), m)
 }
 
+// withID returns an object with an ID.
 func withID(v tftypes.Value, id string) tftypes.Value {
 	m := maps.Clone(attributes(v))
 	m["id"] = tftypes.NewValue(tftypes.String, id)
 	return tftypes.NewValue(v.Type(), m)
 }
 
-// half returns the attributes of is whose names are in the first half of the alphabet, and the others of was.
+// half returns an object with the attributes of is whose names are in the first half of the alphabet. The other
+// attributes are those of was.
 func half(was, is tftypes.Value) tftypes.Value {
 	m := maps.Clone(attributes(was))
 	for k, v := range attributes(is) {

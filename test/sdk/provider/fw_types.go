@@ -66,7 +66,7 @@ func fwPlain() schema.Schema {
 	}}
 }
 
-// inner has the attributes of nested objects.
+// inner returns the attributes of nested objects, with the attributes in more.
 func inner(more attrs) attrs {
 	a := attrs{
 		"k": schema.StringAttribute{Optional: true},
@@ -79,6 +79,7 @@ func inner(more attrs) attrs {
 	return a
 }
 
+// innerComputed returns the attributes of nested objects with computed attributes and a nested list.
 func innerComputed() attrs {
 	return inner(attrs{
 		"c":  schema.StringAttribute{Computed: true},
@@ -145,8 +146,7 @@ func (v folded) StringSemanticEquals(_ context.Context, o basetypes.StringValuab
 	return ok && strings.EqualFold(v.ValueString(), w.ValueString()), nil
 }
 
-// lowers plans the value in lower case, which the protocol forbids for configured values. It keeps the stored value if
-// only the case differs.
+// lowers plans the stored value if the planned value differs only in case.
 type lowers struct{}
 
 func (lowers) Description(context.Context) string         { return "" }

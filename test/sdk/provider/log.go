@@ -23,7 +23,8 @@ type Call struct {
 // Unknown represents an unknown value in a logged value.
 const Unknown = "<unknown>"
 
-// record appends one line to the log. A provider cannot report a failure of its log; the test notices the missing line.
+// record appends one line to the log, if SDK_LOG is set. A provider cannot report a failure of its log; the test
+// notices the missing line.
 func record(call, typ string, req, resp map[string]any) {
 	path := os.Getenv(EnvLog)
 	if path == "" {
@@ -50,7 +51,8 @@ func record(call, typ string, req, resp map[string]any) {
 	_, _ = f.Write(append(line, '\n'))
 }
 
-// tree decodes a value from the wire without its schema.
+// tree decodes a value from the wire without its schema: asJSON if that is not empty, and wire otherwise. It returns
+// nil if both are empty, and a text with the error if wire cannot be decoded.
 func tree(wire, asJSON []byte) any {
 	if len(asJSON) > 0 {
 		var v any
@@ -101,7 +103,8 @@ func next(d *msgpack.Decoder) (any, error) {
 	return d.DecodeInterface()
 }
 
-// private returns private data as text if it is text.
+// private returns private data as decoded JSON, in which nested JSON of the framework is text. Data that are not JSON
+// are returned in base64, and empty data as nil.
 func private(b []byte) any {
 	if len(b) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
 )
 
-// Old returns the provider of the SDK.
+// Old returns a server of the provider "old", which logs its calls.
 func Old() tfprotov5.ProviderServer {
 	p := &schema.Provider{
 		ResourcesMap: map[string]*schema.Resource{
@@ -90,7 +90,8 @@ func (t *oldType) create(_ context.Context, d *schema.ResourceData, _ any) diag.
 	return t.write(d, name, 1, "create-after")
 }
 
-// write stores the object, and sets the computed attributes.
+// write sets the computed attributes and stores the object. rev is the number of writes. It fails afterwards if the
+// fault after is requested.
 func (t *oldType) write(d *schema.ResourceData, name string, rev int, after string) diag.Diagnostics {
 	for attr, s := range t.schema {
 		if !s.Computed || s.WriteOnly {
@@ -136,6 +137,7 @@ func (t *oldType) write(d *schema.ResourceData, name string, rev int, after stri
 	return nil
 }
 
+// hasObjects reports whether the elements of an attribute are objects.
 func hasObjects(s *schema.Schema) bool {
 	_, ok := s.Elem.(*schema.Resource)
 	return ok
@@ -147,6 +149,7 @@ func hasZero(list any) bool {
 	return slices.ContainsFunc(all, isZero)
 }
 
+// isZero reports whether a value is nil, the zero value of its type, or contains only such values.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -162,6 +165,7 @@ func isZero(v any) bool {
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
+// hasComputed reports whether a block has a computed attribute, at any depth.
 func hasComputed(r *schema.Resource) bool {
 	for _, s := range r.Schema {
 		if in, ok := s.Elem.(*schema.Resource); s.Computed || ok && hasComputed(in) {
@@ -171,7 +175,8 @@ func hasComputed(r *schema.Resource) bool {
 	return false
 }
 
-// oldComputed returns the value that the cloud chooses for a computed attribute.
+// oldComputed returns the value that the cloud chooses for a computed attribute. v is the present value. In a list of
+// blocks it keeps configured attributes, and removes write-only ones.
 func oldComputed(s *schema.Schema, v any, name string, rev int) any {
 	if r, ok := s.Elem.(*schema.Resource); ok {
 		list, _ := v.([]any)
@@ -279,7 +284,8 @@ func (t *oldType) delete(_ context.Context, d *schema.ResourceData, _ any) diag.
 	return nil
 }
 
-// load imports. An ID may request habits: "none" returns nothing, "error" fails, "A,B" returns several objects.
+// load imports objects. The end of an ID may request a habit: after "-none" it returns nothing, and after "-error" it
+// fails. For IDs that are separated by commas it returns several objects.
 func (t *oldType) load(_ context.Context, d *schema.ResourceData, _ any) ([]*schema.ResourceData, error) {
 	if strings.HasSuffix(d.Id(), "-none") {
 		return nil, nil
@@ -348,7 +354,7 @@ func oldData() *schema.Resource {
 
 func text() *schema.Schema { return &schema.Schema{Type: schema.TypeString} }
 
-// identified sets the identity of the object after a call.
+// identified returns a function that calls f and then sets the identity of the object, if the object still exists.
 func identified[F ~func(context.Context, *schema.ResourceData, any) diag.Diagnostics](f F) F {
 	return func(ctx context.Context, d *schema.ResourceData, meta any) diag.Diagnostics {
 		diags := f(ctx, d, meta)
