@@ -37,7 +37,7 @@ type side struct {
 	env           []string
 }
 
-// A Result is the result of one command.
+// A Result is the result of one command. Out is its output and errors, but only its output for show.
 type Result struct {
 	Args    string
 	Exit    int
@@ -51,8 +51,8 @@ type Result struct {
 
 // An Outcome is the result of a step.
 type Outcome struct {
-	Before              []*Result
-	Plan, Apply, Second *Result // nil if not run
+	Before              []*Result // of the commands before the step
+	Plan, Apply, Second *Result   // nil if not run
 	State               obj
 }
 
@@ -76,7 +76,7 @@ func (l *Lab) prepare() error {
 	return os.WriteFile(l.rc(), []byte(text), 0o600)
 }
 
-// step runs step n of a batch.
+// step runs step n of a batch and returns the results. A failed command is no error.
 func (s *side) step(b *Batch, n int) (*Outcome, error) {
 	o := &Outcome{}
 	if err := s.arrange(b, n, false); err != nil {
@@ -139,7 +139,7 @@ func (s *side) step(b *Batch, n int) (*Outcome, error) {
 	return o, nil
 }
 
-// arrange makes the faults and the drift of a step, before its plan or before its apply.
+// arrange makes the faults and the drift of step n: those before its plan, or if late is true those before its apply.
 func (s *side) arrange(b *Batch, n int, late bool) error {
 	for _, p := range b.Pieces {
 		st := p.Steps[n]
@@ -182,7 +182,7 @@ func (s *side) last(name string) string {
 
 var lastID = regexp.MustCompile(`(a[0-9]+)@`)
 
-// ids replaces NAME@ by the id of the last object of that name.
+// ids replaces NAME@ by the ID of the last object of that name, or by NAME-1 if the cloud has no object of the name.
 func (s *side) ids(text string) string {
 	return lastID.ReplaceAllStringFunc(text, func(m string) string {
 		name := strings.TrimSuffix(m, "@")
@@ -193,13 +193,15 @@ func (s *side) ids(text string) string {
 	})
 }
 
-// number is the number in the file name of an object.
+// number returns the number in the file name of an object.
 func number(file string) int {
 	name := strings.TrimSuffix(filepath.Base(file), ".json")
 	n, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
 	return n
 }
 
+// edit changes attributes of the object in a file. It leaves out attributes that an object of the framework does not
+// have.
 func edit(file string, drift map[string]any) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -220,7 +222,7 @@ func edit(file string, drift map[string]any) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-// calm ends the faults.
+// calm ends the faults of all pieces.
 func (s *side) calm(b *Batch) error {
 	for _, p := range b.Pieces {
 		if err := os.Remove(filepath.Join(s.cloud, p.Name+".fault")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -230,6 +232,7 @@ func (s *side) calm(b *Batch) error {
 	return nil
 }
 
+// show sets the plan of a result to the plan in a file. An error becomes the error of the result.
 func (s *side) show(c Command, r *Result, file string) {
 	shown := s.run(c, []string{"show", "-json", file})
 	if shown.Err != nil {
@@ -241,7 +244,7 @@ func (s *side) show(c Command, r *Result, file string) {
 	}
 }
 
-// once is how long a command may take: the slowest machine needs a fraction of it.
+// once is the time limit of a command. The slowest machine needs a fraction of it.
 const once = 3 * time.Minute
 
 func (s *side) run(c Command, args []string) *Result {
@@ -288,7 +291,7 @@ var blame = regexp.MustCompile(`Error: ([^\n]*)\n(?:[│ ]*\n)?[│ ]*with ([\w.
 // blameWithin finds the objects that errors name in their text.
 var blameWithin = regexp.MustCompile(`Error: (Provider produced[^\n]*)\n(?:[│ ]*\n)?[│ ]*(?:When expanding the plan for|When applying changes to|Provider "[^"]*"\s+planned an invalid\s+value for) ([\w.\-\[\]"]+)`)
 
-// calls takes the lines of the log.
+// calls returns the calls in the log and removes the log.
 func (s *side) calls() ([]provider.Call, error) {
 	data, err := os.ReadFile(s.log)
 	if errors.Is(err, os.ErrNotExist) {
@@ -310,6 +313,7 @@ func (s *side) calls() ([]provider.Call, error) {
 	}
 }
 
+// state returns the state, or an empty object if there is no state file.
 func (s *side) state() (obj, error) {
 	data, err := os.ReadFile(filepath.Join(s.dir, "terraform.tfstate"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -324,14 +328,17 @@ func (s *side) state() (obj, error) {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// decode reads JSON and makes the ids of terraform_data equal.
+// decode decodes JSON with all UUIDs replaced by one word, so that the IDs of terraform_data are equal. Numbers keep
+// their text.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(uuid.ReplaceAll(data, []byte("UUID"))))
 	d.UseNumber()
 	return d.Decode(into)
 }
 
-// Play runs a batch with both engines and returns the differences that no rule explains, at most the first for each piece.
+// Play runs a batch with both engines in a directory, and returns the differences that no rule explains, at most the
+// first for each piece. It ends after a step in which exit codes differ. An error means that a command could not be
+// run.
 func (l *Lab) Play(b *Batch, dir string) ([]Difference, error) {
 	x, err := l.side("lethe", l.Lethe, dir)
 	if err != nil {

@@ -53,7 +53,7 @@ type Step struct {
 	Fatal   bool              // may fail while planning, so that nothing is applied in this step
 }
 
-// first is the first instance of a repetition.
+// first returns the key of the first instance of a repetition, in brackets, or "" if repeat is "".
 func first(repeat string) string {
 	switch {
 	case strings.HasPrefix(repeat, "count"):
@@ -64,7 +64,8 @@ func first(repeat string) string {
 	return ""
 }
 
-// suffix is a template for the name of an object, so that the first instance is named as if there were no repetition.
+// suffix returns a template for the end of the name of an object. It is empty for the first instance, so that this has
+// the same name as without a repetition.
 func suffix(repeat string) string {
 	switch {
 	case strings.HasPrefix(repeat, "count"):
@@ -83,7 +84,7 @@ func (p *Piece) inModule(s *Step, addr string) string {
 	return addr
 }
 
-// addr is the address of the first instance of the object.
+// addr returns the address of the first instance of the object.
 func (p *Piece) addr(s *Step) string {
 	return p.inModule(s, s.Type+"."+p.Name+first(s.Repeat))
 }
@@ -120,7 +121,7 @@ func (p *Piece) text(s *Step) string {
 	return b.String()
 }
 
-// root is the part of a piece that is in the root module in any case.
+// root returns the part of a piece that is always in the root module.
 func (p *Piece) root(s *Step) string {
 	text := ""
 	for _, k := range slices.Sorted(maps.Keys(s.Root)) {
@@ -140,7 +141,7 @@ const header = `terraform {
 }
 `
 
-// whole is all text of a piece in a step.
+// whole returns all text of a piece in a step.
 func (p *Piece) whole(s *Step) string {
 	if s.Module {
 		return s.Calls + "\n" + p.text(s) + p.root(s)
@@ -148,7 +149,7 @@ func (p *Piece) whole(s *Step) string {
 	return p.text(s) + p.root(s)
 }
 
-// files are the files of a step by their paths.
+// files returns the files of step n by relative path.
 func (b *Batch) files(n int) map[string]string {
 	text, files := header, map[string]string{}
 	modules := []string{`{"Key":"","Source":"","Dir":"."}`}
@@ -177,19 +178,20 @@ func (b *Batch) files(n int) map[string]string {
 	return files
 }
 
-// alone is the batch with one piece only.
+// alone returns the batch with only one piece.
 func (b *Batch) alone(p *Piece) *Batch {
 	return &Batch{Seed: b.Seed, Pieces: []*Piece{p}, Steps: b.Steps}
 }
 
-// drop leaves out the pieces whose text in any step matches, or does not match.
+// drop removes the pieces whose text matches a pattern in any step, or if match is false those whose text matches in
+// none.
 func (b *Batch) drop(pattern *regexp.Regexp, match bool) {
 	b.Pieces = slices.DeleteFunc(b.Pieces, func(p *Piece) bool {
 		return match == slices.ContainsFunc(p.Steps, func(s *Step) bool { return pattern.MatchString(p.whole(s)) })
 	})
 }
 
-// options are the options of plan and apply.
+// options returns the options of plan and apply in step n.
 func (b *Batch) options(n int) []string {
 	c := b.Steps[n]
 	var list []string
@@ -219,5 +221,5 @@ func (b *Batch) options(n int) []string {
 
 var ownerName = regexp.MustCompile(`\ba[0-9]+`)
 
-// owner returns the name of the piece that an address belongs to.
+// owner returns the name of the piece that an address belongs to, or "".
 func owner(addr string) string { return ownerName.FindString(addr) }

@@ -37,6 +37,8 @@ func ifLong(long, short int) int {
 	return short
 }
 
+// lab builds the providers and Lethe, unless LETHE_BIN names the program. It skips the test if Terraform is not on
+// PATH.
 func lab(t *testing.T) *Lab {
 	t.Helper()
 	terraform, err := exec.LookPath("terraform")
@@ -149,6 +151,7 @@ func (l *Lab) play(b *Batch) ([]Difference, error) {
 	return l.Play(b, dir)
 }
 
+// seeds returns the seeds of -only, or as many seeds from -seed on as there are scenarios.
 func seeds() []uint64 {
 	var all []uint64
 	if *only != "" {
@@ -165,7 +168,7 @@ func seeds() []uint64 {
 	return all
 }
 
-// TestRows finds the row of docs/differences.md that each rule names.
+// TestRows checks that docs/differences.md has the row that each rule names.
 func TestRows(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/differences.md")
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 	"strings"
 )
 
-// Shrink makes the batch of a difference smaller: one piece, fewer steps, fewer arguments. It runs at most n batches.
+// Shrink makes the batch of a difference smaller: one piece, fewer steps, fewer arguments. It returns the smallest
+// batch that still has a difference of the same kind, and that difference. If it finds none, it returns b and d. It
+// runs at most n batches. The error is always nil.
 func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) {
 	i := slices.IndexFunc(b.Pieces, func(p *Piece) bool { return p.Name == owner(d.At) })
 	if i < 0 {
@@ -58,6 +60,7 @@ func (b *Batch) upTo(n int) *Batch {
 	return out
 }
 
+// without returns the batch without step n.
 func (b *Batch) without(n int) *Batch {
 	out := &Batch{Seed: b.Seed, Steps: slices.Delete(slices.Clone(b.Steps), n, n+1)}
 	for _, p := range b.Pieces {
@@ -66,7 +69,7 @@ func (b *Batch) without(n int) *Batch {
 	return out
 }
 
-// keys returns the arguments and blocks of a batch of one piece.
+// keys returns the arguments and blocks of a batch of one piece: "arg" or "around", a blank and the name.
 func (b *Batch) keys() []string {
 	all := map[string]bool{}
 	for _, s := range b.Pieces[0].Steps {
@@ -80,6 +83,7 @@ func (b *Batch) keys() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// less returns the batch without the argument or block of a key.
 func (b *Batch) less(key string) *Batch {
 	out := &Batch{Seed: b.Seed, Steps: b.Steps}
 	kind, key, _ := strings.Cut(key, " ")
@@ -116,7 +120,8 @@ func (p *Piece) outside(s *strings.Builder, st *Step) {
 	}
 }
 
-// Write writes the batch as a directory with a script that runs it by hand: run.sh PROGRAM PLUGINS.
+// Write writes the batch as a directory with a script that runs it by hand: run.sh ENGINE PLUGINS. ENGINE is the
+// program, and PLUGINS is the directory of the providers. The script has the difference as a comment.
 func (b *Batch) Write(dir string, d Difference) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

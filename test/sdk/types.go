@@ -1,13 +1,14 @@
 package sdk
 
-// An arg is an argument or a group of blocks of a type, with texts for it. A test chooses among them, and leaves it out at times.
+// An arg is an argument or a group of blocks of a type, with texts for it. A scenario chooses among the texts, and
+// leaves the argument out in some steps.
 type arg struct {
 	name   string
 	texts  []string // a text that does not begin with the name and "=" is a group of blocks
 	drift  []any    // values outside
 	ignore []string // names for ignore_changes; the name of the argument if the list is empty
 	must   bool     // never left out
-	later  []string // values that are found out at apply, if Unknown may stand there: a list for blocks
+	later  []string // expressions for values that are unknown while planning; none if the argument must be known
 }
 
 // planned marks an argument whose value must be known during plan: Terraform refuses unknown objects with a dynamic
@@ -23,6 +24,7 @@ func (a arg) always() arg {
 	return a
 }
 
+// attr returns an argument with expressions for its value, and with values that it gets outside.
 func attr(name string, values []string, drift ...any) arg {
 	a := arg{name: name, drift: drift}
 	for _, v := range values {
@@ -32,11 +34,13 @@ func attr(name string, values []string, drift ...any) arg {
 	return a
 }
 
+// ignoring returns the argument with further paths for ignore_changes.
 func (a arg) ignoring(paths ...string) arg {
 	a.ignore = append([]string{a.name}, paths...)
 	return a
 }
 
+// blocks returns a group of blocks with texts for it, and with values that it gets outside.
 func blocks(name string, texts []string, drift ...any) arg {
 	return arg{name: name, texts: texts, drift: drift}
 }
@@ -66,6 +70,8 @@ func mapDrift() []any {
 	return []any{obj{"k": "z"}, obj{}, nil, obj{"k": "a", "z": "z"}}
 }
 
+// groups returns texts for a group of blocks: one block with each body, pairs with the first body, an empty block, and
+// a dynamic block.
 func groups(name string, bodies ...string) []string {
 	one := func(b string) string { return name + " {\n" + b + "\n}" }
 	out := []string{}
@@ -79,7 +85,7 @@ func groups(name string, bodies ...string) []string {
 	return append(out, "dynamic \""+name+"\" {\n  for_each = [\"a\", \"b\"]\n  content { "+dynamicKey(name)+" = "+name+".value }\n}")
 }
 
-// groups1 are groups of one block at most.
+// groups1 returns texts for a block that occurs at most once: an empty block, and one with each body.
 func groups1(name string, bodies ...string) []string {
 	out := []string{name + " {}"}
 	for _, b := range bodies {
@@ -92,7 +98,7 @@ func dynamicKey(name string) string {
 	return "k"
 }
 
-// setDrift is blockDrift for sets: the SDK panics if an element is empty.
+// setDrift returns values for a set of blocks. Unlike blockDrift, it has no empty elements, with which the SDK panics.
 func setDrift() []any {
 	return []any{list{}, list{obj{"k": "z"}}, list{obj{"k": "a"}, obj{"k": "z"}}, list{obj{"k": "b"}, obj{"k": "a"}}}
 }

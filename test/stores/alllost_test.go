@@ -84,8 +84,8 @@ func TestAllLost(t *testing.T) {
 	}
 }
 
-// lose kills the engine and the keeper of an apply while objects are created, and removes the machine. It returns the
-// addresses of the objects that exist.
+// lose kills the engine and the keeper of an apply when 15 objects exist, and removes the directory of the machine. It
+// returns the addresses of the objects that exist.
 func (f *fleet) lose(u *directory) map[string]bool {
 	f.Helper()
 	cmd := u.cmd("apply", "-auto-approve", "-parallelism=4")

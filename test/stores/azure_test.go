@@ -158,7 +158,7 @@ func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep keeps the present content of a blob, if the account has versioning.
+// keep adds the present content of a blob to its former versions, or snapshots, if the account has versioning.
 func (a *azure) keep(name string, b *azureBlob, snapshot bool) {
 	if a.former != nil {
 		id := fmt.Sprintf("2026-11-01T10:00:%02d.0000000Z", len(a.former[name]))
@@ -166,6 +166,7 @@ func (a *azure) keep(name string, b *azureBlob, snapshot bool) {
 	}
 }
 
+// describe sets the headers about a blob.
 func (b *azureBlob) describe(h http.Header) {
 	sum := md5.Sum(b.data)
 	h.Set("ETag", b.etag)
@@ -250,10 +251,11 @@ func TestAzure(t *testing.T) {
 	})
 }
 
-// startAzure runs an account behind a proxy that represents the whole cloud. It returns environment variables for
-// programs: the address and the authority of its certificates.
+// startAzure runs an empty account until the end of the test, behind a proxy that represents the whole cloud. It
+// returns environment variables for programs: the address of the proxy, the authority of its certificates, and the key.
 func startAzure(t *testing.T) []string { return serveAzure(t, &azure{blobs: map[string]*azureBlob{}}) }
 
+// serveAzure is startAzure for an account with content. The cloud refuses requests to other hosts.
 func serveAzure(t *testing.T, account *azure) []string {
 	return append(startCloud(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "acct.blob.core.windows.net" {
@@ -264,8 +266,8 @@ func serveAzure(t *testing.T, account *azure) []string {
 	})), "ARM_ACCESS_KEY="+azureKey)
 }
 
-// startCloud runs a server that answers for every host of the internet, with TLS, and a proxy that leads to it. It
-// returns environment variables for programs.
+// startCloud runs a server that answers for every host of the internet, with TLS, and a proxy that leads to it. hosts
+// gets all requests. It returns environment variables for programs: the proxy, and the authority of the certificates.
 func startCloud(t *testing.T, hosts http.Handler) []string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(t, err)

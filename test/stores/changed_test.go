@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// drawn is a random configuration with random edits.
+// drawn is a random configuration with random edits. Maps are by the number in the name.
 type drawn struct {
 	*rand.Rand
 	resources map[int]*drawnResource
@@ -27,12 +27,15 @@ type drawn struct {
 	comment   int
 }
 
+// drawnResource is a resource. repeat is 0 for no repetition, 1 for count and 2 for for_each, and n the number of
+// instances.
 type drawnResource struct {
 	repeat, n, literal int
 	refs               []string
 	trigger            string
 }
 
+// draw returns the random configuration of a seed.
 func draw(seed uint64) *drawn {
 	d := &drawn{Rand: rand.New(rand.NewPCG(seed, 1)), resources: map[int]*drawnResource{}, outputs: map[int]string{}, checks: map[int]string{}, argument: "var.v0"}
 	for i := range 3 {
@@ -45,7 +48,8 @@ func draw(seed uint64) *drawn {
 	return d
 }
 
-// value returns an expression for a resource. It refers only to earlier resources, so that no cycle arises.
+// value returns an expression for the resource with a number. It refers only to resources with smaller numbers, so that
+// no cycle arises.
 func (d *drawn) value(before int) string {
 	var all []string
 	for i := range d.locals {
@@ -170,8 +174,8 @@ func (d *drawn) files() map[string]string {
 		"variable \"x\" {}\nresource \"terraform_data\" \"a\" {\n  input = [var.x, %d]\n  triggers_replace = %d\n}\nresource \"terraform_data\" \"b\" {\n  count = 2\n  input = [terraform_data.a.id, %d]\n}\noutput \"o\" {\n  value = terraform_data.b[*].id\n}\n", d.inner[0], d.inner[0]/2, d.inner[1])}
 }
 
-// planned returns the changes of a plan with these flags: the actions by address, the actions of outputs, and the
-// failed conditions. part is true if the plan was limited to changed objects.
+// planned returns the changes of a plan with flags: the actions by address, the actions of outputs, and the failed
+// conditions. part is true if the plan was limited to changed objects. The plan remains in the file p.
 func (u *directory) planned(flags ...string) (changes, outputs, fail map[string]string, part bool) {
 	u.Helper()
 	part = strings.Contains(u.run(0, append([]string{"plan", "-out=p"}, flags...)...), "Planning changed resources only")
@@ -265,7 +269,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// step changes the state with a random command.
+// step runs a random command that changes the state, or none. The file p must have the current plan.
 func (u *directory) step(d *drawn) {
 	u.Helper()
 	text, err := u.cmd("state", "list").Output()

@@ -148,7 +148,7 @@ func (s *consulSession) renew() {
 	}
 }
 
-// expire ends the sessions that were not renewed.
+// expire ends the sessions that were not renewed in time.
 func (c *consul) expire() {
 	for id, s := range c.sessions {
 		if !s.ends.IsZero() && time.Now().After(s.ends) {
@@ -157,6 +157,7 @@ func (c *consul) expire() {
 	}
 }
 
+// end ends a session and releases its locks, which stay locked for the delay of the session.
 func (c *consul) end(id string) {
 	s := c.sessions[id]
 	delete(c.sessions, id)
@@ -173,7 +174,8 @@ func (c *consul) end(id string) {
 	}
 }
 
-// wait waits until a key changes after an index, as blocking queries do.
+// wait waits until a key changes after an index, like a blocking query. It does not wait if the index is 0, and at most
+// for the time in the request or five minutes.
 func (c *consul) wait(r *http.Request, index uint64, key string) {
 	wait, err := time.ParseDuration(r.URL.Query().Get("wait"))
 	if err != nil || wait == 0 {
@@ -214,7 +216,7 @@ func (c *consul) read(say func(int, any), key string, recurse, names bool) {
 	}
 }
 
-// apply executes a part of a transaction. It returns the reason if the part fails.
+// apply executes a part of a transaction. It returns the reason if the part fails, and "" otherwise.
 func (c *consul) apply(op consulOp) string {
 	k := c.keys[op.Key]
 	now, held := uint64(0), ""
@@ -306,7 +308,7 @@ func newConsul() *consul {
 	return &consul{keys: map[string]*consulKey{}, sessions: map[string]*consulSession{}, delays: map[string]time.Time{}}
 }
 
-// startConsul runs an agent and returns its address.
+// startConsul runs an agent with a handler until the end of the test, and returns its URL.
 func startConsul(t *testing.T, h http.Handler) string {
 	server := httptest.NewServer(h)
 	server.Config.ErrorLog = nil
@@ -317,7 +319,7 @@ func startConsul(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-// consulOpener returns a function that opens the store with further settings.
+// consulOpener returns a function that opens the store at an address, with the settings in more.
 func consulOpener(t *testing.T, address string, more map[string]cty.Value) func() store.Store {
 	attrs := map[string]cty.Value{"path": cty.StringVal("net/a"), "address": cty.StringVal(address), "access_token": cty.StringVal("canary-4711")}
 	maps.Copy(attrs, more)
@@ -396,7 +398,7 @@ func TestConsulTorn(t *testing.T) {
 	})
 }
 
-// torn checks the messages about a state with a missing part.
+// torn checks the errors about a state with a missing part, and that a write replaces the state. lose removes the part.
 func torn(t *testing.T, st store.Store, lose func()) {
 	_, err := st.Put(ctx, "w", large(1, 2), "")
 	check(t, err)

@@ -39,6 +39,7 @@ type written struct {
 	serials []int
 }
 
+// add records the serial of a state. It ignores a text that is no state.
 func (w *written) add(state []byte) {
 	var s struct{ Serial int }
 	if json.Unmarshal(state, &s) == nil && s.Serial > 0 {
@@ -48,7 +49,7 @@ func (w *written) add(state []byte) {
 	}
 }
 
-// around records accepted writes through HTTP.
+// around returns a handler that calls next and records the states of accepted writes.
 func (w *written) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost && r.Method != http.MethodPut {
@@ -173,7 +174,7 @@ func crowdInRows(t *testing.T, program string, n int) {
 	}
 }
 
-// consecutive checks that the serials of the writes are consecutive.
+// consecutive checks that the serials of the writes are consecutive and begin at 1.
 func consecutive(t *testing.T, serials []int) {
 	t.Helper()
 	for i, s := range serials {
@@ -184,6 +185,8 @@ func consecutive(t *testing.T, serials []int) {
 	t.Logf("%d writings", len(serials))
 }
 
+// runCrowd runs n workers at once on the state of a place, and checks that the state has the objects of all. It kills
+// every third worker after a random time, and runs it again.
 func runCrowd(t *testing.T, program string, n int, p place) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// setup is one way to configure a backend: settings in a block, as -backend-config arguments and in the environment.
+// setup is one way to configure a backend: lines of the block, -backend-config arguments, and environment variables.
 type setup struct {
 	block, args, env []string
 	files            map[string]string // in the working directory; HOME is its directory "home"
@@ -41,7 +41,8 @@ type setting struct {
 
 func one[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// put writes a setting to one of its possible places, or to two.
+// put chooses a value of a setting and writes it to one of its possible places, or to two. It may leave out a setting
+// that is not required.
 func (d *setup) put(r *rand.Rand, s setting) {
 	in := func(v string) string {
 		if s.raw {
@@ -96,6 +97,7 @@ func (s *seen) note(format string, a ...any) {
 	s.what[fmt.Sprintf(format, a...)] = true
 }
 
+// take returns the recorded requests, sorted and each once, and removes them.
 func (s *seen) take() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,9 +112,9 @@ var keys = []string{"k", "net/terraform.tfstate", "./terraform.tfstate", "a/./b"
 // drawer is a kind of store for random setups.
 type drawer struct {
 	name   string
-	stored bool // the service keeps states, so that one program can search for the state of the other
-	start  func(t *testing.T, s *seen) string
-	make   func(r *rand.Rand, at string) *setup
+	stored bool                                 // the service keeps states, so that one program can search for the state of the other
+	start  func(t *testing.T, s *seen) string   // starts the service and returns its address
+	make   func(r *rand.Rand, at string) *setup // draws a setup for the service at an address
 }
 
 var drawers = []drawer{
@@ -174,6 +176,7 @@ type outcome struct {
 	text       string
 }
 
+// compareDraw draws the setup of a seed and compares the outcomes of both programs.
 func compareDraw(t *testing.T, kind drawer, seed int, at string, s *seen, terraform, ours string) {
 	r := rand.New(rand.NewPCG(uint64(seed), 36))
 	d := kind.make(r, at)
@@ -198,6 +201,8 @@ func compareDraw(t *testing.T, kind drawer, seed int, at string, s *seen, terraf
 	}
 }
 
+// runDraw runs a program in a new directory with a setup and returns the outcome. If writes is true, it first writes a
+// state. shared replaces the word SHARED in settings.
 func runDraw(t *testing.T, kind drawer, d *setup, workspace, shared, program string, s *seen, writes bool) (o outcome) {
 	dir := filepath.Join(t.TempDir(), "dir")
 	for name, text := range d.files {
@@ -359,7 +364,7 @@ func drawS3(r *rand.Rand, at string) *setup {
 	return d
 }
 
-// startRecorder runs an empty service, and records the result of facts for each request.
+// startRecorder returns a function that runs an empty service. facts answers each request and records it.
 func startRecorder(facts func(s *seen, w http.ResponseWriter, req *http.Request)) func(*testing.T, *seen) string {
 	return func(t *testing.T, s *seen) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { facts(s, w, req) }))
@@ -587,7 +592,7 @@ func drawAzure(r *rand.Rand, at string) *setup {
 	return d
 }
 
-// startPgRecorder records the user and the database of each connection, and refuses it.
+// startPgRecorder runs a server that records the user, the database and the options of each connection, and refuses it.
 func startPgRecorder(t *testing.T, s *seen) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
@@ -645,9 +650,9 @@ func drawPg(r *rand.Rand, at string) *setup {
 	return d
 }
 
-// sameWorkspaces compares the workspaces that two programs list. It accepts the differences of docs/differences.md:
-// Terraform lists no workspaces for http. It does not list workspaces below a key of s3 or a prefix of gcs with empty
-// parts, "." or "..".
+// sameWorkspaces reports whether the workspaces that two programs list are the same, except for the differences of
+// docs/differences.md: Terraform lists no workspaces for http. It does not list workspaces below a key of s3 or a
+// prefix of gcs with empty parts, "." or "..".
 func sameWorkspaces(kind, theirs, own string) bool {
 	switch kind {
 	case "http":

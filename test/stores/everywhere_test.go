@@ -13,7 +13,7 @@ import (
 // single lists the places that keep one state.
 var single = []string{"http", "remote", "cloud"}
 
-// everywhere returns all places, and their names.
+// everywhere returns all places by name, and their names, sorted.
 func everywhere(t *testing.T) (map[string]place, []string) {
 	all := places(t)
 	all["pg in rows"] = place{rowsPlace("", "everywhere").backend, all["pg"].env}
@@ -27,7 +27,7 @@ func (p place) settings() (backend, config string) {
 	return backend, "{\n" + strings.ReplaceAll(strings.TrimSuffix(config, "  }\n}\n"), "workspaces {", "workspaces = {") + "}"
 }
 
-// stored returns the head of the state that a directory uses.
+// stored returns the lineage and the serial of the state that a directory uses.
 func (u *directory) stored() (s struct {
 	Lineage string
 	Serial  int
@@ -122,6 +122,7 @@ func TestMigrations(t *testing.T) {
 	t.Run("one", func(t *testing.T) { migrate(t, all, one, "default") })
 }
 
+// migrate moves workspaces from each place of a way to the next.
 func migrate(t *testing.T, all map[string]place, way []string, workspaces ...string) {
 	ours, err := lethe()
 	check(t, err)

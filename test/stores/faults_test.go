@@ -58,14 +58,14 @@ type faulty struct {
 	only  string // the method of the requests that count; "" for all
 }
 
-// begin sets the next faults.
+// begin sets the next faults: after a number of requests to skip, a number of times and for a time from now on.
 func (f *faulty) begin(what fault, skip, times int, during time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault, f.skip, f.times, f.until, f.seen = what, skip, times, time.Now().Add(during), 0
 }
 
-// end ends the faults and returns their number.
+// end ends the faults and returns the number of faults since begin.
 func (f *faulty) end() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,6 +73,7 @@ func (f *faulty) end() int {
 	return f.seen
 }
 
+// next returns the fault of the next request, and whether it has one.
 func (f *faulty) next() (fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +186,7 @@ type oneHost struct{ base *url.URL }
 func (h oneHost) Service(context.Context, string, string) (*url.URL, error) { return h.base, nil }
 func (h oneHost) Token(context.Context, string) (string, error)             { return tfetest.Token, nil }
 
-// hurried shortens the pauses of retry policies.
+// hurried divides the pauses of retry policies by a factor until the end of the test.
 func hurried(t *testing.T, factor int64) {
 	store.Hurry(factor)
 	t.Cleanup(func() { store.Hurry(1) })
@@ -216,7 +217,8 @@ func TestFaultOnce(t *testing.T) {
 	}
 }
 
-// ranThrough locks a state, reads it, writes it, and releases the lock.
+// ranThrough locks a state, reads it, writes it, and releases the lock. The read state must have the version prev. It
+// returns the version of the written state.
 func ranThrough(t *testing.T, st store.Store, prev store.Version, next []byte) store.Version {
 	t.Helper()
 	unlock, err := st.Lock(ctx, store.Default, store.NewLockInfo("o", "1"))

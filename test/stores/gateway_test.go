@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// startGateway builds versitygw, which checks signatures and stores objects as files. It returns the address and the
-// directory of the files.
+// startGateway builds versitygw, which checks signatures and stores objects as files, and runs it until the end of the
+// test. It returns the URL, and the directory of the files, which has a directory for each bucket.
 func startGateway(t *testing.T) (url, files string) {
 	dir := t.TempDir()
 	build := exec.Command("go", "install", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")

@@ -159,6 +159,7 @@ func (g *gcs) list(w http.ResponseWriter, prefix string, versions bool) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"kind": "storage#objects", "items": items})
 }
 
+// startGCS runs an empty service behind the handler of around until the end of the test, and returns its URL.
 func startGCS(t *testing.T, around func(http.Handler) http.Handler) string {
 	server := httptest.NewServer(around(&gcs{objects: map[string]*gcsObject{}}))
 	server.Config.ErrorLog = nil
@@ -170,7 +171,7 @@ func startGCS(t *testing.T, around func(http.Handler) http.Handler) string {
 type gcsAccount struct {
 	key     *rsa.PrivateKey
 	bucket  http.Handler
-	refuse  string // the host that refuses
+	refuse  string // the host that refuses all requests; "" for none
 	keys    []string
 	scopes  []string // the scopes of requested tokens
 	granted int
@@ -226,7 +227,7 @@ func (a *gcsAccount) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// claims returns the claims of an assertion that the account has signed.
+// claims returns the claims of an assertion. An assertion that the account has not signed is an error.
 func (a *gcsAccount) claims(assertion string) (claims map[string]any, err error) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {

@@ -80,7 +80,7 @@ func TestLostMachine(t *testing.T) {
 	}
 }
 
-// disconnected waits until a server has noticed that all its clients have ended.
+// disconnected waits until the server at a port has noticed that all its clients have ended.
 func disconnected(t *testing.T, port string) {
 	t.Helper()
 	waittest.Until(t, "no client is connected", func() bool {

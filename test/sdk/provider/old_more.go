@@ -11,11 +11,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
 )
 
-// missingBlock hides that an optional block is not configured, although the object has one.
+// missingBlock hides the difference if an optional block is not configured and the object has one.
 func missingBlock(k, old, now string, _ *schema.ResourceData) bool {
 	return strings.HasSuffix(k, ".#") && old == "1" && now == "0"
 }
 
+// sameBool hides a difference between texts for the same truth value: true and 1, or false, 0 and "".
 func sameBool(_, old, now string, _ *schema.ResourceData) bool {
 	number := map[string]string{"true": "1", "false": "0", "": "0"}
 	if n, ok := number[old]; ok {
@@ -27,7 +28,8 @@ func sameBool(_, old, now string, _ *schema.ResourceData) bool {
 	return old == now
 }
 
-// internalKey hides the keys of a map that the API adds.
+// internalKey hides differences of the keys that the API adds to a map, which begin with int/, and of the size of
+// annotations.
 func internalKey(k, _, _ string, _ *schema.ResourceData) bool {
 	return strings.Contains(k, ".int/") || strings.HasSuffix(k, "annotations.%")
 }
@@ -110,7 +112,8 @@ func oldReal() *schema.Resource {
 	return r
 }
 
-// own returns the tags that the provider's configuration does not set.
+// own returns the tags in all that the object has configured, or that differ from the tags of the provider's
+// configuration.
 func own(all, meta, configured any) map[string]any {
 	out := map[string]any{}
 	defaults, _ := meta.(map[string]any)
@@ -124,7 +127,8 @@ func own(all, meta, configured any) map[string]any {
 	return out
 }
 
-// allTags plans tags_all, which combines the tags of the object and of the provider's configuration.
+// allTags plans tags_all: the tags of the provider's configuration and those of the object, or unknown if the tags of
+// the object are not wholly known.
 func allTags(d *schema.ResourceDiff, meta any) error {
 	if !d.GetRawPlan().GetAttr("tags").IsWhollyKnown() {
 		return d.SetNewComputed("tags_all")
@@ -146,6 +150,7 @@ func allTags(d *schema.ResourceDiff, meta any) error {
 	return nil
 }
 
+// block1 returns a block that occurs at most once.
 func block1(required bool, in map[string]*schema.Schema) *schema.Schema {
 	return &schema.Schema{Type: schema.TypeList, Required: required, Optional: !required, MaxItems: 1, Elem: &schema.Resource{Schema: in}}
 }
@@ -184,7 +189,7 @@ func oldDeep() *schema.Resource {
 	return t.resource()
 }
 
-// oldStrict is checked by the contract of the protocol, as its resource requests.
+// oldStrict is a resource whose answers the SDK checks by the contract of the protocol.
 func oldStrict() *schema.Resource {
 	t := &oldType{name: "old_strict", schema: map[string]*schema.Schema{
 		"s": optional(schema.TypeString), "n": optional(schema.TypeInt),
@@ -202,7 +207,7 @@ func oldStrict() *schema.Resource {
 	return r
 }
 
-// oldChanged has a different schema in each release, all of the same version.
+// oldChanged has a different schema in each release. All have the same version.
 func oldChanged() *schema.Resource {
 	in := map[string]*schema.Schema{"k": optional(schema.TypeString)}
 	s := map[string]*schema.Schema{

@@ -43,6 +43,7 @@ func upper(v any) string { return strings.ToUpper(v.(string)) }
 
 func bang(v any) string { return v.(string) + "!" }
 
+// sum returns the beginning of the SHA-1 sum of a text in hexadecimal, or "" for "".
 func sum(v any) string {
 	if v.(string) == "" {
 		return ""
@@ -51,6 +52,7 @@ func sum(v any) string {
 	return hex.EncodeToString(h[:4])
 }
 
+// compactJSON returns a JSON text in compact form, or any other text unchanged.
 func compactJSON(v any) string {
 	var x any
 	if json.Unmarshal([]byte(v.(string)), &x) != nil {
@@ -96,12 +98,14 @@ func oldFunc() map[string]*schema.Schema {
 	}
 }
 
+// foldHash hashes a text without its case.
 func foldHash(v any) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(strings.ToLower(v.(string))))
 	return int(h.Sum32())
 }
 
+// keyHash hashes an object by its attribute k, without its case.
 func keyHash(v any) int {
 	m, _ := v.(map[string]any)
 	k, _ := m["k"].(string)
@@ -191,6 +195,8 @@ func oldCustom() *schema.Resource {
 	return r
 }
 
+// customize does the action of a word: always, forever, new, computed, force, clear, error, noupdate, shrink or tags.
+// It ignores any other word.
 func customize(d *schema.ResourceDiff, word string) error {
 	changed := d.HasChange("s")
 	update := d.Id() != "" && changed
@@ -281,7 +287,7 @@ func oldNorm() *schema.Resource {
 	return t.resource()
 }
 
-// oldUp has three schema versions.
+// oldUp has three schema versions, 0 to 2.
 func oldUp() *schema.Resource {
 	version := schemaVersion()
 	s := map[string]*schema.Schema{"s": {Type: schema.TypeString, Optional: true}}

@@ -27,11 +27,13 @@ func rawSchema() *tfprotov5.Schema {
 
 func rawObject() tftypes.Type { return rawSchema().ValueType() }
 
+// opened decodes an object of the type, and also returns its attributes.
 func opened(d *tfprotov5.DynamicValue) (tftypes.Value, map[string]tftypes.Value, error) {
 	v, err := d.Unmarshal(rawObject())
 	return v, attributes(v), err
 }
 
+// sealed encodes an object of the type with attributes, or null if m is nil.
 func sealed(m map[string]tftypes.Value) (*tfprotov5.DynamicValue, error) {
 	v := tftypes.NewValue(rawObject(), nil)
 	if m != nil {
@@ -41,6 +43,7 @@ func sealed(m map[string]tftypes.Value) (*tfprotov5.DynamicValue, error) {
 	return &d, err
 }
 
+// diags returns a diagnostic for an error, or nil for nil.
 func diags(summary string, err error) []*tfprotov5.Diagnostic {
 	if err == nil {
 		return nil
@@ -48,7 +51,8 @@ func diags(summary string, err error) []*tfprotov5.Diagnostic {
 	return []*tfprotov5.Diagnostic{{Severity: tfprotov5.DiagnosticSeverityError, Summary: summary, Detail: err.Error()}}
 }
 
-// made returns the object for a manifest. The values that the cloud chooses are unknown if id is "".
+// made returns the object for a manifest, with the attributes uid and status, which the cloud chooses. They are unknown
+// if id is "". rev is the number of writes. An unknown manifest has an unknown object.
 func made(manifest tftypes.Value, id string, rev int) tftypes.Value {
 	if !manifest.IsKnown() {
 		return tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue)
@@ -74,6 +78,7 @@ func objectOf(m map[string]tftypes.Value) tftypes.Value {
 	return tftypes.NewValue(tftypes.Object{AttributeTypes: types}, m)
 }
 
+// rawID returns the ID of an object in the cloud, or "" if it has none.
 func rawID(m map[string]tftypes.Value) string { return stringOf(attributes(m["object"])["uid"]) }
 
 func rawPlan(q *tfprotov5.PlanResourceChangeRequest) (*tfprotov5.PlanResourceChangeResponse, error) {
@@ -226,8 +231,8 @@ func rawImport(q *tfprotov5.ImportResourceStateRequest) (*tfprotov5.ImportResour
 	return &tfprotov5.ImportResourceStateResponse{ImportedResources: []*tfprotov5.ImportedResource{{TypeName: rawType, State: d, Private: fmt.Appendf(nil, `{"id":%q}`, q.ID)}}}, err
 }
 
-// withoutBlocks returns null for repeated blocks, as providers without an SDK and old SDKs do, if the attribute s of
-// the object requests it.
+// withoutBlocks returns an object with null in place of empty repeated blocks, if its attribute s is NullBlocks.
+// Providers without an SDK and with old SDKs return such objects. Any other object is returned unchanged.
 func withoutBlocks(s *tfprotov5.Schema, d *tfprotov5.DynamicValue) *tfprotov5.DynamicValue {
 	if d == nil || s == nil {
 		return d
@@ -253,12 +258,13 @@ func withoutBlocks(s *tfprotov5.Schema, d *tfprotov5.DynamicValue) *tfprotov5.Dy
 // NullBlocks is the value of the attribute s with which Read returns null for blocks that do not exist.
 const NullBlocks = "null-blocks"
 
+// empty reports whether a value is an empty list or set.
 func empty(v tftypes.Value) bool {
 	var l []tftypes.Value
 	return v.As(&l) == nil && len(l) == 0
 }
 
-// types returns the schemas of the SDK.
+// types returns the schemas of the resources of the SDK by type, or nil after an error.
 func (s server5) types() map[string]*tfprotov5.Schema {
 	a, err := s.ProviderServer.GetProviderSchema(context.Background(), &tfprotov5.GetProviderSchemaRequest{})
 	if err != nil {

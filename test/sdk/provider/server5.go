@@ -43,7 +43,7 @@ func diags5(list []*tfprotov5.Diagnostic) []any {
 	return out
 }
 
-// choose calls the type without an SDK, or the SDK.
+// choose calls raw for the type that is made without an SDK, and sdk for any other type.
 func choose[A any](name string, raw, sdk func() (A, error)) (A, error) {
 	if name == rawType {
 		return raw()
