@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
-// playground builds a provider of the tests once.
+// playground builds a provider of the tests at the first call, and returns the directory of its program.
 var playground = sync.OnceValues(func() (string, error) {
 	ours, err := lethe()
 	if err != nil {
@@ -58,10 +58,11 @@ resource "playground_thing" "other" {
 // fleet is a set of machines with one state and one cloud.
 type fleet struct {
 	*testing.T
-	program, bin, real string
+	program, bin, real string // the path of Lethe, the directory of the provider, and the directory of the cloud's objects
 	p                  place
 }
 
+// newFleet returns a fleet with the state p and an empty cloud, without machines.
 func newFleet(t *testing.T, p place) *fleet {
 	ours, err := lethe()
 	check(t, err)
@@ -70,6 +71,7 @@ func newFleet(t *testing.T, p place) *fleet {
 	return &fleet{t, ours, bin, t.TempDir(), p}
 }
 
+// machine returns a new working directory with the configuration cloud, in which init has run.
 func (f *fleet) machine() *directory {
 	f.Helper()
 	dir := f.TempDir()
@@ -90,7 +92,8 @@ func (f *fleet) machine() *directory {
 	return u
 }
 
-// making starts an apply on a machine and waits until the last object is being created. It returns the keeper.
+// making starts an apply of the last object and its dependency on a machine, and waits until the provider is creating
+// the last object. The creation takes the time delay, for example "6s". keeper is the process ID of the run's keeper.
 func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	f.Helper()
 	cmd = u.cmd("apply", "-auto-approve", "-target=playground_thing.late", "-var", "delay="+delay)
@@ -107,7 +110,8 @@ func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	return cmd, keeper
 }
 
-// child returns the process that another has started with these last arguments, or 0.
+// child returns the ID of a process that the process of has started with the last argument last, or 0 if no such
+// process exists.
 func child(of int, last string) int {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range all {
@@ -131,7 +135,7 @@ func loseWith(u *directory, cmd *exec.Cmd, keeper int) {
 	check(u.T, os.RemoveAll(u.dir))
 }
 
-// gone waits until a process has ended.
+// gone waits until a process has ended, even if its parent has not waited for it.
 func gone(t *testing.T, id int) {
 	t.Helper()
 	waittest.Until(t, fmt.Sprintf("process %d has ended", id), func() bool {

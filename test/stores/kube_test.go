@@ -158,7 +158,9 @@ func kubeWrong(name string, labels map[string]string) string {
 	return ""
 }
 
-// list returns the objects whose labels match a selector: "a=b,c!=d,e,f in (g)".
+// list returns the objects whose path begins with a prefix and whose labels match a selector, sorted by path. The
+// selector is a list of terms such as a=b or a==b, separated by commas. Terms without = are ignored, and != is not
+// supported.
 func (k *kube) list(prefix, selector string) []*kubeObject {
 	out := []*kubeObject{}
 	for _, path := range slices.Sorted(maps.Keys(k.objects)) {
@@ -180,7 +182,8 @@ func (k *kube) list(prefix, selector string) []*kubeObject {
 	return out
 }
 
-// startKube runs a cluster, and returns the path of a kubeconfig file.
+// startKube runs a cluster until the end of the test, and returns the path of a kubeconfig file for it. around returns
+// the handler that the server uses in place of the cluster's handler.
 func startKube(t *testing.T, around func(http.Handler) http.Handler) string {
 	server := httptest.NewUnstartedServer(around(&kube{objects: map[string]*kubeObject{}}))
 	server.Config.ErrorLog = nil
@@ -193,7 +196,7 @@ func startKube(t *testing.T, around func(http.Handler) http.Handler) string {
 	return path
 }
 
-// openKube opens the store with further settings.
+// openKube opens the store of a cluster. The settings in more replace the default settings.
 func openKube(t *testing.T, kubeconfig string, more map[string]cty.Value) (store.Store, error) {
 	attrs := map[string]cty.Value{"secret_suffix": cty.StringVal("s"), "config_path": cty.StringVal(kubeconfig), "labels": cty.MapVal(map[string]cty.Value{"team": cty.StringVal("a")})}
 	maps.Copy(attrs, more)
@@ -225,7 +228,8 @@ func TestKube(t *testing.T) {
 	})
 }
 
-// large returns a state of that many megabytes that cannot be compressed.
+// large returns a state with a serial, which contains that many megabytes of noise that compression does not shorten.
+// The same arguments return the same state.
 func large(serial, megabytes int) []byte {
 	r := rand.NewChaCha8([32]byte{byte(serial)})
 	noise := make([]byte, megabytes<<20)
@@ -233,12 +237,11 @@ func large(serial, megabytes int) []byte {
 	return fmt.Appendf(nil, `{"version":4,"serial":%d,"noise":%q}`, serial, base64.StdEncoding.EncodeToString(noise))
 }
 
-// failing is a transport that ends with the n-th request from now on. late selects whether the request is still carried
-// out.
+// failing is a transport that fails at one of the next requests and at all later requests.
 type failing struct {
 	http.RoundTripper
-	left int
-	late bool
+	left int  // the number of the first request that fails: 1 is the next request
+	late bool // the first request that fails is carried out, but its response is lost
 }
 
 func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -309,6 +312,7 @@ func (s inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// withToken returns a copy of a request with the token that the cluster accepts.
 func withToken(r *http.Request) *http.Request {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer canary-4711")

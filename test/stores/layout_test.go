@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// rowsPlace returns a schema of a server that keeps states in rows.
+// rowsPlace returns a place in a schema of the PostgreSQL server on a port, with the layout rows.
 func rowsPlace(port, schema string) place {
 	return place{"terraform {\n  backend \"pg\" {\n    schema_name = \"" + schema + "\"\n    layout = \"rows\"\n  }\n}\n", []string{"PG_CONN_STR=postgres://postgres:canary-4711@127.0.0.1:" + port + "/postgres?sslmode=disable"}}
 }
 
-// inDocument returns the same place with the other layout.
+// inDocument returns the same place with the layout document. p must be a result of rowsPlace.
 func (p place) inDocument() place {
 	return place{strings.Replace(p.backend, "    layout = \"rows\"\n", "", 1), p.env}
 }
 
-// configure replaces the configuration of a directory.
+// configure replaces the file main.tf of a directory.
 func (u *directory) configure(text string) {
 	u.Helper()
 	check(u.T, os.WriteFile(filepath.Join(u.dir, "main.tf"), []byte(text), 0o600))
@@ -75,6 +75,8 @@ func TestLayouts(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { testWrongLayout(t, ours, rowsPlace(port, "refused")) })
 }
 
+// testRowHistory checks state history, state diff and state restore on a state in rows, and the removal of old
+// versions.
 func testRowHistory(t *testing.T, l *directory, port string) {
 	for _, v := range []string{"1", "2", "3"} {
 		l.run(0, "apply", "-auto-approve", "-var", "v="+v)
@@ -201,7 +203,8 @@ func testEncrypting(t *testing.T, l *directory, port string) {
 	}
 }
 
-// testWrongLayout checks that a directory with the other layout in its memory stops, and that Terraform stops, too.
+// testWrongLayout checks that every command fails if the backend block lacks the layout of a state in rows, and that
+// Terraform fails, too. The state does not change.
 func testWrongLayout(t *testing.T, ours string, p place) {
 	l := newDirectory(t, ours, p)
 	l.run(0, "apply", "-auto-approve", "-var", "v=1")

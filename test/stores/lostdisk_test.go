@@ -49,6 +49,7 @@ func (f *fleet) providersEnd() {
 	})
 }
 
+// lostDisk runs TestLostDisk on the store of one place.
 func lostDisk(t *testing.T, p place) {
 	f := newFleet(t, p)
 	u, v := f.machine(), f.machine()

@@ -18,7 +18,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
-// lethe builds the program once, unless LETHE_BIN names one.
+// lethe returns the path of the program: LETHE_BIN, or a program that the first call builds.
 var lethe = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("LETHE_BIN"); bin != "" {
 		return bin, nil
@@ -49,15 +49,15 @@ func TestMain(m *testing.M) {
 
 // place is a place for states, and the environment that programs need for it.
 type place struct {
-	backend string // the block
-	env     []string
+	backend string   // the terraform block with the backend, or "" for a local state
+	env     []string // variables in the form NAME=VALUE
 }
 
-// directory is a working directory with a program.
+// directory is a working directory, and a program with its environment.
 type directory struct {
 	*testing.T
 	program, dir string
-	env          []string
+	env          []string // the whole environment of the program
 }
 
 const config = `
@@ -80,6 +80,7 @@ output "o" {
 }
 `
 
+// newDirectory returns a new directory with the configuration config and the backend of a place, in which init has run.
 func newDirectory(t *testing.T, program string, p place) *directory {
 	u := &directory{t, program, t.TempDir(), slices.Concat(os.Environ(), []string{"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_IN_AUTOMATION=1"}, p.env)}
 	check(t, os.WriteFile(filepath.Join(u.dir, "main.tf"), []byte(config+p.backend), 0o600))
@@ -87,13 +88,14 @@ func newDirectory(t *testing.T, program string, p place) *directory {
 	return u
 }
 
+// cmd returns a command of the program in the directory, which has not started.
 func (u *directory) cmd(args ...string) *exec.Cmd {
 	cmd := exec.Command(u.program, args...)
 	cmd.Dir, cmd.Env = u.dir, u.env
 	return cmd
 }
 
-// run runs a command, checks its exit code, and returns its output.
+// run runs a command, checks its exit code, and returns its standard output and standard error together.
 func (u *directory) run(code int, args ...string) string {
 	u.Helper()
 	out, err := u.cmd(args...).CombinedOutput()
@@ -109,7 +111,8 @@ func (u *directory) run(code int, args ...string) string {
 	return string(out)
 }
 
-// holding starts an apply that does not end before done is called.
+// holding starts an apply with the value v of the variable v, and waits until its provisioner runs. The provisioner
+// ends when done is called.
 func (u *directory) holding(v string) (cmd *exec.Cmd, done func()) {
 	u.Helper()
 	hold := filepath.Join(u.dir, "hold")
@@ -230,13 +233,13 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// run2 runs a command and returns its output.
+// run2 runs a command, which may fail, and returns its standard output and standard error together.
 func (u *directory) run2(args ...string) string {
 	out, _ := u.cmd(args...).CombinedOutput()
 	return string(out)
 }
 
-// places starts all servers.
+// places starts a server of each kind until the end of the test, and returns a place on each, keyed by name.
 func places(t *testing.T) map[string]place {
 	server := httptest.NewServer(&storetest.HTTP{User: "u", Password: "canary-4711"})
 	t.Cleanup(server.Close)
@@ -259,7 +262,8 @@ func places(t *testing.T) map[string]place {
 	}
 }
 
-// pair returns two directories with the same place, for Lethe and for Terraform.
+// pair returns two directories with the same place, for Lethe and for Terraform. It skips the test if Terraform is not
+// installed.
 func pair(t *testing.T, p place) (l, tf *directory) {
 	terraform, err := exec.LookPath("terraform")
 	if err != nil {

@@ -21,14 +21,15 @@ type shared struct {
 	name      string
 	place     place
 	dir       string
-	programs  []*directory
-	v         int               // the value that is applied
-	workspace map[string]int    // the value of each workspace
+	programs  []*directory      // one for each program, all with the same dir; the first is Lethe
+	v         int               // the last value that was applied in any workspace
+	workspace map[string]int    // the last applied value, keyed by workspace
 	current   string            // the selected workspace
 	lineage   map[string]string // keyed by workspace
-	steps     []string
+	steps     []string          // the commands until now, for the message of a failed test
 }
 
+// encryptionOn is the value of TF_ENCRYPTION, with two verbs for the names of the method and of the fallback.
 const encryptionOn = `key_provider "pbkdf2" "k" {
   passphrase = "correct horse battery staple"
   iterations = 200000
@@ -100,18 +101,21 @@ func TestOneDirectory(t *testing.T) {
 	}
 }
 
-// any returns one of the programs.
+// any returns a program at random.
 func (s *shared) any() *directory { return one(s.r, s.programs...) }
 
+// note adds a step of a program to the list of steps, and returns the program.
 func (s *shared) note(u *directory, format string, a ...any) *directory {
 	s.steps = append(s.steps, filepath.Base(u.program)+" "+fmt.Sprintf(format, a...))
 	return u
 }
 
+// write replaces the configuration by config with a backend block.
 func (s *shared) write(backend string) {
 	check(s.T, os.WriteFile(filepath.Join(s.dir, "main.tf"), []byte(config+backend), 0o600))
 }
 
+// begins lets any program create the state, and checks that all programs agree.
 func (s *shared) begins() {
 	u := s.note(s.any(), "init and apply")
 	u.run(0, "init")
@@ -119,13 +123,14 @@ func (s *shared) begins() {
 	s.agree()
 }
 
+// applies applies a new value with a program in the current workspace.
 func (s *shared) applies(u *directory) {
 	s.v++
 	u.run(0, "apply", "-auto-approve", "-var", fmt.Sprint("v=", s.v))
 	s.workspace[s.current] = s.v
 }
 
-// agree checks that every program finds the expected state without an init.
+// agree checks that, without an init, every program finds the current workspace with its last value and its lineage.
 func (s *shared) agree() {
 	s.Helper()
 	for _, u := range s.programs {
@@ -143,6 +148,8 @@ func (s *shared) agree() {
 	}
 }
 
+// turn lets random programs do a random operation, and checks that all programs agree. Operations that the store does
+// not support do nothing.
 func (s *shared) turn() {
 	many := !slices.Contains(single, s.name)
 	u, other := s.any(), s.any()
@@ -190,7 +197,8 @@ func (s *shared) turn() {
 	s.agree()
 }
 
-// unlocks kills a program while it holds the lock, and lets another program break the lock.
+// unlocks kills the program u while it holds the lock, and lets the program other break the lock. It does nothing on a
+// store where other cannot break the lock.
 func (s *shared) unlocks(u, other *directory) {
 	l := s.programs[0]
 	if s.name == "http" && other != l || s.name == "local" || s.name == "cloud" || s.name == "remote" {
@@ -221,7 +229,7 @@ func (s *shared) unlocks(u, other *directory) {
 	s.applies(third)
 }
 
-// encrypts lets Lethe encrypt and decrypt the state. No other program can read it meanwhile.
+// encrypts lets Lethe encrypt and decrypt the state. Meanwhile, another program tries to plan; its result is ignored.
 func (s *shared) encrypts() {
 	l := s.programs[0]
 	with := *l
@@ -234,7 +242,8 @@ func (s *shared) encrypts() {
 	}
 }
 
-// moves moves the states into files, and back.
+// moves moves all states into local files with the program u, and back with the program other. It does nothing if the
+// store has one workspace.
 func (s *shared) moves(u, other *directory) {
 	if slices.Contains(single, s.name) {
 		return
@@ -248,10 +257,12 @@ func (s *shared) moves(u, other *directory) {
 	s.note(other, "init -migrate-state back").run(0, "init", "-migrate-state", "-force-copy")
 }
 
-// setting1 matches a setting of a block that can also be set outside the block.
+// setting1 matches a line of a backend block with a setting that init also accepts on the command line. The groups are
+// its name and value.
 var setting1 = regexp.MustCompile(`(?m)^    (key|path|prefix|secret_suffix|username) = "([^"]*)"\n`)
 
-// partial moves one setting to the command line of init, and back.
+// partial moves one setting from the backend block to the command line of init, and back. It does nothing if the block
+// has no such setting.
 func (s *shared) partial(u *directory) {
 	m := setting1.FindStringSubmatch(s.place.backend)
 	if m == nil || s.name == "cloud" || s.name == "remote" {

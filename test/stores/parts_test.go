@@ -20,7 +20,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
-// parted is a configuration whose module instances are independent of each other. Files represent the real objects.
+// parted is a configuration whose module instances are independent of each other. Each instance creates a file with its
+// name in the directory of the variable real.
 const parted = `
 variable "n" {
   default = 4
@@ -54,6 +55,7 @@ module "m" {
 }
 `
 
+// partedModule is the configuration of the module of parted.
 const partedModule = `
 variable "name" {}
 variable "base" {}
@@ -82,9 +84,10 @@ resource "terraform_data" "b" {
 // shop is a state in rows that many directories share.
 type shop struct {
 	*testing.T
-	program, port, schema, real string
+	program, port, schema, real string // real is the directory of the files that the module creates
 }
 
+// newShop creates a state with the object terraform_data.base in a schema of a server.
 func newShop(t *testing.T, port, schema string) *shop {
 	ours, err := lethe()
 	check(t, err)
@@ -105,12 +108,14 @@ func (s *shop) directory() *directory {
 	return d
 }
 
-// args returns the arguments of an apply of one instance of the module.
+// args returns the arguments of an apply of the module instance key with the value v. more are further arguments.
 func args(key, v string, more ...string) []string {
 	return append([]string{"apply", "-auto-approve", "-no-color", "-target=module.m[\"" + key + "\"]", "-var=key=" + key, "-var=v=" + v}, more...)
 }
 
-// hold starts an apply that waits after it has created its first object.
+// hold starts an apply of the module instance key with the value v, and waits until the provisioner of its second
+// object runs. The provisioner ends when done is called. out receives the output, and may be read when the command has
+// ended.
 func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Builder, done func()) {
 	s.Helper()
 	hold := filepath.Join(d.dir, "hold")
@@ -132,7 +137,8 @@ func held(t *testing.T, hold string) {
 	})
 }
 
-// over waits for the end of a held apply.
+// over lets a held apply continue and waits for its end. The arguments are the results of hold. It fails the test if
+// the apply fails.
 func (s *shop) over(cmd *exec.Cmd, out *strings.Builder, done func()) {
 	s.Helper()
 	done()
@@ -141,13 +147,14 @@ func (s *shop) over(cmd *exec.Cmd, out *strings.Builder, done func()) {
 	}
 }
 
-// id returns the ID of an object in the state.
+// id returns the attribute id of an object in the current state, or "" if the state does not have the object.
 func (s *shop) id(address string) string {
 	s.Helper()
 	return query(s.T, s.port, fmt.Sprintf(`SELECT attributes->>'id' FROM %s.states_objects WHERE until IS NULL AND address = '%s'`, s.schema, address))
 }
 
-// whole checks that the state and the files agree, and that the serials are consecutive.
+// whole checks that the state and the files have the same module instances, that the serials of the versions are
+// consecutive, and that no claim is left.
 func (s *shop) whole() {
 	s.Helper()
 	d := s.directory()
@@ -183,6 +190,7 @@ func (s *shop) whole() {
 	}
 }
 
+// says fails the test if an output does not contain all texts, where white space counts as one space.
 func (s *shop) says(out string, words ...string) {
 	s.Helper()
 	for _, w := range words {
@@ -297,7 +305,7 @@ func (s *shop) died() {
 	s.whole()
 }
 
-// shown extracts the ID from the output of state show.
+// shown returns the first quoted text after the word id in the output of state show, or "".
 func (s *shop) shown(text string) string {
 	_, id, _ := strings.Cut(text, " id ")
 	_, id, _ = strings.Cut(id, `"`)

@@ -25,6 +25,7 @@ import (
 
 var ctx = context.Background()
 
+// check ends the test if err is not nil.
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -66,7 +67,8 @@ func TestPostgres(t *testing.T) {
 	})
 }
 
-// opener returns a function that opens the store with a separate schema, and with the flags set to true.
+// opener returns a function that opens a store in a schema of the server on a port, with a layout. flags are the names
+// of settings that are set to true.
 func opener(t *testing.T, port, schema, layout string, flags ...string) func() store.Store {
 	return func() store.Store {
 		settings := map[string]cty.Value{
@@ -180,8 +182,8 @@ func testLostLock(t *testing.T, port, layout string) {
 	check(t, unlock(ctx))
 }
 
-// testFirstRuns locks workspaces that have no row yet. The locks exclude other runs in the same workspace, and Terraform
-// while it creates any workspace, but neither runs in other workspaces nor in other schemas.
+// testFirstRuns locks workspaces that have no row yet. The locks exclude other runs in the same workspace, and
+// Terraform while it creates any workspace, but neither runs in other workspaces nor in other schemas.
 func testFirstRuns(t *testing.T, port, layout string) {
 	lock := func(schema, workspace string) (func(context.Context) error, error) {
 		return opener(t, port, schema+" "+layout, layout)().Lock(ctx, workspace, store.NewLockInfo("OperationTypeApply", "1"))
@@ -247,7 +249,8 @@ func TestSessionDies(t *testing.T) {
 	first.run(1, "state", "push", "errored.tfstate")
 }
 
-// endLocks ends each connection of the server that holds an advisory lock.
+// endLocks ends each connection of the server that holds an advisory lock, and waits until the locks are released. At
+// least one lock must exist.
 func endLocks(t *testing.T, port string) {
 	t.Helper()
 	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")
@@ -269,11 +272,12 @@ func endLocks(t *testing.T, port string) {
 // once counts as a request.
 type proxy struct {
 	net.Listener
-	to        string
-	count, at atomic.Int64
-	late      atomic.Bool
+	to        string       // the address of the server
+	count, at atomic.Int64 // the number of requests since Interrupt, and the number of the request that breaks
+	late      atomic.Bool  // the server receives the request that breaks, but its answer is lost
 }
 
+// newProxy starts a proxy for the server at the address to, until the end of the test.
 func newProxy(t *testing.T, to string) *proxy {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
@@ -296,14 +300,19 @@ func (p *proxy) port() string {
 	return port
 }
 
+// Interrupt breaks the connection at the n-th request from now on, on any connection. If late is true, the server
+// receives the request first.
 func (p *proxy) Interrupt(n int, late bool) {
 	p.count.Store(0)
 	p.at.Store(int64(n))
 	p.late.Store(late)
 }
 
+// Reached reports whether the request of the last Interrupt was sent.
 func (p *proxy) Reached() bool { return p.count.Load() >= p.at.Load() }
 
+// serve forwards the data of one client and its server until either closes the connection, or until a request breaks
+// it.
 func (p *proxy) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", p.to)

@@ -19,13 +19,14 @@ type line struct {
 	net.Listener
 
 	mu      sync.Mutex
-	to      string
-	open    map[net.Conn]bool
-	refused int // number of connections that will still be refused
-	until   time.Time
-	slow    time.Duration
+	to      string            // the address of the server
+	open    map[net.Conn]bool // the connections to clients and to the server; all values are true
+	refused int               // number of connections that will still be refused
+	until   time.Time         // connections before this time are refused
+	slow    time.Duration     // delay of each answer; applies to new connections
 }
 
+// newLine starts a line to the server on a port of this machine, until the end of the test.
 func newLine(t *testing.T, port string) *line {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
@@ -48,7 +49,8 @@ func (l *line) port() string {
 	return port
 }
 
-// cut ends all connections, and refuses a number of new ones, or all new ones for a time.
+// cut ends all connections. It refuses the next new connections, refused of them, and all new connections during a
+// time.
 func (l *line) cut(refused int, during time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,6 +61,7 @@ func (l *line) cut(refused int, during time.Duration) {
 	clear(l.open)
 }
 
+// lead ends all connections, and connects new clients to the server on another port.
 func (l *line) lead(port string) {
 	l.mu.Lock()
 	l.to = "127.0.0.1:" + port
@@ -66,6 +69,7 @@ func (l *line) lead(port string) {
 	l.cut(0, 0)
 }
 
+// serve connects a client with the server, or closes the connection if it must be refused.
 func (l *line) serve(c net.Conn) {
 	defer c.Close()
 	l.mu.Lock()
@@ -153,6 +157,8 @@ func TestPostgresFaults(t *testing.T) {
 	}
 }
 
+// readOnlyOff lets new connections of the role postgres write again. It uses psql, and may run in another goroutine
+// than the test.
 func readOnlyOff(t *testing.T, port string) {
 	out, err := exec.Command(filepath.Join(serverPrograms(t), "psql"), "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-c", `SET default_transaction_read_only = off`, "-c", `ALTER ROLE postgres SET default_transaction_read_only = off`, "postgres").CombinedOutput()
 	if err != nil {
@@ -192,7 +198,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// startReplica starts a replica of a server. It returns the port and a function that promotes the replica.
+// startReplica starts a replica of the server on the port of, until the end of the test. It returns the replica's port
+// and a function that promotes the replica.
 func startReplica(t *testing.T, of string) (port string, promote func()) {
 	t.Helper()
 	bin := serverPrograms(t)

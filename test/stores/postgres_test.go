@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// startPostgres runs a PostgreSQL server for one test, and returns its port. The files are removed at the end. A server
-// refuses to run as root; then the system's user postgres runs it.
+// startPostgres runs a PostgreSQL server until the end of the test, and returns its port. If the test runs as root, the
+// user postgres runs the server, because a server refuses to run as root. It skips the test if no server is installed.
 func startPostgres(t *testing.T) string {
 	t.Helper()
 	bin := serverPrograms(t)
@@ -23,13 +23,14 @@ func startPostgres(t *testing.T) string {
 	return s.port
 }
 
-// server is the directory and the user of a PostgreSQL server.
+// server is the directory, port and user of a PostgreSQL server.
 type server struct {
 	*testing.T
-	base, db, port string
-	as             *syscall.Credential
+	base, db, port string              // db is the directory of the data in base
+	as             *syscall.Credential // nil for the user of the test
 }
 
+// newServer creates the directory of a server, without its data. The end of the test removes it.
 func newServer(t *testing.T) *server {
 	t.Helper()
 	base, err := os.MkdirTemp("", "pg") // a short path, because it contains a socket
@@ -43,6 +44,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
+// command returns a command as the server's user, in the directory base.
 func (s *server) command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = s.base, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
@@ -50,6 +52,7 @@ func (s *server) command(path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// run runs a command as the server's user. It ends the test with the command's output if the command fails.
 func (s *server) run(path string, args ...string) {
 	s.Helper()
 	cmd := s.command(path, args...)
@@ -63,6 +66,7 @@ func (s *server) run(path string, args ...string) {
 	}
 }
 
+// start starts the server, waits until it is ready, and stops it at the end of the test.
 func (s *server) start() {
 	s.Helper()
 	control := filepath.Join(serverPrograms(s.T), "pg_ctl")
@@ -70,7 +74,8 @@ func (s *server) start() {
 	s.Cleanup(func() { s.run(control, "-D", s.db, "-m", "immediate", "stop") })
 }
 
-// serverPrograms returns the directory of the server's programs. Distributions keep them outside PATH, by version.
+// serverPrograms returns the directory of the server's programs, which distributions keep outside PATH. It skips the
+// test if they are not installed.
 func serverPrograms(t *testing.T) string {
 	t.Helper()
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl"); len(found) > 0 {
@@ -83,6 +88,7 @@ func serverPrograms(t *testing.T) string {
 	return filepath.Dir(path)
 }
 
+// someone returns the credentials of the user postgres, and skips the test if the system has no such user.
 func someone(t *testing.T) *syscall.Credential {
 	t.Helper()
 	u, err := user.Lookup("postgres")
@@ -96,6 +102,7 @@ func someone(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid), NoSetGroups: false}
 }
 
+// freePort returns a TCP port of this machine on which no program listens.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

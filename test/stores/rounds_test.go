@@ -33,8 +33,8 @@ resource "terraform_data" "other" {
 }
 `
 
-// TestRoundsInRows applies in rounds on a state in rows. A run with -changed plans all rounds. Until
-// the last round, a run in rounds has the whole state to itself, because its later changes are not known.
+// TestRoundsInRows applies in rounds on a state in rows. A run with -changed plans all rounds. Until the last round, a
+// run in rounds locks the whole state, because its later changes are not known.
 func TestRoundsInRows(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// document returns a state of n objects, each of about size bytes, in the layout that programs write. The object in the
-// middle has an ID that ends with changed.
+// document returns a state of n objects in the layout that programs write. Each object has a text of size bytes. The ID
+// of the object n/2 ends with changed.
 func document(serial, n, size int, changed string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"version\": 4,\n  \"terraform_version\": \"1.12.0\",\n  \"serial\": %d,\n  \"lineage\": \"l\",\n  \"outputs\": {},\n  \"resources\": [", serial)
@@ -44,7 +44,8 @@ func document(serial, n, size int, changed string) []byte {
 	return b.Bytes()
 }
 
-// query runs SQL on a server, and returns the text of the first column of the first row.
+// query runs SQL statements on the server on a port, and returns the text of the first column of the first row of the
+// last statement, or "" if that statement returns no row.
 func query(t *testing.T, port, sql string) string {
 	t.Helper()
 	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+port+"/postgres?sslmode=disable")

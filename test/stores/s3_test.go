@@ -22,7 +22,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// startS3 runs a service with the bucket "states", and returns its address.
+// startS3 runs a service with the bucket "states" until the end of the test, and returns its URL. around returns the
+// handler that the server uses in place of the service's handler.
 func startS3(t *testing.T, around func(http.Handler) http.Handler) string {
 	backend := s3mem.New()
 	check(t, backend.CreateBucket("states"))
@@ -32,9 +33,11 @@ func startS3(t *testing.T, around func(http.Handler) http.Handler) string {
 	return server.URL
 }
 
+// plain is an argument around that changes nothing.
 func plain(h http.Handler) http.Handler { return h }
 
-// s3Settings returns the settings of a store on a service.
+// s3Settings returns the settings of a store on the service at a URL. The settings in more replace the default
+// settings.
 func s3Settings(url string, more map[string]cty.Value) map[string]cty.Value {
 	s := map[string]cty.Value{
 		"bucket": cty.StringVal("states"), "key": cty.StringVal("net/a.tfstate"), "region": cty.StringVal("us-east-1"),
@@ -47,6 +50,7 @@ func s3Settings(url string, more map[string]cty.Value) map[string]cty.Value {
 	return s
 }
 
+// s3Opener returns a function that opens a store with settings.
 func s3Opener(t *testing.T, settings map[string]cty.Value) func() store.Store {
 	return func() store.Store {
 		config, err := s3store.Driver.Schema.Coerce(cty.ObjectVal(settings))
@@ -95,7 +99,8 @@ func TestS3NoLock(t *testing.T) {
 	}
 }
 
-// withTable adds a table of DynamoDB to a service. It supports only the requests of the store.
+// withTable adds an empty table of DynamoDB with the name locks to a service. It supports only the requests of the
+// store.
 func withTable(next http.Handler) http.Handler {
 	table := &table{items: map[string]map[string]string{}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -107,13 +112,16 @@ func withTable(next http.Handler) http.Handler {
 	})
 }
 
+// table is a table of DynamoDB. Its key is the attribute LockID.
 type table struct {
 	sync.Mutex
-	items map[string]map[string]string
+	items map[string]map[string]string // attributes, keyed by LockID and by name
 }
 
+// attributes has the attributes of an item, all of which are texts, keyed by name.
 type attributes map[string]struct{ S string }
 
+// serve carries out a request with the operation target: PutItem, DeleteItem or GetItem.
 func (t *table) serve(w http.ResponseWriter, r *http.Request, target string) {
 	t.Lock()
 	defer t.Unlock()

@@ -22,13 +22,14 @@ import (
 // bucket records the requests to a service, and refuses some of them.
 type bucket struct {
 	sync.Mutex
-	asked  map[string]int             // by method and kind of object
-	keys   []string                   // keys that were written
+	asked  map[string]int             // numbers of requests, keyed by method and kind of object, such as "PUT journal"
+	keys   []string                   // keys that were written, without the bucket
 	bodies [][]byte                   // bodies that were sent
 	refuse func(r *http.Request) bool // nil refuses no request
 	slow   time.Duration              // delay of each request
 }
 
+// around returns a handler that records and delays each request, and refuses it or passes it to next.
 func (b *bucket) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -74,26 +75,27 @@ func (b *bucket) forget() {
 	b.asked, b.keys, b.bodies = nil, nil, nil
 }
 
+// count returns the number of requests of a method and kind, such as "PUT journal", since the last forget.
 func (b *bucket) count(what string) int {
 	b.Lock()
 	defer b.Unlock()
 	return b.asked[what]
 }
 
-// denies sets the requests to refuse.
+// denies sets the function that selects the requests to refuse. nil refuses no request.
 func (b *bucket) denies(f func(*http.Request) bool) {
 	b.Lock()
 	defer b.Unlock()
 	b.refuse = f
 }
 
-// journals returns the keys of journals that are not empty.
+// journals returns the sorted keys of the objects of journals that are not empty, at the URL of a service.
 func journals(t *testing.T, url string) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(pieces(t, url)))
 }
 
-// pieces returns the sizes of the objects of journals that are not empty.
+// pieces returns the sizes in bytes of the objects of journals that are not empty, keyed by the key of the object.
 func pieces(t *testing.T, url string) map[string]int64 {
 	t.Helper()
 	resp, err := http.Get(url + "/states?list-type=2")
@@ -114,7 +116,8 @@ func pieces(t *testing.T, url string) map[string]int64 {
 	return out
 }
 
-// s3Place returns a state in a bucket, with a lock object.
+// s3Place returns a place in the bucket of the service at a URL, with a key and a lock object. more are further lines
+// of the backend block, and env further environment variables.
 func s3Place(url, key, more string, env ...string) place {
 	return place{
 		fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = %q\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = { s3 = %q }\n%s  }\n}\n", key, url, more),
@@ -142,7 +145,8 @@ resource "terraform_data" "last" {
 }
 `
 
-// runner returns a separate machine with the chained configuration.
+// runner returns a new working directory with the chained configuration, in which init has run. more is added to the
+// configuration.
 func runner(t *testing.T, program string, p place, more string) *directory {
 	t.Helper()
 	u := &directory{t, program, t.TempDir(), slices.Concat(os.Environ(), []string{"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_IN_AUTOMATION=1"}, p.env)}
@@ -151,7 +155,8 @@ func runner(t *testing.T, program string, p place, more string) *directory {
 	return u
 }
 
-// lose kills a run in the middle of an apply, and removes its machine. The lock stays.
+// lose kills an apply with the value v while it creates its last object, after its journal was copied to the bucket at
+// the URL. Then it removes the files of the directory. The lock stays.
 func lose(u *directory, url, v string) {
 	u.Helper()
 	cmd, done := u.holding(v)
@@ -163,7 +168,8 @@ func lose(u *directory, url, v string) {
 	check(u.T, os.Mkdir(u.dir, 0o700))
 }
 
-// copied waits until a store has all bytes of a machine's journals. there returns the number of bytes in the store.
+// copied waits until a store has all bytes of the journals of a directory. there returns the number of their bytes in
+// the store.
 func copied(u *directory, there func() int64) {
 	u.Helper()
 	waittest.Until(u.T, "the journal is in the store", func() bool {
@@ -178,7 +184,7 @@ func copied(u *directory, there func() int64) {
 	})
 }
 
-// inBucket returns a function that returns the bytes of journals in a bucket.
+// inBucket returns a function that returns the number of bytes of the longest journal in the bucket of a service.
 func inBucket(t *testing.T, url string) func() int64 {
 	return func() (there int64) {
 		for key, size := range pieces(t, url) {
@@ -191,7 +197,7 @@ func inBucket(t *testing.T, url string) func() int64 {
 	}
 }
 
-// unlocked releases the lock of a crashed run.
+// unlocked releases the lock of a crashed run. It ends the test if the state is not locked.
 func unlocked(u *directory) {
 	u.Helper()
 	out := u.run(1, "plan", "-var", "v=x")
@@ -223,7 +229,7 @@ func TestJournalInS3(t *testing.T) {
 	}
 }
 
-// none fails the test if a journal exists.
+// none fails the test if the bucket has a journal that is not empty.
 func none(t *testing.T, url string) {
 	t.Helper()
 	if left := journals(t, url); len(left) > 0 {
@@ -231,7 +237,8 @@ func none(t *testing.T, url string) {
 	}
 }
 
-// wants fails the test if a text does not contain all words.
+// wants fails the test if a text does not contain all words. White space counts as one space, and the bars of
+// diagnostics are ignored.
 func wants(t *testing.T, text string, words ...string) {
 	t.Helper()
 	flat := strings.Join(strings.Fields(strings.ReplaceAll(text, "│", " ")), " ")
@@ -242,6 +249,8 @@ func wants(t *testing.T, text string, words ...string) {
 	}
 }
 
+// testLostRunner checks that another machine recovers the changes of a lost run, for each kind of lock and each way to
+// configure the journal.
 func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 	table := s3Place(url, "net/c", journalOn+"    dynamodb_table = \"locks\"\n")
 	table.backend = strings.NewReplacer("    use_lockfile = true\n", "", "endpoints = { ", "endpoints = { dynamodb = \""+url+"/dynamodb\", ").Replace(table.backend)
@@ -277,6 +286,8 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 	}
 }
 
+// testLostEncrypted checks that a journal of an encrypted state is encrypted, and that a run with another key neither
+// reads nor removes it.
 func testLostEncrypted(t *testing.T, ours, url string, b *bucket) {
 	encryption := "terraform {\n  encryption {\n    key_provider \"pbkdf2\" \"k\" {\n      passphrase = \"correct horse battery\"\n      iterations = 200000\n    }\n    method \"aes_gcm\" \"m\" {\n      keys = key_provider.pbkdf2.k\n    }\n    state {\n      method = method.aes_gcm.m\n    }\n  }\n}\n"
 	p := s3Place(url, "a", journalOn)
@@ -331,6 +342,8 @@ func testLostMovedOn(t *testing.T, ours, url string, _ *bucket) {
 	none(t, url)
 }
 
+// testLostWorkspace checks that the journal of a workspace is not listed as a workspace, that no other workspace
+// recovers it, and that the removal of the workspace removes it.
 func testLostWorkspace(t *testing.T, ours, url string, _ *bucket) {
 	p := s3Place(url, "net/a", journalOn)
 	u := runner(t, ours, p, "")
@@ -452,6 +465,7 @@ func testJournalOff(t *testing.T, ours, url string, b *bucket) {
 	}
 }
 
+// testJournalUnlocked checks that a journal without any kind of lock is an error, unless the run has -lock=false.
 func testJournalUnlocked(t *testing.T, ours, url string, _ *bucket) {
 	p := s3Place(url, "a", journalOn)
 	p.backend = strings.Replace(p.backend, "    use_lockfile = true\n", "", 1)

@@ -19,7 +19,8 @@ import (
 // canary is the value that scrubbing must remove.
 const canary = "canary-5c7ab-first"
 
-// storing is a configuration that stores a secret in two forms, in an output, and in many objects' neighbourhood.
+// storing is a configuration that stores the value of the variable password in an object, in Base64 in another object,
+// and in an output. Further objects do not have it.
 const storing = `
 variable "password" {
   sensitive = true
@@ -45,7 +46,7 @@ output "dsn" {
 }
 `
 
-// later is the configuration after the move of the secret.
+// later is the configuration storing without the secret.
 const later = `
 resource "terraform_data" "a" {
   for_each = { x = "" }
@@ -60,7 +61,8 @@ resource "terraform_data" "same" {
 }
 `
 
-// scrubbed applies the secret, removes it from the configuration, and returns the directory.
+// scrubbed returns a directory whose current state does not have the secret. Two former states and the plan file stale
+// have it.
 func scrubbed(t *testing.T, p place) *directory {
 	t.Helper()
 	ours, err := lethe()
@@ -75,7 +77,7 @@ func scrubbed(t *testing.T, p place) *directory {
 	return u
 }
 
-// noCanary checks that no file of a directory has the secret.
+// noCanary checks that no file in a directory contains the secret.
 func (u *directory) noCanary() {
 	u.Helper()
 	check(u.T, filepath.WalkDir(u.dir, func(path string, e os.DirEntry, err error) error {
@@ -96,14 +98,15 @@ type scrubResult struct {
 	Secrets []struct {
 		Earlier []int  `json:"earlier_versions"`
 		Since   string `json:"readable_since"`
-		Last    bool   `json:"last_copy"`
+		Last    bool   `json:"last_copy"` // only the copies that scrub removes have the secret
 	}
 	Changed  int `json:"copies_changed"`
 	Commands []string
 	Not      []string `json:"not_cleaned"`
 }
 
-// scrub runs the command and decodes its document.
+// scrub runs `secrets scrub` with further arguments, and decodes its document. The command must succeed, and its output
+// must not contain the secret.
 func (u *directory) scrub(args ...string) scrubResult {
 	u.Helper()
 	var r scrubResult
@@ -188,8 +191,8 @@ func TestScrubRowsOfOneSerial(t *testing.T) {
 	u.noCanary()
 }
 
-// TestMoveInRows moves a secret of a state in rows. The plan of the command claims nothing, so that others may work on the
-// state. After an apply and scrub, no row has the secret.
+// TestMoveInRows moves a secret of a state in rows. The plan of the command claims nothing, so that others may work on
+// the state. After an apply and scrub, no row has the secret.
 func TestMoveInRows(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -236,8 +239,8 @@ resource "terraform_data" "other" {
 	u.noCanary()
 }
 
-// TestForgottenDataInRows reads results of data sources that are not stored again, and prints this, if a plan of the changed
-// resources needs them.
+// TestForgottenDataInRows reads results of data sources that are not stored again, and prints this, if a plan of the
+// changed resources needs them.
 func TestForgottenDataInRows(t *testing.T) {
 	ours, err := lethe()
 	check(t, err)
@@ -298,7 +301,8 @@ resource "terraform_data" "other" {
 	}
 }
 
-// TestScrubRowsInterrupted interrupts the connection at each request. Then all former states are the old or the new ones.
+// TestScrubRowsInterrupted interrupts the connection at each request. Then all former states are the old or the new
+// ones.
 func TestScrubRowsInterrupted(t *testing.T) {
 	port := startPostgres(t)
 	u := scrubbed(t, rowsPlace(port, "cut"))

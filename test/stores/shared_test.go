@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// gate is a server with a state that readers wait for.
+// gate is a server with a state. Each request waits until the gate opens.
 type gate struct {
 	*httptest.Server
 	reached chan struct{} // has an element for each reader
 	open    chan struct{} // closed: readers get the state
 }
 
+// newGate starts a closed gate until the end of the test.
 func newGate(t *testing.T) *gate {
 	g := &gate{reached: make(chan struct{}, 100), open: make(chan struct{})}
 	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,8 +31,8 @@ func newGate(t *testing.T) *gate {
 	return g
 }
 
-// TestSharedLock checks the lock of a PostgreSQL database: two plans read at the same time. A plan excludes an apply, and
-// an apply that waits for approval excludes a plan.
+// TestSharedLock checks the lock of a PostgreSQL database: two plans read at the same time. A plan excludes an apply,
+// and an apply that waits for approval excludes a plan.
 func TestSharedLock(t *testing.T) {
 	t.Parallel()
 	ours, err := lethe()

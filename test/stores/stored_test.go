@@ -90,7 +90,8 @@ func TestStoredForm(t *testing.T) {
 	after.run(0, "plan", "-detailed-exitcode")
 }
 
-// storedForms returns the instances of a state in their stored form, without values that are random for each object.
+// storedForms returns the instances in the local state of a directory in their stored form, keyed by the address of the
+// resource. The ID, which is random, is replaced by "some".
 func storedForms(u *directory) map[string]string {
 	text, err := os.ReadFile(filepath.Join(u.dir, "terraform.tfstate"))
 	check(u.T, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/remotestore/tfetest"
 )
 
-// startTFE starts a service with the API of HCP Terraform, with workspaces of local execution. It returns the
-// environment in which the host tfe.test is that service.
+// startTFE starts a service with the API of HCP Terraform until the end of the test. Its workspaces have local
+// execution. It returns environment variables with which the host tfe.test is that service.
 func startTFE(t *testing.T) []string {
 	server := httptest.NewServer(&tfetest.Service{Mode: "local"})
 	t.Cleanup(server.Close)

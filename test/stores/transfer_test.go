@@ -10,8 +10,10 @@ import (
 	"time"
 )
 
+// transferKept is the configuration of an object that stays in its state.
 const transferKept = "resource \"terraform_data\" \"kept\" {\n}\n"
 
+// transferMoved is the configuration of the three objects that move between states.
 const transferMoved = `
 resource "terraform_data" "a" {
   for_each = toset(["x", "y"])
@@ -85,7 +87,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// writeModule writes the module m.
+// writeModule writes the module m into the subdirectory m of a directory.
 func writeModule(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "m"), 0o755); err != nil {
 		return err

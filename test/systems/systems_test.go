@@ -27,8 +27,8 @@ const encryption = `{"key_provider":{"pbkdf2":{"k":{"passphrase":"` + passphrase
 
 // engine is a program for an architecture, with a provider for the same architecture.
 type engine struct {
-	arch string
-	dir  string
+	arch string // a value of GOARCH
+	dir  string // the directory of both programs
 }
 
 // binaries is the directory of the built programs.
@@ -45,8 +45,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// engines builds the programs, unless an earlier test has. An architecture that LETHE_ARCHITECTURES names must be able to
-// run here.
+// engines builds the programs, unless an earlier test has built them, and returns an engine for each architecture that
+// runs here. LETHE_ARCHITECTURES is a list of architectures, separated by commas, all of which must run here. Without
+// it, the list is this machine's architecture, and 386 on amd64. engines skips the test if only one architecture runs
+// here.
 func engines(t *testing.T) []engine {
 	t.Helper()
 	named := os.Getenv("LETHE_ARCHITECTURES")
@@ -77,7 +79,8 @@ func engines(t *testing.T) []engine {
 	return out
 }
 
-// build builds a program of a module, unless it is there.
+// build builds a package of the module in a directory, unless the program exists. mod is the value of the flag -mod of
+// go build.
 func (e engine) build(t *testing.T, module, pkg, mod string) {
 	t.Helper()
 	path := filepath.Join(e.dir, filepath.Base(pkg))
@@ -95,10 +98,12 @@ func (e engine) build(t *testing.T, module, pkg, mod string) {
 // project is a directory with the configuration, in which the engines work one after the other.
 type project struct {
 	*testing.T
-	dir, home string
-	env       []string
+	dir, home string   // home has the objects of the provider and the log of its calls
+	env       []string // further variables of the engines, in the form NAME=VALUE
 }
 
+// newProject returns a project without a state. At the end of the test, it checks that no file of the project contains
+// a secret.
 func newProject(t *testing.T, env ...string) *project {
 	t.Helper()
 	p := &project{t, t.TempDir(), t.TempDir(), env}
@@ -134,9 +139,10 @@ func (p *project) command(e engine, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// log returns the path of the provider's log of calls.
 func (p *project) log() string { return filepath.Join(p.home, "calls.log") }
 
-// run runs a command that must succeed, and returns its standard output.
+// run runs a command that must succeed, and returns its standard output. It checks that the output contains no secret.
 func (p *project) run(e engine, args ...string) []byte {
 	p.Helper()
 	cmd := p.command(e, args...)
@@ -150,6 +156,7 @@ func (p *project) run(e engine, args ...string) []byte {
 	return out
 }
 
+// noSecretIn checks that a text contains no secret. of names the text in the message.
 func (p *project) noSecretIn(of string, text []byte) {
 	p.Helper()
 	for _, canary := range []string{secret, passphrase, planKey} {
@@ -175,7 +182,7 @@ func (p *project) noSecret(dir string) {
 	}
 }
 
-// document runs a command and decodes its JSON output, without the time of the document.
+// document runs a command and decodes its JSON output. Numbers are decoded as json.Number.
 func (p *project) document(e engine, args ...string) map[string]any {
 	p.Helper()
 	var doc map[string]any
@@ -280,7 +287,7 @@ func TestJournalsAreExchanged(t *testing.T) {
 	}
 }
 
-// creating reports whether the provider has begun to create an object.
+// creating reports whether the provider has begun to create or change an object.
 func (p *project) creating(name string) bool {
 	text, err := os.ReadFile(p.log())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -289,7 +296,8 @@ func (p *project) creating(name string) bool {
 	return began(p.T, text, name) > 0
 }
 
-// began counts the calls that began to create an object.
+// began counts the calls in a log that began to create or change the object with a name. An incomplete last line is
+// ignored.
 func began(t *testing.T, log []byte, name string) (n int) {
 	t.Helper()
 	for line := range bytes.Lines(log) {

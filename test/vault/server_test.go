@@ -22,14 +22,15 @@ type bao struct {
 	real       bool // an existing server
 
 	mu     sync.Mutex
-	number int
-	tokens map[string]string // maps a token to its parent
+	number int               // counts requests, and makes tokens, leases and secrets unique
+	tokens map[string]string // maps a token to its parent, which is "" for the root token
 	leases map[string]string // maps an open lease to the token that opened it
-	opened int
-	asked  []string
+	opened int               // the number of leases that were opened
+	asked  []string          // the method and URL of each request
 }
 
-// newBao returns the server of a test: a new one, or the real server in the environment.
+// newBao returns the server of a test. If LETHE_OPENBAO_ADDR is set, this is the existing server at that address, with
+// the token LETHE_OPENBAO_TOKEN. Otherwise it is a new server that runs until the end of the test.
 func newBao(t *testing.T) *bao {
 	b := &bao{tokens: map[string]string{}, leases: map[string]string{}}
 	if at := os.Getenv("LETHE_OPENBAO_ADDR"); at != "" {
@@ -44,7 +45,7 @@ func newBao(t *testing.T) *bao {
 	return b
 }
 
-// open returns the open leases that the server lists.
+// open returns the open leases of the role app that the server lists for an engine, or nil if there are none.
 func (b *bao) open(t *testing.T, engine string) []string {
 	t.Helper()
 	req, err := http.NewRequest("GET", b.url+"/v1/sys/leases/lookup/"+engine+"/creds/app?list=true", nil)
@@ -67,7 +68,8 @@ func (b *bao) open(t *testing.T, engine string) []string {
 	return list.Data.Keys
 }
 
-// ServeHTTP answers as OpenBao does.
+// ServeHTTP answers the requests of the provider and of bao.open as OpenBao does, and other paths with 404. A request
+// for credentials opens a lease.
 func (b *bao) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -146,13 +148,16 @@ func (b *bao) revoke(token string) {
 	}
 }
 
+// data returns a response with the data d.
 func data(d map[string]any) map[string]any { return map[string]any{"request_id": "r", "data": d} }
 
+// answer writes a successful response.
 func answer(w http.ResponseWriter, a map[string]any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(a)
 }
 
+// refuse writes a response with an HTTP status and error messages.
 func refuse(w http.ResponseWriter, status int, why ...string) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"errors": append([]string{}, why...)})

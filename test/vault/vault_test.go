@@ -19,6 +19,7 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/source"
 )
 
+// dir returns the directory of the built programs, which TestMain removes.
 var dir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "vault") })
 
 func TestMain(m *testing.M) {
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// lethe returns the path of Lethe: LETHE_BIN, or a program that the first call builds.
 var lethe = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("LETHE_BIN"); bin != "" {
 		return bin, nil
@@ -47,6 +49,8 @@ var release = source.Module{
 	Sum: "h1:Y8APAoHlAT4+gXjv1X4cG96bWiYR8JgyZakAk94jPf4=",
 }
 
+// provider returns the path of the provider: LETHE_VAULT_PROVIDER, or a program that the first call builds from
+// release.
 var provider = sync.OnceValues(func() (string, error) {
 	if bin := os.Getenv("LETHE_VAULT_PROVIDER"); bin != "" {
 		return bin, nil
@@ -68,11 +72,13 @@ type place struct {
 	t    *testing.T
 	bao  *bao
 	dir  string
-	env  []string
-	out  bytes.Buffer
-	exec string // the program that runs as the provider
+	env  []string     // the whole environment of Lethe
+	out  bytes.Buffer // the output of all commands
+	exec string       // the path of the provider's program, a link that only this place has
 }
 
+// newPlace returns a place with a configuration, which may use the variable command. It skips the test if neither
+// LETHE_LONG nor LETHE_VAULT_PROVIDER is set.
 func newPlace(t *testing.T, config string) *place {
 	t.Helper()
 	if os.Getenv("LETHE_LONG") == "" && os.Getenv("LETHE_VAULT_PROVIDER") == "" {
@@ -112,6 +118,7 @@ variable "command" {
 	return p
 }
 
+// check ends the test if err is not nil.
 func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -119,11 +126,13 @@ func check(t *testing.T, err error) {
 	}
 }
 
+// write writes a file in the directory.
 func (p *place) write(name, text string) {
 	p.t.Helper()
 	check(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 }
 
+// start starts an apply with a value of the variable command.
 func (p *place) start(command string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.Command(filepath.Join(p.dir, "bin/lethe"), "apply", "-auto-approve", "-no-color", "-var=command="+command)
@@ -133,7 +142,7 @@ func (p *place) start(command string) *exec.Cmd {
 	return cmd
 }
 
-// until waits for a condition.
+// until waits until a condition is true. After two minutes, it ends the test with the message what.
 func (p *place) until(what string, is func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
@@ -143,13 +152,14 @@ func (p *place) until(what string, is func() bool) {
 	}
 }
 
+// log returns the method and URL of each request until now.
 func (b *bao) log() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string{}, b.asked...)
 }
 
-// forgotten searches the output and all files for secrets.
+// forgotten fails the test if the output or a file in the directory contains a secret.
 func (p *place) forgotten() {
 	p.t.Helper()
 	if bytes.Contains(p.out.Bytes(), []byte(canary)) {
@@ -167,7 +177,7 @@ func (p *place) forgotten() {
 	}))
 }
 
-// processes returns the provider processes of this place.
+// processes returns the process IDs of the place's running providers.
 func (p *place) processes() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range all {
@@ -179,6 +189,7 @@ func (p *place) processes() (pids []int) {
 	return pids
 }
 
+// closes is a configuration that opens two leases, which the provider closes at the end of a run.
 const closes = `
 ephemeral "vault_terraform_token" "t" {
   role_name = "app"

@@ -16,8 +16,8 @@ import (
 // Question is a question for the user.
 type Question struct {
 	Title  string // "var.name"
-		Note   string // printed below the title; may be empty
-		Secret bool   // do not show the answer while it is typed
+	Note   string // printed below the title; may be empty
+	Secret bool   // do not show the answer while it is typed
 }
 
 // Ask prints a question and reads one line. It removes white space at the end of the line, except from a secret that is
@@ -141,7 +141,7 @@ type Approval struct {
 	Title   string // the question
 	Note    string // the text below the question
 	For     string // the purpose of "yes"; "approve" if empty
-		Use     string // the advice if no user can be asked: the words after "Use", such as a flag
+	Use     string // the advice if no user can be asked: the words after "Use", such as a flag
 	Refused string // the text to print after another answer
 }
 

@@ -82,11 +82,11 @@ type Env struct {
 type Command struct {
 	Name  string // "plan", "state list"
 	Args  string // operands for the usage line: operands in brackets are optional, an ellipsis permits more
-		Short string // one line for the list of commands
-		Long  string // the description: paragraphs with empty lines between them
+	Short string // one line for the list of commands
+	Long  string // the description: paragraphs with empty lines between them
 	// Examples are commands as a user writes them, each with its effect.
 	Examples [][2]string
-		Hidden   bool   // not in the list of commands, the completion and the manual
+	Hidden   bool   // not in the list of commands, the completion and the manual
 	Stream   bool   // -json prints a stream of events; otherwise it prints one document
 	Result   bool   // standard output is only for the result, also without -json
 	Makes    bool   // the command may change objects of providers
@@ -151,8 +151,8 @@ type Stops struct {
 	Began            time.Time              // the start of the command
 	interrupted      atomic.Bool            // an interrupt has prevented some work
 	timeLimitMessage atomic.Pointer[string] // the work in progress at the time limit, as a sentence; nil before the limit
-		timed            bool                   // the command has a time limit
-	expired          chan time.Duration // receives the remaining time for calls when the time limit is reached
+	timed            bool                   // the command has a time limit
+	expired          chan time.Duration     // receives the remaining time for calls when the time limit is reached
 }
 
 // Screen is the connection of a command to its user: a view for progress, plain lines, questions.

@@ -22,8 +22,8 @@ import (
 const (
 	abandonAfter = time.Second             // abandon calls in progress
 	leaveAfter   = 2500 * time.Millisecond // abandon the closing of leases, too
-		hangupDelay  = 3 * time.Second         // end the program
-	partTime     = 2 * time.Second // the time that the keeper has after the third interrupt to close leases
+	hangupDelay  = 3 * time.Second         // end the program
+	partTime     = 2 * time.Second         // the time that the keeper has after the third interrupt to close leases
 
 	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
 )

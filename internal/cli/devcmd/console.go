@@ -74,11 +74,11 @@ Control-D.
 type console struct {
 	c     *base.Call
 	s     *session.Session
-		frame *frame.Frame // the module instance in which expressions are evaluated
-		face  frame.Face   // Before for the values of the state, After for planned values
-	}
+	frame *frame.Frame // the module instance in which expressions are evaluated
+	face  frame.Face   // Before for the values of the state, After for planned values
+}
 
-	type consoleFlags struct {
+type consoleFlags struct {
 	workdir.Options
 	planned bool
 	scope   string

@@ -18,7 +18,7 @@ import (
 type Dir struct {
 	*testing.T
 	Path    string
-		Environ []string // "NAME=value", in addition to the variables that Run sets
+	Environ []string // "NAME=value", in addition to the variables that Run sets
 }
 
 // New creates a working directory with one configuration file.
