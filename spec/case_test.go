@@ -215,8 +215,8 @@ func (k *kase) expectedOfPeer() string {
 	return k.want
 }
 
-// record writes results into an archive. The names in got are those of `want` or `peer` files, with the name of the
-// case. Each replaces the file with that name, and becomes the last file of its case.
+// record writes results into an archive. got has the texts of `want` or `peer` files, keyed by file name with the name
+// of the case. Each replaces the file with that name, and becomes the last file of its case.
 func record(file string, got map[string]string) error {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {

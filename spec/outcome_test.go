@@ -99,8 +99,8 @@ func (o *outcome) text(want string, product bool) string {
 	return b.String()
 }
 
-// folded replaces more than manyTimes messages with the same severity and title by one without a place, which has their
-// number in its title.
+// folded replaces more than manyTimes messages with the same severity and title by a message that has no place and has
+// their number in its title.
 func folded(diags []message) []message {
 	times := map[string]int{}
 	for _, m := range diags {

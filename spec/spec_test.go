@@ -130,7 +130,7 @@ func drawn(k *kase, of uint32) bool {
 	return h.Sum32()%of == 0
 }
 
-// each runs cases and compares the results with those of want, or records them.
+// each runs cases and compares the result of each with the result of want, or records it.
 func each(t *testing.T, all []*kase, r *runner, want func(*kase) string) {
 	r.plugins = pluginsFor(t, all)
 	slots := make(chan struct{}, atOnce)

@@ -20,8 +20,7 @@ import (
 )
 
 // WriteConfigJSON writes the configuration as `show -json -config` prints it. The document is the configuration section
-// of a plan document, with its own format version 1.0. hosts completes addresses of providers that name no registry
-// host.
+// of a plan document, with its own format version 1.0. hosts completes addresses of providers without a host.
 func WriteConfigJSON(w io.Writer, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts) error {
 	x := newObjects(sch)
 	x.hosts = hosts

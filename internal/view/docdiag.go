@@ -17,9 +17,8 @@ type validateDocument struct {
 	Diagnostics []jsondoc.Diagnostic `json:"diagnostics"`
 }
 
-// WriteValidateJSON writes the result of `validate -json`, indented for people. It omits and counts the warnings that
-// o.Silence hides. It reads the source lines from o.Sources, masks messages with o.ScrubMessage, and all strings of the
-// document with o.Scrub.
+// WriteValidateJSON writes the result of `validate -json`, indented for people. It omits the warnings that o.Silence
+// hides, reads source lines from o.Sources, masks messages with o.ScrubMessage, and all strings with o.Scrub.
 func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	doc := validateDocument{Format: formatValidate}
 	ds = o.Silence.Filter(ds)

@@ -23,9 +23,8 @@ import (
 )
 
 // WritePlanJSON writes a plan as `show -json` prints it, format 1.2. It has only one change in memory at a time.
-// program is the planned configuration. If program is nil, the document has no configuration section. sch returns the
-// schemas of providers, hosts completes addresses of providers that name no registry host, and version is the version
-// of the language, which the document names.
+// program is the planned configuration. If program is nil, the document has no configuration section. hosts completes
+// addresses of providers without a host. version is the version of the language.
 func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch provider.Lookup, hosts jsondoc.Hosts, version string) error {
 	x := newObjects(sch)
 	x.hosts = hosts

@@ -16,9 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot counts as an empty state, whose
-// document has only its format version. version is the version of the language, which the document of another state
-// names.
+// WriteStateJSON writes a state as `show -json` prints it, format 1.0. A nil snapshot counts as an empty state.
 func WriteStateJSON(w io.Writer, s *state.Snapshot, sch provider.Lookup, version string) error {
 	doc := stateDocument{Format: formatState}
 	if hasContent(s) {

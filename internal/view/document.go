@@ -47,8 +47,7 @@ type flags struct {
 	secrets    *diff.Paths
 }
 
-// sensitiveParts returns the flags for the sensitive parts of an object, {} if no part is sensitive. If the object does
-// not exist, they are the single value false.
+// sensitiveParts returns the flags for the sensitive parts of an object: {} without them, false if it does not exist.
 func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 	if !exists(v) {
 		return flags{}

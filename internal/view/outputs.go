@@ -27,8 +27,7 @@ func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	return nil
 }
 
-// OutputText writes the value of one output and a line break. It replaces a sensitive value by "<sensitive>", unless
-// o.ShowSensitive is true.
+// OutputText writes the value of one output, or "<sensitive>" for a sensitive output without o.ShowSensitive.
 func OutputText(w io.Writer, out state.Output, o Options) error {
 	text := "<sensitive>"
 	if !out.Sensitive || o.ShowSensitive {

@@ -98,7 +98,7 @@ func alikePlans(want, got map[string]any) {
 // eachPlanned changes a planned module and its child modules so that documents of Lethe and Terraform can be compared.
 // It sorts resources by address, because Terraform sorts keys as text. It drops forgotten objects, whose values
 // Terraform omits. It copies the sensitive_values of an address in seen into the module, because Terraform ignores the
-// schema in updates, and adds those of the module to seen.
+// schema in updates, and adds the sensitive_values of the module to seen.
 func eachPlanned(m any, seen map[string]map[string]any) {
 	mod, ok := m.(map[string]any)
 	if !ok {

@@ -148,8 +148,7 @@ type move struct {
 	unit      string // the unit of done and all; "" for bytes
 }
 
-// progress returns the progress of a download, as in "12.3/50.0 MB · 5.1 MB/s · 8s left". Unknown parts are omitted.
-// For other work, it returns the counts, as in "3 of 20 versions".
+// progress returns a text such as "12.3/50.0 MB · 5.1 MB/s · 8s left", without unknown parts, or "3 of 20 versions".
 func (m *move) progress(now time.Time) string {
 	if m.unit != "" {
 		return fmt.Sprintf("%d of %d %s", m.done, m.all, m.unit)
@@ -180,8 +179,7 @@ func (m *move) activity() string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// together returns the sum of downloads in progress. all must not be empty. If a size is unknown, the sum has no size.
-// The sum begins when the first download in the list began.
+// together returns the sum of one or more downloads. If a size is unknown, the sum has no size.
 func together(all []*move) *move {
 	sum := &move{began: all[0].began}
 	known := true
@@ -302,8 +300,7 @@ func interruptText(times int, product string, ops *running) string {
 	return "Exiting now.\n"
 }
 
-// pending lists the operations and transfers in progress and the open leases, one on each line. If there are none, it
-// returns a sentence that says so.
+// pending lists the operations and transfers in progress and the open leases, or states that nothing is in progress.
 func (r *running) pending() string {
 	var b strings.Builder
 	closing := map[opKey]bool{}

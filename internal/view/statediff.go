@@ -65,8 +65,7 @@ func (d *StateDifference) Counts() (added, changed, removed int) {
 	return added, changed, removed
 }
 
-// Text writes the differences for people: each object and output that differs, and a line with the counts. sch returns
-// the schemas of providers. Text returns the first error of w.
+// Text writes for people each object and output that differs, and a line with the counts. It returns errors of w.
 func (d *StateDifference) Text(w io.Writer, sch provider.Lookup, o Options) error {
 	b := bufio.NewWriter(w)
 	x := newObjects(sch)

@@ -47,7 +47,7 @@ func main() {
 }
 
 // command parses flags, measures, and prints the table to out. Progress and failed commands are written to progress. It
-// returns an error for wrong flags, for failed commands, and if the last engine is over the limit.
+// returns an error for wrong flags, for failed commands, and if the last engine exceeds the limit.
 func command(arguments []string, out, progress io.Writer) error {
 	s := settings{json: io.Discard}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -201,8 +201,8 @@ func checkOut(commit, dir string) error {
 }
 
 // line measures a row: every engine once in each round, in an order that changes with the round. It skips an engine
-// that has failed, and without a limit also one that has run longer than s.enough. With a limit, it adds up to two
-// longer series of rounds while the last engine is over the limit. The errors of commands are in the line.
+// that has failed. Without a limit, it also skips an engine that has run longer than s.enough. With a limit, it adds up
+// to two longer series of rounds while the last engine exceeds the limit. The errors of commands are in the line.
 func (b *bench) line(r row, number int, engines []engine, s settings) (line, error) {
 	l := line{row: r, runs: make([][]figures, len(engines)), failed: make([]error, len(engines))}
 	var places []*place

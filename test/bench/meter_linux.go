@@ -34,8 +34,8 @@ func orphans(f *figures) {
 }
 
 // watch samples the peak memory of a process while it runs, because the usage that the kernel reports at the end
-// contains that of the providers. It returns a function that ends the sampling and returns the peak in MiB, or 0 if the
-// process ended before the first sample. The function must be called once.
+// contains the memory of the providers. It returns a function that ends the sampling and returns the peak in MiB, or 0
+// if the process ended before the first sample. The function must be called once.
 func watch(pid int) func() float64 {
 	stop, done := make(chan struct{}), make(chan float64)
 	go func() {

@@ -163,7 +163,7 @@ func TestAcceptDrift(t *testing.T) {
 	})
 }
 
-// mustGlob returns the files that match a pattern, and ends the test if there are none.
+// mustGlob returns the files that match a pattern. It ends the test if no file matches.
 func mustGlob(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -161,8 +161,8 @@ func (all *score) count(t *testing.T, found []Finding, outcomes []*Outcome) bool
 	return all.classes[found[0].Class] == 1 && len(all.classes) <= *stop
 }
 
-// seeds returns the seeds that the flags select: those of -only, or n seeds from -seed on. With -with it tries at most
-// a million seeds, and may return fewer than n.
+// seeds returns the seeds that the flags select: the seeds of -only, or n seeds from -seed on. With -with it tries at
+// most a million seeds, and may return fewer than n.
 func seeds(n int, alone bool) []uint64 {
 	var all []uint64
 	if *only != "" {

@@ -401,7 +401,7 @@ func (g *gen) resource(m *Module, depth, at int) *Block {
 	return b
 }
 
-// through may set the provider of a block to one that the module declares before it.
+// through may set the provider of a block to a provider that the module declares before the block.
 func (g *gen) through(m *Module, b *Block, at int) {
 	var all []*Block
 	for _, p := range m.Blocks[:at] {

@@ -440,7 +440,7 @@ func verbs(doc map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-// all reports whether holds is true for all ids. It is false if there are none.
+// all reports whether holds is true for all ids. Without ids, it returns false.
 func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }

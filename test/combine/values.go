@@ -35,8 +35,8 @@ func fn(name string, t Type, args ...*Expr) *Expr {
 	return &Expr{Op: "fn", Text: name, Type: t, Args: args}
 }
 
-// unstored returns the text attributes of a block that may be used only where nothing is stored: those of ephemeral
-// blocks, and ephemeral outputs of a module.
+// unstored returns the text attributes of a block that may be used only where nothing is stored: attributes of
+// ephemeral blocks, and ephemeral outputs of a module.
 func unstored(b *Block) []string {
 	if b.Kind == Ephemeral {
 		return []string{"token", "text"}

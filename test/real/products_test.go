@@ -128,7 +128,7 @@ var suites = []suite{
 	},
 }
 
-// suiteOf returns the suite of the provider with a name. It panics if there is none.
+// suiteOf returns the suite of the provider with a name. It panics if no suite has this name.
 func suiteOf(name string) suite {
 	for _, s := range suites {
 		if s.name == name {

@@ -112,7 +112,7 @@ var keys = []string{"k", "net/terraform.tfstate", "./terraform.tfstate", "a/./b"
 // drawer is a kind of store for random setups.
 type drawer struct {
 	name   string
-	stored bool                                 // the service keeps states, so that one program can search for the state of the other
+	stored bool                                 // the service keeps states, so that a program can search for another's
 	start  func(t *testing.T, s *seen) string   // starts the service and returns its address
 	make   func(r *rand.Rand, at string) *setup // draws a setup for the service at an address
 }

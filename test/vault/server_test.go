@@ -45,7 +45,7 @@ func newBao(t *testing.T) *bao {
 	return b
 }
 
-// open returns the open leases of the role app that the server lists for an engine, or nil if there are none.
+// open returns the open leases of the role app that the server lists for an engine, or nil if it lists no lease.
 func (b *bao) open(t *testing.T, engine string) []string {
 	t.Helper()
 	req, err := http.NewRequest("GET", b.url+"/v1/sys/leases/lookup/"+engine+"/creds/app?list=true", nil)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// About describes a command for help, manual pages and documents. Name, Args and Short are those of Command.
+// About describes a command for help, manual pages and documents. Name, Args and Short are copies of the fields of
+// Command.
 type About struct {
 	Name, Args, Short string
 	Text              []Paragraph

@@ -153,7 +153,7 @@ func (x *checking) lock(at states.Selected) {
 }
 
 // leases adds a finding for each open lease: a problem, or a note if the run of the lease is in progress. Without open
-// leases, it adds a finding that says so.
+// leases, it adds a finding that no lease is open.
 func (x *checking) leases(ctx context.Context, at states.Selected) {
 	x.within("leases", func() {
 		notes, ok := at.ReadNotes(ctx)

@@ -81,7 +81,7 @@ const shortestReference = 4
 
 // referring has the texts that identify the imported objects, and the references that were written so far.
 type referring struct {
-	to    map[string]target   // the targets of references, by the text that identifies the object; a text of two objects is missing
+	to    map[string]target   // the targets of references, by the text that identifies exactly one object
 	edges map[string][]string // the objects to which an object refers
 	named map[string]bool     // objects to which others refer
 }

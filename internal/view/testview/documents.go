@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Documents returns the texts that a run of a test produces: its state as it is stored, its plans in the form for
+// Documents returns the texts that a run of a test produces: its state in the stored form, its plans in the form for
 // programs, its output for people, and its log. reported has the diagnostics of the run. Documents omits a state or a
 // plan that cannot be encoded.
 func Documents(r *suite.Run, reported []diag.Diagnostic, o Options) []suite.Document {

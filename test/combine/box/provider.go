@@ -205,8 +205,8 @@ func (p *Provider) ReadDataSource(ctx context, q *tfprotov6.ReadDataSourceReques
 	return a, nil
 }
 
-// look is the data source combine_look. It sets the computed attributes of v to those of the object in the cloud. An
-// object that is missing or in another region is an error.
+// look is the data source combine_look. It copies the computed attributes of the object in the cloud to v. An object
+// that is missing or in another region is an error.
 func (p *Provider) look(v cty.Value, s *session) (cty.Value, error) {
 	m := v.AsValueMap()
 	o, err := p.Cloud.Get(text(v, "id"), s.region)

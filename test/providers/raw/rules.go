@@ -71,7 +71,7 @@ var (
 	counts  = map[string]int{}
 )
 
-// deeds returns the faults that apply to a scene: those of the provider's rules, and then those of the object's own
+// deeds returns the faults that apply to a scene: first from the provider's rules, and then from the object's own
 // rules. Invalid rules of the object are an error.
 func (r *rogue) deeds(sc *scene) ([]deed, error) {
 	own, err := parse(sc.spec)

@@ -199,7 +199,7 @@ func fwCloud() schema.Schema {
 	}}
 }
 
-// fwAllTags plans tags_all: the tags of the provider and those of the object, or unknown if a tag is unknown.
+// fwAllTags plans tags_all: the tags of the provider and of the object, or unknown if a tag is unknown.
 func fwAllTags(ctx context.Context, q resource.ModifyPlanRequest, a *resource.ModifyPlanResponse) {
 	var tags types.Map
 	a.Diagnostics.Append(q.Plan.GetAttribute(ctx, path.Root("tags"), &tags)...)
@@ -375,8 +375,8 @@ func withID(v tftypes.Value, id string) tftypes.Value {
 	return tftypes.NewValue(v.Type(), m)
 }
 
-// half returns an object with the attributes of is whose names are in the first half of the alphabet. The other
-// attributes are those of was.
+// half returns an object with the attributes of is whose names are in the first half of the alphabet, and with the
+// other attributes of was.
 func half(was, is tftypes.Value) tftypes.Value {
 	m := maps.Clone(attributes(was))
 	for k, v := range attributes(is) {

@@ -127,8 +127,8 @@ func own(all, meta, configured any) map[string]any {
 	return out
 }
 
-// allTags plans tags_all: the tags of the provider's configuration and those of the object, or unknown if the tags of
-// the object are not wholly known.
+// allTags plans tags_all: the tags of the provider's configuration and of the object, or unknown if the tags of the
+// object are not wholly known.
 func allTags(d *schema.ResourceDiff, meta any) error {
 	if !d.GetRawPlan().GetAttr("tags").IsWhollyKnown() {
 		return d.SetNewComputed("tags_all")
