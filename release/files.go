@@ -22,7 +22,7 @@ type file struct {
 	mode os.FileMode
 }
 
-// common returns the files that are the same on all platforms: licence, manual pages, completions.
+// common returns the files that are the same on all platforms: licence, README, manual pages and completions.
 func (r *release) common() ([]file, error) {
 	var out []file
 	for _, name := range []string{"LICENSE", "README.md"} {

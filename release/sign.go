@@ -60,7 +60,9 @@ func newSigner(published openpgp.EntityList) (*signer, error) {
 	return &signer{entity}, nil
 }
 
-// privateKey decodes and decrypts a private key that can sign now.
+// privateKey decodes and decrypts a private key in ASCII armor. It returns an error if armored does not contain exactly
+// one private key that can sign now, or if the passphrase does not decrypt it. An unencrypted key needs the passphrase
+// "".
 func privateKey(armored, passphrase string) (*openpgp.Entity, error) {
 	block, err := armor.Decode(strings.NewReader(armored))
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"runtime/pprof"
 )
 
-// profile starts the profiles that LETHE_CPU_PROFILE and LETHE_HEAP_PROFILE request. It returns a function that
-// finishes them: the caller calls it before the program ends. A profile has names of functions and counts, but no
-// values of the configuration or the state.
+// profile starts the profiles that LETHE_CPU_PROFILE and LETHE_HEAP_PROFILE request, whose values are the paths of the
+// files. It returns a function that finishes them: the caller calls it before the program ends. If a profile cannot be
+// made, it prints an error and continues. A profile has names of functions and counts, but no values of the
+// configuration or the state.
 func profile() func() {
 	done := func() {}
 	if f := create("LETHE_CPU_PROFILE"); f != nil {

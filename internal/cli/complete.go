@@ -113,7 +113,7 @@ func candidates(e *Env, before []string, option string) []string {
 // globalOptions are the options before the command.
 var globalOptions = []string{"-chdir=", "-experiment=", "-help", "-install-autocomplete", "-uninstall-autocomplete", "-version"}
 
-// commandsAfter returns the next words of the commands that begin with a prefix.
+// commandsAfter returns the next words of the commands that begin with a prefix, sorted. It omits hidden commands.
 func commandsAfter(prefix string) []string {
 	var out []string
 	for _, c := range commands() {

@@ -42,8 +42,8 @@ func Signals() <-chan os.Signal { return base.Signals() }
 func Collect() { base.Collect() }
 
 // Main runs the command for the arguments and returns the exit code. If keeper.Argument is the only argument, the
-// process is a keeper. If COMP_LINE is set, Main prints completions for a shell. Without a command, it prints the help
-// and returns ExitUsage.
+// process is a keeper: it closes the leases of another Lethe process if that is killed. If COMP_LINE is set, Main
+// prints completions for a shell. Without a command, it prints the help and returns ExitUsage.
 func Main(env Env) int {
 	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {
 		if err := keeper.Main(func(p provider.Provider, s *secret.Set) keeper.Recorder {
@@ -90,7 +90,8 @@ func Main(env Env) int {
 	return env.Run(cmd, rest)
 }
 
-// names returns the names of all commands and of their groups.
+// names returns the names of all commands and of their groups, in no order. A name of a group occurs once for each
+// command.
 func names() []string {
 	var out []string
 	for _, c := range commands() {

@@ -6,8 +6,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Block compares two blocks, b (before) and a (after). Either may be nil. The object itself is the outermost block. For
-// forces and relevant see Value.
+// Block compares two blocks, b (before) and a (after). Either may be nil. The object itself is the outermost block. A
+// change at a path in forces requires the replacement of the object. Parts outside relevant count as unchanged; nil
+// means that all parts are. If either block is sensitive and ShowSensitive is false, the node does not show the parts.
 func (d *Differ) Block(f *BlockForm, b, a *Value, forces, relevant *Paths) *Node {
 	if !d.ShowSensitive && (b != nil && b.Sensitive || a != nil && a.Sensitive) {
 		n := d.secret(b, a)

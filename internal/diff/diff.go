@@ -106,7 +106,8 @@ func (d *Differ) Object(f *BlockForm, v mark.Value) *Value {
 }
 
 // Value compares two values, b (before) and a (after). Either may be nil. f is the form of both, or nil. A change at a
-// path in forces requires the replacement of the object. Parts outside relevant count as unchanged.
+// path in forces requires the replacement of the object. Parts outside relevant count as unchanged; nil means that all
+// parts do.
 func (d *Differ) Value(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	if relevant == nil {
 		a = b

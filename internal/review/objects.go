@@ -100,7 +100,8 @@ func (x *Objects) Values(c *plan.Change) (before, after mark.Value) {
 	return c.Before, c.After
 }
 
-// Diff compares the prior and the planned value of a change. relevant selects the parts whose differences count.
+// Diff compares the prior and the planned value of a change. If the change forgets the object, the values count as
+// equal. relevant selects the parts whose differences count.
 func (x *Objects) Diff(c *plan.Change, relevant *diff.Paths, d diff.Differ) *diff.Node {
 	f := x.Form(c.Provider.Provider, c.Object.Instance)
 	before, after := x.Values(c)

@@ -147,7 +147,8 @@ func (r *reasons) visible(c *plan.Change, path cty.Path) cty.Path {
 	return path
 }
 
-// from returns the chains that begin with an attribute. Chains that end in a resource that changes are first.
+// from returns at most maxChains chains of references that begin with an attribute. Chains that end in a resource that
+// changes are first.
 func (r *reasons) from(attribute string, names []program.Name) [][]string {
 	w := chainWalk{reasons: r}
 	w.follow([]string{attribute}, names)

@@ -225,7 +225,7 @@ type changeCounts struct {
 	Operation string `json:"operation"`
 }
 
-// count returns the number of objects for each action of a plan.
+// count counts the objects of a plan by action. A replacement counts twice: as added, and as removed or forgotten.
 func count(p *plan.Plan) changeCounts {
 	n := review.Count(p)
 	return changeCounts{

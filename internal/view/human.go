@@ -202,7 +202,7 @@ func (h *Human) beat(now time.Time) {
 	h.draw()
 }
 
-// Plan prints a plan. It keeps the hint for the next step until the end, and only a successful command prints the hint.
+// Plan prints a plan, unless o.Earlier is true. A successful command prints the hint for the next step at its end.
 func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -292,7 +292,7 @@ func (h *Human) Diagnostics(ds []diag.Diagnostic) {
 	h.draw()
 }
 
-// Finish prints held-back lines and removes the live block.
+// Finish prints the totals, the closing text unless there were errors, and held-back lines. It removes the live block.
 func (h *Human) Finish() {
 	h.ops.stop()
 	h.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
-// words are the words for an operation in messages.
+// words are the words for an operation, as in vocabulary. Without begins or ends, no line reports the begin or the end.
 type words struct {
 	begins, ends, still, fails, action string
 	kind                               string // prefix of the types of -json lines; "" without such lines
@@ -38,7 +38,7 @@ func (o Options) about(object addr.Object, text string) string {
 	return o.paint(EscapeLine(object.String())+": "+o.free(text), bold)
 }
 
-// ident returns the text that identifies an object at the end of a line, such as " [id=i-1]", or "" if value is "".
+// ident returns the end of a line that identifies an object: " [key=value]", or "" if value is "". A key "" means id.
 func ident(key, value string) string {
 	if value == "" {
 		return ""

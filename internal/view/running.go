@@ -110,7 +110,7 @@ func (r *running) follow(e event.Event) {
 	r.arrange()
 }
 
-// invoking returns the key of an invocation: an object invokes its actions one after another.
+// invoking returns the key of an invocation: its object, which invokes actions one after another, or else its action.
 func invoking(i event.Invocation, run string) opKey {
 	if i.Trigger.Object == (addr.Object{}) {
 		return opKey{i.Action.Current(), event.Invoke, run}
@@ -228,8 +228,8 @@ func (r *running) list() []*op {
 	return out
 }
 
-// due returns the operations that were not reported for a heartbeat, and marks them as reported. It omits refreshing,
-// and provisioners and actions, which print by themselves.
+// due returns the operations that were not reported for a heartbeat, and marks them as reported. It omits refreshing
+// and imports, and provisioners and actions, which print by themselves.
 func (r *running) due(now time.Time) []*op {
 	var out []*op
 	for _, o := range r.list() {

@@ -74,7 +74,8 @@ type Env struct {
 	// may be nil.
 	Hide func()
 
-	// Keeper starts a keeper process for providers; nil means that there is no keeper.
+	// Keeper starts a keeper: a process that starts the providers and closes their open leases if Lethe is killed. nil
+	// means that providers are started without a keeper.
 	Keeper func() (*keeper.Process, error)
 }
 
@@ -120,11 +121,11 @@ type Call struct {
 	*Env
 	Command  *Command
 	Flags    *flag.FlagSet
-	Operands []string
-	View     ViewFlags
-	Bag      diag.Bag
-	Sources  *diag.Sources
-	Secrets  *secret.Set
+	Operands []string      // the arguments that are not flags
+	View     ViewFlags     // the flags that determine the output
+	Bag      diag.Bag      // the diagnostics of the command
+	Sources  *diag.Sources // the texts of files, for quotations in diagnostics
+	Secrets  *secret.Set   // the values that the output masks
 	UI       *Screen
 	Stops    Stops
 	Misread  func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; nil: no such mistake is known
@@ -135,7 +136,7 @@ type Call struct {
 
 	// The handlers of interrupts read these fields at any time.
 	Work    atomic.Pointer[engine.Engine] // the work in progress; nil before it starts
-	Keeps   atomic.Pointer[keeper.Keeper] // the keeper of providers; nil without one
+	Keeps   atomic.Pointer[keeper.Keeper] // the keeper of providers in use; nil without a keeper
 	leaving atomic.Pointer[func()]        // the function of AtOnce
 
 	Failed bool // whether the command failed; for functions of AtEnd

@@ -2,8 +2,8 @@ package base
 
 import "golang.org/x/sys/windows"
 
-// escapes reports whether a stream understands escape sequences for colours and movements. It enables them on a console of
-// Windows, where they are off by default.
+// escapes reports whether a stream understands escape sequences for colours and movements. It enables them on a console
+// of Windows, where they are off by default. It returns true for a stream that is not a console.
 func escapes(stream any) bool {
 	f, ok := asFile(stream)
 	if !ok {

@@ -23,7 +23,7 @@ const (
 	abandonAfter = time.Second             // abandon calls in progress
 	leaveAfter   = 2500 * time.Millisecond // abandon the closing of leases, too
 	hangupDelay  = 3 * time.Second         // end the program
-	partTime     = 2 * time.Second         // the time that the keeper has after the third interrupt to close leases
+	partTime     = 2 * time.Second         // the keeper of providers may close leases this long after the third interrupt
 
 	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
 )
@@ -163,8 +163,8 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 // that remain.
 func (c *Call) AtOnce(do func()) { c.leaving.Store(&do) }
 
-// vanish ends the program. First, it waits at most limit for the keeper to close leases, and prints the open leases and
-// the objects whose outcome is unknown.
+// vanish ends the program with the exit code ExitError. First, it waits at most limit for the keeper of providers, a
+// separate process, to close leases. It prints the leases that are still open and the objects whose outcome is unknown.
 func (c *Call) vanish(limit time.Duration) {
 	within(limit+writeTime, func() { c.leftBehind(limit) })
 	os.Exit(ExitError)

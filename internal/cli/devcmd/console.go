@@ -112,7 +112,7 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 	return until(ctx, con.batch)
 }
 
-// look makes the frame in which expressions are evaluated. The frame contains the values of the state, or of a new plan
+// look sets c.frame, with which expressions are evaluated. The frame contains the values of the state, or of a new plan
 // if planned is true. prior is the state; nil means that it does not exist. look adds errors to the bag and returns
 // false if it fails.
 func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool) (ok bool) {
@@ -265,7 +265,8 @@ func (c *console) interactive(ctx context.Context) int {
 	return until(ctx, func() int { return c.converse(in, fd, cooked) })
 }
 
-// lineByLine evaluates the lines of a terminal without line editing.
+// lineByLine evaluates the lines of a terminal without line editing, until the input ends or the user leaves the
+// console. It returns ExitOK, even after errors of expressions.
 func (c *console) lineByLine() int {
 	lines := bufio.NewScanner(c.c.Stdin)
 	var typed input
@@ -284,7 +285,9 @@ func (c *console) lineByLine() int {
 	}
 }
 
-// converse evaluates the lines of a terminal, with a history and with completion.
+// converse evaluates the lines of a terminal in raw mode, with a history and with completion. cooked is the mode to
+// restore while an expression is evaluated. It returns ExitOK if the input ends or the user leaves the console, and
+// ExitError if the terminal fails.
 func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	keys := &keyboard{ReadWriter: in}
 	t := term.NewTerminal(keys, "> ")
@@ -406,7 +409,8 @@ func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, in
 	}
 }
 
-// candidates returns the names that begin with a word.
+// candidates returns the names that begin with a word, and the members of the value before the last dot of the word,
+// sorted. It returns no names for an empty word.
 func (c *console) candidates(word string, names []string) []string {
 	var out []string
 	for _, n := range names {

@@ -21,9 +21,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/doctorview"
 )
 
-// settings adds a finding for each file of the CLI configuration, and a note if LETHE_KEEPER=off turns off the keeper.
-// ok is true if all settings are valid; otherwise it adds no finding for a file that can be read, because the errors
-// are findings already.
+// settings adds a finding for each file of the CLI configuration, and a note if LETHE_KEEPER=off turns off the keeper,
+// the process that closes ephemeral resources if Lethe is killed. ok is true if all settings are valid; otherwise it
+// adds no finding for a file that can be read, because the errors are findings already.
 func (x *checking) settings(ok bool) {
 	const area = "CLI configuration"
 	files := cliconfig.Files(func(name string) string {

@@ -61,7 +61,7 @@ func typesNear(s *provider.Schemas, text string) []string {
 	return out
 }
 
-// named returns the providers, except built-in ones, whose name is the text.
+// named returns the providers whose type is x.text, except built-in providers.
 func (x *asking) named() []addr.Provider {
 	return slices.DeleteFunc(x.providers(), func(p addr.Provider) bool { return p.IsBuiltin() || p.Type != x.text })
 }

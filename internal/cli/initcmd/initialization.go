@@ -30,7 +30,8 @@ type initialization struct {
 	plugins *plugins.Installation
 }
 
-// fit reports errors and returns false if flags contradict each other.
+// fit reports an error and returns false if flags contradict each other, or if the value of -lockfile is not
+// "readonly".
 func (f *initFlags) fit(bag *diag.Bag) bool {
 	switch {
 	case f.migrate && f.reconfigure:

@@ -72,7 +72,7 @@ type queryFlags struct {
 	states    []string // names of files with states to compare with
 }
 
-// run is one run of the command.
+// run is one run of the command query.
 type run struct {
 	c       *base.Call
 	f       *queryFlags

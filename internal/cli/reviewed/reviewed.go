@@ -28,7 +28,7 @@ func (f *PageFlags) Define(c *base.Call) {
 }
 
 // MayWrite adds an error and returns false if the page cannot be written: the file is a directory, or its directory
-// does not exist.
+// does not exist. Without -html, it returns true.
 func (f *PageFlags) MayWrite(c *base.Call) bool {
 	if f.File == "" {
 		return true

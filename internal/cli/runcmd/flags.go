@@ -158,7 +158,8 @@ func (f *planFlags) replaced(bag *diag.Bag) ([]addr.Instance, bool) {
 	return out, ok
 }
 
-// defineChanged registers the flag -changed. Without the flag, -refresh=false has the same effect.
+// defineChanged registers the flag -changed. Without the flag, -refresh=false has the same effect if the backend stores
+// the state in rows.
 func (f *planFlags) defineChanged(c *base.Call) {
 	c.Flags.BoolFunc("changed", "Plan only resources that changed since the last apply. The default with -refresh=false if the state is in rows.", func(s string) error {
 		changed, err := strconv.ParseBool(s)

@@ -54,7 +54,7 @@ func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	return p.Decode(ctx, name, data)
 }
 
-// Sensitive returns the names of the root variables that the configuration in a plan declares sensitive.
+// Sensitive returns whether the configuration in a plan declares each root variable sensitive, keyed by name.
 func (p *Plans) Sensitive(saved *file.Contents) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range saved.Config {

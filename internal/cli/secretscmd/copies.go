@@ -113,7 +113,8 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	return out
 }
 
-// isPlan reports whether a file is a saved plan of Lethe or of Terraform. The plan may be encrypted.
+// isPlan reports whether a file is a saved plan of Lethe or of Terraform. The plan may be encrypted. If the file cannot
+// be read, isPlan returns false.
 func isPlan(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -224,7 +225,8 @@ func (x *scrubbing) note(name string, err error) {
 	}
 }
 
-// deletePlan deletes a plan file. If the plan is a symbolic link, it also deletes the file to which the link leads.
+// deletePlan deletes a plan file. If the plan is a symbolic link, it also deletes the file to which the link leads. It
+// ignores a missing file, and reports any other error.
 func (x *scrubbing) deletePlan(name string) {
 	c := x.session.Dir.Call
 	path := c.Path(name)

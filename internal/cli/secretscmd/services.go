@@ -38,8 +38,9 @@ func unreachable(at states.Selected, hints []string) []string {
 		"Copies on other machines, and backups of this one.")
 }
 
-// gitlabVersions returns the command that deletes an earlier version in GitLab, or "" if the place of a state is not an
-// address of GitLab's API. GitLab has no call that lists the versions, so Lethe cannot examine them.
+// gitlabVersions returns sentences with the command that deletes an earlier version of a state in GitLab, or "" if
+// place, the address of the state, is not an address of GitLab's API. GitLab has no call that lists the versions, so
+// Lethe cannot examine them.
 func gitlabVersions(place string) string {
 	address, query, _ := strings.Cut("https://"+strings.TrimPrefix(place, "http:"), "?")
 	project, name, ok := strings.Cut(address, "/terraform/state/")

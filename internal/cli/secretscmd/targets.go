@@ -58,7 +58,7 @@ func notMoved(format string, a ...any) diag.Diagnostic {
 	return diag.Errorf("Secret not moved", "%s", fmt.Sprintf(format, a...))
 }
 
-// moving is one run of the command.
+// moving is one run of the command secrets move.
 type moving struct {
 	session   *session.Session
 	flags     *moveFlags

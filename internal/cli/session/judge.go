@@ -9,14 +9,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// JudgeEncryption reports errors in the encryption block of the loaded configuration.
+// JudgeEncryption reports errors in the encryption block of the loaded configuration. It reports nothing if the tree is
+// closed, because an earlier error makes further checks impossible.
 func (s *Session) JudgeEncryption() {
 	if !s.Loader.Tree.Closed {
 		s.States.Backend.CheckEncryption(s.Loader.Tree, s.unvalued())
 	}
 }
 
-// unvalued returns the static frame of the root module for validation: everything except literals is unknown.
+// unvalued returns the static frame of the root module for validation, which evaluates expressions before the
+// configuration is compiled. Everything except literals is unknown.
 func (s *Session) unvalued() *frame.StaticFrame {
 	o := s.Loader.Vars.StaticOptions()
 	o.Validate = true

@@ -131,9 +131,9 @@ func (s *Session) SchemasOf(ctx context.Context, a addr.Provider) (*provider.Sch
 	return schemas, nil
 }
 
-// Installed checks that the providers of the configuration are installed, in the versions of the lock file, and that the
-// configuration permits these versions. It adds errors and returns false if not: see plugins.Installation.Check. The
-// engine does not start the providers that the errors name.
+// Installed checks that the providers of the configuration are installed, in the versions of the lock file, and that
+// the configuration permits these versions. It adds errors and returns false if not: see plugins.Installation.Check.
+// The engine does not start the providers that the errors name.
 func (s *Session) Installed() (ok bool) {
 	s.Engine.Providers.Absent, ok = s.Plugins.Check(s.Loader.Tree, s.Loader.Needs(), s.Pool.Known(), &s.Dir.Call.Bag)
 	return ok
@@ -259,7 +259,8 @@ func (s *Session) keeperFailed(err error) {
 	s.Dir.Call.Bag.Add(diag.Warningf("The keeper was lost", "The keeper, the process that runs the providers, was killed or crashed, so calls in progress have no answer. Lethe starts another keeper, which also closes the ephemeral resources that were open."))
 }
 
-// newPool creates the pool of providers: plugins, attached providers, and built-in providers.
+// newPool creates the pool of providers: plugins, attached providers, and built-in providers. It also creates the
+// keeper of the command, unless LETHE_KEEPER=off turns it off or the system does not support it.
 func (s *Session) newPool() *provider.Pool {
 	d := s.Dir
 	processes := s.Plugins.Processes()

@@ -82,7 +82,7 @@ func credentialsOf(c *base.Call, s *cliconfig.Settings) *cliconfig.Credentials {
 	}}
 }
 
-// Agent returns the User-Agent header for requests.
+// Agent returns the User-Agent header for requests: the version of Lethe, and the text of TF_APPEND_USER_AGENT.
 func Agent(c *base.Call) string {
 	if more := strings.TrimSpace(c.Getenv("TF_APPEND_USER_AGENT")); more != "" {
 		return "lethe/" + base.Version + " " + more

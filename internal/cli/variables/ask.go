@@ -31,7 +31,8 @@ func (v *Values) LeaveUnset() {
 	}
 }
 
-// Ask asks for the value of a root variable. It returns false if the user does not answer.
+// Ask asks for the value of a root variable, and stores the answer in Given. It returns false if the user does not
+// answer.
 func (v *Values) Ask(of *config.Variable) bool {
 	title := "var." + of.Name
 	if of.Ephemeral {

@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// FrameOptions returns the options of a frame in which an operation evaluates the configuration.
+// FrameOptions returns the options of a frame: the values and limits with which an operation evaluates the expressions
+// of the configuration.
 func (v *Values) FrameOptions(of operation.Operation) frame.Options {
 	d := v.dir
 	return frame.Options{

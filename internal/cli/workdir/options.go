@@ -66,7 +66,7 @@ func (o *Options) TargetVarFlags(c *base.Call) {
 	c.Flags.Var(assignments{&o.Vars, true}, "to-var-file", "Load root variables of the target directory from the `file`. May be given many times.")
 }
 
-// InputFlag registers -input. The environment may set its default.
+// InputFlag registers -input. Its default is true unless TF_INPUT is a false value, such as 0.
 func (o *Options) InputFlag(c *base.Call) {
 	c.Flags.BoolVar(&o.Input, "input", asking(c), "Ask for missing values.")
 }

@@ -58,7 +58,7 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 var errNoLocks = errors.New("this backend has no locks that another process can release")
 
 // unlock releases a lock in the first store that has the lock. If all stores fail, it returns the error of the first
-// store that supports releasing.
+// store that supports releasing, or errNoLocks if none of them does.
 func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 	why := errNoLocks
 	for _, st := range stores {

@@ -80,7 +80,7 @@ type builder struct {
 	spans []span
 }
 
-// documents returns the requests for the spans of a run.
+// documents returns the requests for the spans of a run, each with at most batch spans.
 func documents(s *Settings, t Trace, r *timing.Run, about About) []document {
 	b := &builder{trace: t, run: r, about: about}
 	b.all()

@@ -172,7 +172,8 @@ func reason(err error) error {
 	return err
 }
 
-// pairs parses name=value,name=value. Values have the encoding of URLs.
+// pairs parses name=value,name=value. Values have the encoding of URLs. Empty items are ignored. An item without a
+// name, without an equals sign, or with an invalid encoding is an error.
 func pairs(text string) (out [][2]string, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item == "" {

@@ -72,7 +72,7 @@ type Action struct {
 	Key     jsondoc.Key `json:"action_key"`
 }
 
-// ActionOf returns the names of an action.
+// ActionOf returns the document about an action with the address i.
 func ActionOf(i addr.Instance) Action {
 	implied, _, _ := strings.Cut(i.Type, "_")
 	return Action{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, jsondoc.Key(i.Key)}
@@ -92,8 +92,8 @@ type lifecycle struct {
 	OnFailure string `json:"on_failure"`
 }
 
-// request is an invocation by -invoke. Resource is the object from whose trigger the action is invoked. It is nil if the
-// action does not refer to a calling object. Terraform does not have this member.
+// request is an invocation by -invoke. Resource is the object from whose trigger the action is invoked. It is nil if
+// the action does not refer to a calling object. Terraform does not have this member.
 type request struct {
 	Resource any `json:"triggering_resource,omitempty"`
 }

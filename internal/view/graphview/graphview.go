@@ -209,7 +209,8 @@ func (d *Drawing) FoldTo(fits func(*Drawing) bool) (*Drawing, bool) {
 // Few reports whether a drawing has at most Most nodes.
 func Few(d *Drawing) bool { return len(d.Nodes) <= Most }
 
-// Local returns the address name without the address of its innermost module.
+// Local returns the address name without the address of its innermost module. modules has the addresses of the modules
+// around it, the innermost last.
 func Local(name string, modules []string) string {
 	if len(modules) == 0 {
 		return name

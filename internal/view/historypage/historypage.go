@@ -67,7 +67,7 @@ func (p *page) by(s store.Past) string {
 	return out
 }
 
-// moment returns the time of a writing as HTML.
+// moment returns the time of a writing as HTML, or a text that the time is unknown.
 func moment(s store.Past) string {
 	if s.Time.IsZero() {
 		return "at an unknown time"

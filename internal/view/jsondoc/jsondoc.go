@@ -119,7 +119,7 @@ func (t Type) WriteJSON(w *jsontext.Writer) {
 // Hosts returns a provider with the registry host that documents use. If it is nil, hosts are not changed.
 type Hosts func(addr.Provider) addr.Provider
 
-// Of returns the address of a provider in documents.
+// Of returns the address of a provider in documents, after h has completed it. A nil h changes nothing.
 func (h Hosts) Of(p addr.Provider) string {
 	if h != nil {
 		p = h(p)

@@ -21,7 +21,8 @@ func Present(v cty.Value) Value {
 	return Value(v)
 }
 
-// WriteJSON writes the value.
+// WriteJSON writes the value. Unknown, null, missing and infinite values are null, and unknown members of an object or
+// map are omitted.
 func (j Value) WriteJSON(w *jsontext.Writer) {
 	v := cty.Value(j)
 	ty := v.Type()

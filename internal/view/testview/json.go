@@ -235,7 +235,7 @@ func (j *JSON) verbose(r *suite.Run) {
 	}
 }
 
-// Left prints the objects that could not be destroyed.
+// Left prints the objects of a run that could not be destroyed, or that the test keeps, and the diagnostics.
 func (j *JSON) Left(l *suite.Left) {
 	doc := &cleanup{Failed: []failed{}, Written: l.Written}
 	for _, o := range l.Objects {

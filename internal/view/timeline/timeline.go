@@ -133,7 +133,7 @@ func (p *page) starts() {
 	p.end()
 }
 
-// rows writes a table of all rows.
+// rows writes a table of the rows, at most mostListed, and the number of the other rows.
 func (p *page) rows() {
 	if len(p.r.Rows) == 0 {
 		return
