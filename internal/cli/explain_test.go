@@ -299,7 +299,7 @@ func pageEnviron(t *testing.T, dir string, plugins bool) []string {
 }
 
 // command runs one line of a page: `[NAME=VALUE...] [echo TEXT |] lethe ARGS`, `echo TEXT > FILE`, `rm FILE`, `mkdir
-// DIR`.
+// DIR`. It returns the output of lethe, even if lethe fails, and "" for the other commands.
 func command(t *testing.T, dir string, environ []string, line string) string {
 	t.Helper()
 	words := words(line)

@@ -49,7 +49,8 @@ type (
 		Provider     addr.ProviderInstance
 		Began, Ended time.Time
 	}
-	// Waited reports that a visit has waited for another visit, or for the pause before a repetition.
+	// Waited reports that a visit has waited for another visit, or for the pause before a repetition. For names the
+	// reason.
 	Waited struct {
 		Visit        Visit
 		For          string

@@ -28,7 +28,7 @@ type Box struct{ X, Y, Width, Height float64 }
 // Graph is the input. An edge goes from a node to the node that it depends on.
 type Graph struct {
 	Nodes []Node
-	Edges [][2]int
+	Edges [][2]int // indexes in Nodes: from, to
 }
 
 const (

@@ -24,8 +24,8 @@ type reasons struct {
 	prog    *program.Program
 	x       *Objects
 	changes map[addr.Resource]bool          // resources with an object that is created, updated or replaced
-	chains  map[chainKey][][]string         // of attributes
-	sources map[program.Decl][]program.Name // ValueNames
+	chains  map[chainKey][][]string         // the chains of references of attributes that were searched already
+	sources map[program.Decl][]program.Name // the results of ValueNames until now
 }
 
 type chainKey struct {

@@ -16,8 +16,8 @@ type Run struct {
 	Starts  []Span        // the starts of provider processes
 	Chain   []Link        // the longest chain of calls of all walks
 	Bound   time.Duration // the time without any wait for other calls or for the user: the longest chains of calls, and the phases outside of walks
-	Types   []TypeTime
-	Running []Level // the number of calls in progress
+	Types   []TypeTime    // the longest total first
+	Running []Level       // the number of calls in progress
 }
 
 // Row is one object in a walk: a visit with calls or waiting.

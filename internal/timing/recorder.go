@@ -25,12 +25,12 @@ type Recorder struct {
 	fixed  []Span // the times of questions, which Run.Bound does not contain
 	starts []Span
 	walks  []*event.Walk
-	walked map[*event.Walk]visits
-	types  map[string]*TypeTime
+	walked map[*event.Walk]visits // the visits of each walk, also of walks in progress
+	types  map[string]*TypeTime   // keyed by resource type
 	calls  []Span
-	open   map[addr.Object]int // index of the lease
+	open   map[addr.Object]int // the index in leases of each open lease
 	leases []Window
-	loose  *event.Walk // calls outside a walk
+	loose  *event.Walk // has the visits of calls outside a walk
 }
 
 // New returns a Recorder of a command that began at this time.

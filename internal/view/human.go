@@ -26,13 +26,13 @@ type Human struct {
 
 	mu      sync.Mutex
 	ops     running
-	live    *live // nil without a terminal
-	shown   map[string]bool
-	failed  bool   // an error was shown
-	closing string // text for the end, printed only if no error was shown
-	leases  string
-	applied bool // a step of an apply has begun
-	behind  bool // the operations belong to tests: no lines are printed about them
+	live    *live           // nil without a terminal
+	shown   map[string]bool // the diagnostics that were printed, by severity and text
+	failed  bool            // an error was shown
+	closing string          // text for the end, printed only if no error was shown
+	leases  string          // the line about leases, until the totals are printed
+	applied bool            // a step of an apply has begun
+	behind  bool            // the operations belong to tests: no lines are printed about them
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.

@@ -161,8 +161,8 @@ func retryText(e event.Retried) string {
 
 // retries counts repeated provider calls.
 type retries struct {
-	calls int
-	of    map[addr.Object]bool
+	calls int                  // the number of repetitions
+	of    map[addr.Object]bool // the objects of the repeated calls
 }
 
 func (r *retries) add(e event.Retried) {

@@ -29,13 +29,13 @@ type live struct {
 	queue queue.Queue
 
 	done, failed int
-	began        time.Time // when the first step began; zero before the first step
-	refreshed    int       // objects
-	loaded       int       // downloads that have ended
-	height       int       // rows on the screen
-	most         int       // the number of rows for operations for which the terminal has room
-	pending      strings.Builder
-	drawn        time.Time
+	began        time.Time       // when the first step began; zero before the first step
+	refreshed    int             // objects
+	loaded       int             // downloads that have ended
+	height       int             // rows on the screen
+	most         int             // the number of rows for operations for which the terminal has room
+	pending      strings.Builder // text to print above the block at the next drawing
+	drawn        time.Time       // when the block was drawn last
 }
 
 const (

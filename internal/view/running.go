@@ -144,8 +144,8 @@ func (r *running) begin(k opKey, at time.Time) {
 type move struct {
 	name      string
 	began     time.Time
-	done, all int64  // bytes; all is 0 or less if unknown
-	unit      string // the unit of done and all; "" for bytes
+	done, all int64  // in unit; all is 0 or less if unknown
+	unit      string // the unit of done and all in the plural; "" for bytes
 }
 
 // progress returns a text such as "12.3/50.0 MB · 5.1 MB/s · 8s left", without unknown parts, or "3 of 20 versions".

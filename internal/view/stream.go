@@ -27,8 +27,8 @@ type JSON struct {
 
 	mu     sync.Mutex
 	ops    running
-	shown  map[string]bool
-	behind bool // the operations belong to tests: no lines are printed about them
+	shown  map[string]bool // the diagnostics that were printed
+	behind bool            // the operations belong to tests: no lines are printed about them
 	out    jsontext.Writer
 }
 

@@ -57,9 +57,9 @@ type Env struct {
 	Stdin    io.Reader
 	Stdout   io.Writer
 	Stderr   io.Writer
-	Dir      string // the working directory: its real path, after Settle
-	Environ  []string
-	Now      func() time.Time
+	Dir      string           // the working directory: its real path, after Settle
+	Environ  []string         // "NAME=value"
+	Now      func() time.Time // returns the current time
 	Signals  <-chan os.Signal // interrupts; nil: none can arrive
 	Files    disk.FS          // the storage of states, journals, plans and selections; nil means the file system
 	Called   string           // the directory in which the program was started, under the name that its caller uses

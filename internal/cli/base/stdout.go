@@ -17,7 +17,7 @@ import (
 type stdout struct {
 	io.Writer
 	mu     sync.Mutex
-	failed error
+	failed error // the last error of a write, except of a closed pipe; nil without one
 }
 
 // Write writes as many bytes as possible and never returns an error.

@@ -199,8 +199,8 @@ func (c *console) batch() int {
 
 // input collects the lines of an expression.
 type input struct {
-	pending string
-	inside  bool // inside brackets or a heredoc
+	pending string // the lines until now; "" between expressions
+	inside  bool   // inside brackets or a heredoc
 }
 
 // add adds a line. If the expression is now complete, add returns it and true. Otherwise it returns "" and false. It

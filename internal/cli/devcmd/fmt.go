@@ -54,7 +54,7 @@ input (STDIN).`,
 type formatting struct {
 	c                                   *base.Call
 	list, write, diff, check, recursive bool
-	changed, failed                     bool
+	changed, failed                     bool     // a file was not formatted; a file could not be formatted
 	files                               []string // files whose formatting differs
 	most                                int64    // the limit for the size of a file in bytes
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/doctorview"
 )
 
-// checking is one run of the command.
+// checking is one run of the command doctor.
 type checking struct {
 	call     *base.Call
 	dir      *workdir.Directory // nil if the settings cannot be read

@@ -34,7 +34,7 @@ type execution struct {
 	now     time.Time       // value of timestamp() in all rounds; zero: only one round
 	uuids   *frame.UUIDs    // results of uuid() in all rounds; nil: only one round
 	total   event.Summary   // sum of the earlier rounds
-	values  values
+	values  values          // notes about objects with values of ephemeral resources
 }
 
 // values has the notes about objects that were written with values of ephemeral resources which other rounds need, too

@@ -31,12 +31,12 @@ type planFlags struct {
 	excludeFiles    base.List
 	replace         base.List
 	allowDestroy    base.List
-	deferEphemerals *bool // nil: the setting of the CLI configuration
-	changed         *bool // nil: the default, which depends on -refresh and the backend
-	out             string
-	detailed        bool
-	generate        string
-	page            reviewed.PageFlags
+	deferEphemerals *bool              // nil: the setting of the CLI configuration
+	changed         *bool              // nil: the default, which depends on -refresh and the backend
+	out             string             // the file of -out; "" without it
+	detailed        bool               // -detailed-exitcode
+	generate        string             // the file of -generate-config-out; "" without it
+	page            reviewed.PageFlags // -html
 	invoke          base.List
 	rounds          string // empty: as many rounds as the first approval covers
 }

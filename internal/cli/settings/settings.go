@@ -34,7 +34,7 @@ type Settings struct {
 	Deadlines   provider.Deadlines // for calls of providers
 	Disabled    shortcut.Set       // disabled optimizations
 	Experiments experiment.Set
-	Interim     time.Duration    // the time between two interim states
+	Interim     time.Duration    // the time between two states that are stored during an apply
 	Language    string           // the version that is compared with required_version; "" means the version of Lethe
 	WithoutInit bool             // a backend may be used without init
 	ForgetData  state.Forgetting // results of data sources that are not stored

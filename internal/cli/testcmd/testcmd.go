@@ -61,12 +61,12 @@ skip_cleanup, run "lethe test cleanup".`,
 
 type flags struct {
 	workdir.Options
-	filter  base.List
+	filter  base.List // the test files to run; empty: all
 	verbose bool
-	junit   string
-	cloud   string
-	atOnce  int
-	repair  bool // a flag of test cleanup
+	junit   string // the file of -junit-xml; "" without it
+	cloud   string // -cloud-run, which is not supported
+	atOnce  int    // -run-parallelism: the number of runs at the same time
+	repair  bool   // a flag of test cleanup
 }
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
@@ -150,8 +150,8 @@ func reporter(s *session.Session, f *flags) suite.Reporter {
 	return &testview.Text{O: options(s, f), Out: s.Dir.Call.UI.View.(*view.Human)}
 }
 
-// prepare reads the configuration and the test files, compiles the program, and returns the suite of the chosen files. If
-// the files have errors, it reports them and returns false. Compilation starts only without such errors.
+// prepare reads the configuration and the test files, compiles the program, and returns the suite of the chosen files.
+// If the files have errors, it reports them and returns false. Compilation starts only without such errors.
 func prepare(ctx context.Context, t *tests, f *flags) (*suite.Suite, bool) {
 	s, c := t.s, t.s.Dir.Call
 	s.Loader.Vars.ExpectTests()

@@ -33,10 +33,10 @@ func Flag(c *base.Call, to *string) {
 // recording records the times of a command.
 type recording struct {
 	c           *base.Call
-	file        string
-	parallelism int
+	file        string         // the file of -timings; "" for none
+	parallelism int            // the permitted number of calls at the same time
 	traces      *otlp.Settings // nil: no collector
-	trace       otlp.Trace
+	trace       otlp.Trace     // zero if traces is nil
 }
 
 // Begin starts to record the times of a command if file is not "" or if the environment requests OpenTelemetry traces.
@@ -58,9 +58,9 @@ func Begin(c *base.Call, file string, parallelism int) bool {
 	return true
 }
 
-// join prepares the command's trace for sending. If TRACEPARENT names the trace of the caller, the command's spans belong
-// to that trace, otherwise to a new one. join also sets TRACEPARENT for child processes. Nothing is sent if the caller's
-// trace is not sampled, or if the settings cannot be read: then join warns.
+// join prepares the command's trace for sending. If TRACEPARENT names the trace of the caller, the command's spans
+// belong to that trace, otherwise to a new one. join also sets TRACEPARENT for child processes. Nothing is sent if the
+// caller's trace is not sampled, or if the settings cannot be read: then join warns.
 func (r *recording) join() {
 	c := r.c
 	settings, err := otlp.Read(c.Getenv, c.Path)

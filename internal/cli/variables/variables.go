@@ -17,7 +17,7 @@ import (
 
 // Values are the values of root variables.
 type Values struct {
-	Given map[string]frame.Given // nil before Collect
+	Given map[string]frame.Given // the collected values, keyed by name; nil before Collect
 
 	dir      *workdir.Directory
 	root     *config.Module              // declares the variables; nil before Declare
@@ -25,7 +25,7 @@ type Values struct {
 	// undecided is true until test files are read, because they may use more variables. Meanwhile, values of undeclared
 	// variables are accepted.
 	undecided bool
-	answers   map[string]frame.Given // answers of the user
+	answers   map[string]frame.Given // answers of the user, keyed by name of the variable
 }
 
 // New returns the values for a working directory, without collecting them.

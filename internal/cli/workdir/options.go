@@ -16,15 +16,15 @@ import (
 
 // Options are the flags for a working directory. Each command registers the flags that it supports.
 type Options struct {
-	Vars         []Assignment // -var and -var-file, in the order of the command line
-	Input        bool         // questions may be asked
-	Lock         bool         // the state is locked
-	LockTimeout  time.Duration
-	State        string // the file of -state; "" means the file of the workspace
-	StateOut     string // the file of -state-out, to which the state is written; "" means the file that was read
-	Backup       string // the file of -backup for the previous state; "-" for none, "" for the default
-	Runs         bool   // the command calls providers, so it works on the state of the workspace
-	Parallelism  int
+	Vars         []Assignment  // -var and -var-file, in the order of the command line
+	Input        bool          // questions may be asked
+	Lock         bool          // the state is locked
+	LockTimeout  time.Duration // how long to wait for a lock; 0: not at all
+	State        string        // the file of -state; "" means the file of the workspace
+	StateOut     string        // the file of -state-out, to which the state is written; "" means the file that was read
+	Backup       string        // the file of -backup for the previous state; "-" for none, "" for the default
+	Runs         bool          // the command calls providers, so it works on the state of the workspace
+	Parallelism  int           // the number of provider calls at the same time; Open replaces 0 by the default
 	CloseTimeout time.Duration // the time limit for closing one lease; 0 means the setting of the CLI configuration
 	Deprecation  string        // one of Deprecations
 	Tests        string        // the directory of test files, in addition to the directory of the root module

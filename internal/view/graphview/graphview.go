@@ -25,7 +25,7 @@ type Node struct {
 // Drawing is a set of nodes, sorted by module. An edge goes from a node to a node that it refers to.
 type Drawing struct {
 	Nodes []Node
-	Edges [][2]int
+	Edges [][2]int // indexes in Nodes: from, to
 }
 
 // Selection selects a part of a drawing. From and To are addresses of nodes or of modules; "" selects everything.
