@@ -63,9 +63,15 @@ var guardRows = []guardRow{
 		value: "ephemeral root variable", known: "start of the run", masked: "yes", refused: "yes",
 		config: "variable \"e\" {\n  ephemeral = true\n}\n", env: "TF_VAR_e=" + guardText, call: "Configure", in: "other",
 	}, {
-		value: "computed result of an ephemeral resource", known: "its opening; logs wait for it", masked: "yes", refused: "yes",
+		value: "computed result of an ephemeral resource that the schema calls sensitive, or whose schema calls no result sensitive",
+		known: "its opening; logs wait for it", masked: "yes", refused: "yes",
 		config: "ephemeral \"lethe_exec\" \"l\" {\n  open   = [\"sh\", \"-c\", \"cat > /dev/null; echo $LEASED\"]\n  format = \"text\"\n}\n",
 		given:  "ephemeral.lethe_exec.l.result", env: "LEASED=" + guardText, call: "Validate/given", in: "other",
+	}, {
+		value: "other computed result of an ephemeral resource, such as the version of a secret", known: "its opening; logs wait for it",
+		masked: "in messages and logs, unless it is in plain configuration", refused: "no",
+		config: "ephemeral \"rogue_lease\" \"l\" {\n  provider  = rogue.leases\n  name      = \"l\"\n  misbehave = \"Open=leak:value\"\n}\n",
+		given:  "ephemeral.rogue_lease.l.id", call: "Validate/given", shown: true, kept: "other",
 	}, {
 		value: "write-only argument with an ephemeral value, and its pieces", known: "validation of the object", masked: "yes", refused: "yes",
 		given: `"x-${local.doc.t}"`, call: "Validate/given", in: "given",

@@ -573,3 +573,50 @@ func TestRightsOfAnOlderObject(t *testing.T) {
 		t.Error("a stored text is not allowed")
 	}
 }
+
+// TestMetadataOfLeases checks which results of an ephemeral resource other objects may have, such as a data source that
+// reads the same secret from AWS Secrets Manager, or an object that was created in the same second.
+func TestMetadataOfLeases(t *testing.T) {
+	const (
+		version = "canary-7d2e-version"
+		arn     = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:db-1Ab2Cd"
+	)
+	for _, tt := range []struct {
+		attribute, text string
+		distinguishes   bool // the schema has a sensitive attribute
+		secret          bool
+	}{
+		{"secret", version, true, true},
+		{"secret", arn, true, true},
+		{"plain", version, true, false},
+		{"plain", version, false, true},
+		{"plain", arn, false, false},
+		{"plain", "projects/p-1/secrets/db/versions/3", false, false},
+		{"plain", "/subscriptions/0b1f6471-1bf0-4dda-aec3-cb9272f09590/resourceGroups/g", false, false},
+		{"plain", "2026-11-30T18:39:57Z", false, false},
+		{"plain", "2026-11-30T18:39:57.123456+01:00", false, false},
+		{"plain", "2026-11-30 18:39:57 +0000 UTC", false, false},
+		{"plain", "AWSCURRENT", false, false},
+		{"plain", "projects of canary-7d2e", false, true},
+		{"plain", "arn:canary-7d2e-version", false, true},
+	} {
+		g := &Guard{Secrets: &secret.Set{}}
+		attrs := []*schema.Attr{{Name: "plain", Type: cty.String, Computed: true}}
+		if tt.distinguishes {
+			attrs = append(attrs, &schema.Attr{Name: "secret", Type: cty.String, Computed: true, Sensitive: true})
+		}
+		typ := &Type{Name: "t_lease", Mode: addr.Ephemeral, Schema: &schema.Schema{Block: &schema.Block{Attrs: attrs}}}
+		values := map[string]cty.Value{}
+		for _, a := range attrs {
+			values[a.Name] = cty.NullVal(cty.String)
+		}
+		values[tt.attribute] = cty.StringVal(tt.text)
+		g.addResult(Subject{Type: typ}, cty.ObjectVal(values), typ.Null())
+		if _, hit := g.Secrets.Check(tt.text, "", nil); hit != tt.secret {
+			t.Errorf("%s = %q, distinguished %t: secret %t", tt.attribute, tt.text, tt.distinguishes, hit)
+		}
+		if tt.text == version && strings.Contains(g.Secrets.ScrubMessage("in a message: "+version), version) {
+			t.Errorf("%s = %q is not masked in messages", tt.attribute, tt.text)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
@@ -139,8 +140,12 @@ func (l *look) object(v cty.Value) (cty.Value, bool) {
 			s.with, kept = before, "Lethe kept the prior value instead."
 		}
 		swaps = append(swaps, s)
-		l.remove(OfObject, s.path, origin, "%s returned %s in \"%s.%s\", where it would be stored. %s This is a bug in the provider. Report it to its developers.",
-			l.of.Who(), origin, l.of.Object, mark.PathString(s.path), kept)
+		cause := "This is a bug in the provider."
+		if l.of.Type.Mode == addr.Data {
+			cause = "If the data source reads the secret itself, remove the data source, because its results are stored: an ephemeral resource reads a secret without storing it. Otherwise, this is a bug in the provider."
+		}
+		l.remove(OfObject, s.path, origin, "%s returned %s in \"%s.%s\", where it would be stored. %s %s Report it to its developers.",
+			l.of.Who(), origin, l.of.Object, mark.PathString(s.path), kept, cause)
 	}
 	chosenTexts(l.of.Type.Type(), v, search)
 	for _, s := range swaps {

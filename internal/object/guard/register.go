@@ -1,8 +1,11 @@
 package guard
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -84,26 +87,59 @@ func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
 }
 
 // addResult registers the values that the provider computed for an ephemeral resource as secrets. Configured values are
-// registered elsewhere if they are secret. Texts in the form of constants are not secret, because other objects have
-// the same constants, such as the stage AWSCURRENT of a version in AWS Secrets Manager.
+// registered elsewhere if they are secret. Other values that are not sensitive in the schema are treated as follows:
+//
+//   - A common text (see isCommon) is not secret.
+//   - If another attribute of the schema is sensitive, the value is metadata, such as the version of a secret in AWS
+//     Secrets Manager. A data source that reads the same secret returns the same metadata, so objects may store it. It is
+//     masked in messages and logs.
+//   - If no attribute of the schema is sensitive, the schema does not distinguish secrets, and the value is secret.
 func (g *Guard) addResult(of Subject, v, config cty.Value) {
 	origin, given := resultOf(of), textsOf(config)
+	sensitive := mark.NewPlaces(mark.SensitiveAt(of.Type.Schema.SensitivePaths(v)))
 	secret.Leaves(v, func(p cty.Path, leaf cty.Value, text string) {
 		if given[text] || configured(config, p) {
 			return // an argument, or a result with the text of an argument
 		}
-		if isConstant(text) && !mark.NewPlaces(mark.SensitiveAt(of.Type.Schema.SensitivePaths(v))).Touch(p, mark.Sensitive) {
-			return
-		}
 		at := origin
 		at.Path = mark.PathBelow(p)
-		g.Secrets.AddValue(leaf, at)
+		switch {
+		case sensitive.Touch(p, mark.Sensitive):
+			g.Secrets.AddValue(leaf, at)
+		case isCommon(text):
+		case of.Type.Schema.HasSensitive():
+			g.Secrets.MaskInMessages(leaf, at)
+		default:
+			g.Secrets.AddValue(leaf, at)
+		}
 	})
 }
 
-// isConstant reports whether a text has the form of a constant of an API: at most 20 capital letters and underscores.
-func isConstant(text string) bool {
-	return len(text) <= 20 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
+// isCommon reports whether other objects may have the same text by chance, or because they describe the same thing:
+//
+//   - a constant of an API: at most 20 capital letters and underscores, such as the stage AWSCURRENT;
+//   - a time: objects that are created in the same second have the same time;
+//   - the name of a resource in AWS, Azure or Google Cloud. Messages about permissions need it.
+func isCommon(text string) bool {
+	return len(text) <= 20 && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" || isTime(text) || resourceName().MatchString(text)
+}
+
+// resourceName matches names of resources in AWS, Azure and Google Cloud.
+var resourceName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(arn:[a-z-]+:[a-z0-9-]+:[a-z0-9-]*:\d*:|/subscriptions/[0-9a-f-]{36}/|projects/[a-z][a-z0-9-]+/)[\w+=,.@:/-]+$`)
+})
+
+// isTime reports whether a text is a time in a usual form.
+func isTime(text string) bool {
+	if len(text) < len(time.DateOnly) || len(text) > 40 {
+		return false
+	}
+	for _, form := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly, "2006-01-02T15:04:05", "2006-01-02 15:04:05.999999999 -0700 MST", time.RFC1123, time.RFC1123Z} {
+		if _, err := time.Parse(form, text); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // resultOf returns the origin of the values of an ephemeral resource.
@@ -118,11 +154,11 @@ func textsOf(v cty.Value) map[string]bool {
 }
 
 // addUnreadable registers the strings in a result that does not match its schema as secrets, because messages of the
-// provider may contain them. Texts of the configuration and texts in the form of constants are excluded.
+// provider may contain them. Texts of the configuration and common texts are excluded.
 func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	given := textsOf(config)
 	_, _ = eachString(result, 0, func(text string) {
-		if !given[text] && !isConstant(text) {
+		if !given[text] && !isCommon(text) {
 			g.Secrets.Add(text, resultOf(of))
 		}
 	})
