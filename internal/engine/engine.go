@@ -79,7 +79,8 @@ type (
 )
 
 // Compile compiles a configuration to a program and checks it against the schemas of its providers. It continues after
-// errors and reports all of them. It returns false if there are any. The program may then be nil.
+// errors and reports all of them. It returns false if there are any, or if the user interrupted the input of missing
+// provider settings (Settings.Supply). The program may then be nil.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	if o.Called {
 		called := *tree
@@ -194,22 +195,29 @@ func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.P
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Providers.Echoes), o, p)
 }
 
-// EarlierValues returns the objects that were written with values of ephemeral resources: the objects in earlier, which is
-// the result for the previous round, and the objects that p writes with values that an earlier round has used or that
-// later rounds need, too.
+// EarlierValues returns, by ephemeral resource, the objects that were written with its value. A command that needs
+// several rounds (a plan with its apply) calls it for the plan p of each round. If the command does not finish, these
+// objects keep values that no later command can obtain.
+//
+// earlier is the result for the previous round; nil: p is of the first round. The result has the objects in earlier. It
+// also has the objects that p creates or updates with the value of an ephemeral resource, if earlier has the ephemeral
+// resource, or if changes that p defers to later rounds need its value. It is nil if earlier is empty and p defers
+// nothing.
 func (e *Engine) EarlierValues(prog *program.Program, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	return rounds.Earlier(prog, e.Providers.Echoes, p, earlier)
 }
 
 // EndRounds closes the leases that are open for further rounds. It is called after the last round of a command, also
-// after a failure.
+// after a failure. It adds a diagnostic for each lease that it cannot close.
 func (e *Engine) EndRounds(bag *diag.Bag) { e.Rounds.End(e.Pool, e.Send, bag) }
 
 // Footprint returns a Finder, which finds the parts of a state that a plan of a program reads or changes.
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
 // Stamps returns the digests of the configurations of all resources. The command uses them to plan only the changed
-// resources. version returns the version of a provider (see changed.Request.Version).
+// resources. version returns the version of a provider, or "" if the provider has none. It returns false for fixed if
+// the program of the provider may change without a new version. Stamps reports no errors. If a variable cannot be
+// evaluated, its value counts as an empty text.
 func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) (version string, fixed bool)) *changed.Stamps {
 	var bag diag.Bag
 	f, ok := frame.New(prog, o, &bag)
@@ -245,8 +253,9 @@ func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Optio
 	return r.Frame, true
 }
 
-// Import imports existing objects at once, for the import command. It makes a plan, and adds only the imported objects
-// to the state. If the plan has errors or an object cannot be imported, Import returns false.
+// Import imports existing objects at once, for the import command. It makes a plan, and returns the state of the
+// request with only the imported objects added. It does not write the state. If the plan has errors or an object cannot
+// be imported, Import adds an error to bag and returns false.
 func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state.Snapshot, bool) {
 	for _, im := range req.Imports {
 		t, err := addr.ParseTarget(im.To.String())

@@ -77,8 +77,8 @@ func Analyse(p *program.Program, echoes func(addr.Provider) bool) *Analysis {
 	return r
 }
 
-// Leased reports whether a value depends on an ephemeral resource. Dependencies through managed resources, data sources
-// and providers do not count.
+// Leased reports whether a declaration is an ephemeral resource, or its value depends on one. Dependencies through
+// managed resources, data sources and provider configurations do not count, and the result for these is false.
 func (r *Analysis) Leased(d program.Decl) bool {
 	if !r.Any {
 		return false
@@ -91,7 +91,9 @@ func (r *Analysis) Leased(d program.Decl) bool {
 	return r.answers[d] == yes
 }
 
-// computeLeased returns, for each declaration, whether it depends on an ephemeral resource through values.
+// computeLeased returns, for each declaration, whether it is an ephemeral resource or depends on one through values.
+// The answer is no for managed resources, data sources and provider configurations, even if they use an ephemeral
+// resource. So a dependency through them does not count.
 func computeLeased(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		switch {
@@ -104,7 +106,9 @@ func computeLeased(p *program.Program) []answer {
 	})
 }
 
-// computeMoving returns, for each declaration, whether its value may differ between the two faces.
+// computeMoving returns, for each declaration, whether its prior value (before the changes of the run) may differ from
+// its planned value. The answer is yes for a managed resource, and for a declaration that depends on a managed
+// resource, also through data sources, ephemeral resources and provider configurations. The other answers are no.
 func computeMoving(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
@@ -114,8 +118,8 @@ func computeMoving(p *program.Program) []answer {
 	})
 }
 
-// propagate answers a question for each declaration. If own returns notAsked for a declaration, the answer is yes if
-// the answer is yes for any declaration to which it refers, and no otherwise.
+// propagate answers a question for each declaration. own returns the answer for a declaration, or notAsked. After
+// notAsked, the answer is yes if it is yes for any declaration to which this declaration refers, and no otherwise.
 func propagate(p *program.Program, own func(*program.Declaration) answer) []answer {
 	memo := make([]answer, len(p.Decls()))
 	var ask func(program.Decl) bool
@@ -141,7 +145,8 @@ func propagate(p *program.Program, own func(*program.Declaration) answer) []answ
 	return memo
 }
 
-// Steady reports whether a declaration has the same value on both faces, because it depends on no managed resource.
+// Steady reports whether the prior value of a declaration is also its planned value, because the declaration is not a
+// managed resource and depends on none.
 func (r *Analysis) Steady(d program.Decl) bool { return r.moving[d] == no }
 
 // FromResources reports whether a declaration refers to resources, directly or through values. The resources behind
@@ -183,9 +188,9 @@ func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 }
 
 // Recorded returns the dependencies that the state stores for a resource: the managed and data resources to which it
-// refers, directly, through values, through ephemeral resources and through provider settings. If throughData is true,
-// Recorded also follows the references of data sources, because the state may lack the data source and its
-// dependencies.
+// refers, directly, through values, through ephemeral resources and through provider settings. The resource itself is
+// not among them. If throughData is true, Recorded also follows the references of data sources, because the state may
+// lack the data source and its dependencies.
 func (r *Analysis) Recorded(d program.Decl, throughData bool) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource

@@ -27,8 +27,8 @@ import (
 )
 
 // World is a state with a fake provider of its objects. The resource type fake_thing has the attributes id, name and
-// note. The provider makes id from name, and replaces an object whose name changes. The data source fake_data has the
-// same attributes.
+// note. The provider sets id to "id-" and the name, and replaces an object whose name changes. The data source
+// fake_data has the same attributes, and the id "data". Tests may replace OnPlan, OnApply and OnReadData.
 type World struct {
 	*testing.T
 	*providertest.Fake
@@ -37,7 +37,7 @@ type World struct {
 	Bag      *diag.Bag        // the diagnostics of the last run
 	Result   *planning.Result // the result of the last plan
 
-	log providertest.Log
+	log providertest.Log // the creates, updates, deletes and reads of data sources, with the names of the objects
 }
 
 var testObject = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
@@ -96,10 +96,11 @@ func (w *World) Made(r provider.ApplyRequest) provider.ApplyResponse {
 	return provider.ApplyResponse{State: w.Wire(next)}
 }
 
-// Done returns the log lines of the changes and the reads of data sources since the last call of Done.
+// Done returns the log lines of the changes and the reads of data sources since the last call of Done, such as "create
+// a". Apply calls Done between the plan and the apply.
 func (w *World) Done() string { return w.log.Drain() }
 
-// Value decodes an object from its wire form.
+// Value decodes an object of fake_thing or fake_data from its MessagePack form. It panics if d is not such an object.
 func (w *World) Value(d provider.Dynamic) cty.Value {
 	v, err := testObject.Decode(d.Msgpack)
 	if err != nil {
@@ -108,7 +109,7 @@ func (w *World) Value(d provider.Dynamic) cty.Value {
 	return v
 }
 
-// Wire encodes an object in its wire form.
+// Wire encodes an object of fake_thing or fake_data in its MessagePack form. It panics if v has other attributes.
 func (w *World) Wire(v cty.Value) provider.Dynamic {
 	b, err := testObject.Encode(v)
 	if err != nil {
@@ -117,14 +118,14 @@ func (w *World) Wire(v cty.Value) provider.Dynamic {
 	return provider.Dynamic{Msgpack: b}
 }
 
-// With returns a copy of an object in which the attribute name has the value to.
+// With returns a copy of an object in which the attribute name has the value to. v must be known and not null.
 func With(v cty.Value, name string, to cty.Value) cty.Value {
 	attrs := v.AsValueMap()
 	attrs[name] = to
 	return cty.ObjectVal(attrs)
 }
 
-// Text returns the value of a string attribute, "?" if it is unknown, or "" if it is null.
+// Text returns the value of a string attribute of v, "?" if the attribute is unknown, or "" if it is null.
 func Text(v cty.Value, name string) string {
 	switch s := v.GetAttr(name); {
 	case !s.IsKnown():
@@ -141,7 +142,8 @@ func TestObject(name string, more ...string) string {
 	return "resource \"fake_thing\" \"" + name + "\" {\n name = \"" + name + "\"\n " + strings.Join(more, "\n ") + "\n}\n"
 }
 
-// Has puts objects of the type fake_thing into the state. The attribute name of each is the name in its address.
+// Has puts objects into the state, one for each address of a fake_thing. The attribute name of each object is the name
+// in its address, its id is "id-" and this name, and its note is null.
 func (w *World) Has(objects ...string) {
 	w.Helper()
 	edit := w.State.Edit()
@@ -155,7 +157,8 @@ func (w *World) Has(objects ...string) {
 	w.State = edit.Done()
 }
 
-// Change passes a copy of an object's state entry to change, and stores the result.
+// Change passes a copy of the state entry of an object to change, and stores the result. The state must have the
+// object.
 func (w *World) Change(object string, change func(*state.Entry)) {
 	w.Helper()
 	o := enginetest.Instance(w, object).Current()
@@ -169,7 +172,8 @@ func (w *World) Change(object string, change func(*state.Entry)) {
 // Module separates the text of the root module from the text of the module ./m in a configuration.
 const Module = "# module m\n"
 
-// Compile compiles the configuration text. If the text contains Module, the rest is the module ./m.
+// Compile compiles and checks the configuration text. If the text contains Module, the rest is the module ./m. Errors
+// end the test.
 func (w *World) Compile(text string) *program.Program {
 	w.Helper()
 	root, inner, _ := strings.Cut(text, Module)
@@ -183,8 +187,8 @@ func (w *World) Compile(text string) *program.Program {
 
 func (w *World) env() run.Env { return run.Env{Settings: &w.Settings, Handover: &run.Handover{}} }
 
-// Plan plans a configuration. change, if not nil, changes the request. Plan keeps the diagnostics and the result in w.
-// It returns false if the plan has errors.
+// Plan plans a configuration, with a refresh of the objects in the state. change, if not nil, changes the request. Plan
+// keeps the diagnostics and the result in w. It returns false if the plan has errors. The plan may then be nil.
 func (w *World) Plan(text string, change func(*planning.Request)) (*plan.Plan, bool) {
 	w.Helper()
 	req := planning.Request{Program: w.Compile(text), State: w.State, Refresh: true}
@@ -209,7 +213,7 @@ func (w *World) Generate(text string) (*planning.Generated, bool) {
 
 // Plans plans a configuration, and fails the test unless the plan has exactly the changes in want, such as "create
 // fake_thing.a", in the order of the plan. want does not contain unchanged objects. change, if not nil, changes the
-// request.
+// request. A plan with errors ends the test.
 func (w *World) Plans(text string, change func(*planning.Request), want ...string) *plan.Plan {
 	w.Helper()
 	p, ok := w.Plan(text, change)
@@ -247,7 +251,7 @@ func (w *World) Reports(title string) bool {
 }
 
 // Apply plans and applies a configuration, and keeps the new state in w. It returns the result, and false if the apply
-// failed. A plan with errors fails the test. change changes the plan request, and also changes the apply request; both
+// failed. A plan with errors ends the test. change changes the plan request, and also changes the apply request; both
 // may be nil.
 func (w *World) Apply(text string, change func(*planning.Request), also func(*applying.Request)) (*applying.Result, bool) {
 	w.Helper()
