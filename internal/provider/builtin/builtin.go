@@ -23,51 +23,55 @@ import (
 )
 
 // Resource is a managed resource type. Only Schema, Plan and Apply are required. Without Validate, each configuration
-// is valid. Without Read, a refresh returns each object unchanged. Without Import or Move, the type does not support
-// the operation.
+// that matches the schema is valid. Without Read, a refresh returns each object unchanged. Without Import or Move, the
+// operation is an error.
 type Resource struct {
 	*schema.Schema
+	// Validate reports mistakes in a configuration, which may contain unknown values.
 	Validate func(config cty.Value) provider.Diags
 	// Plan returns the planned object and the attributes whose change requires a replacement. It is not called for a
-	// destroy.
+	// destroy. With errors, its result is not used.
 	Plan func(c PlanCall) (Planned, provider.Diags)
-	// Apply makes the planned change. The result is stored even if there are errors.
+	// Apply makes the planned change: a create, an update or a destroy. It returns the object that exists afterwards,
+	// and null if none exists. The result is stored even if there are errors.
 	Apply func(ctx context.Context, c ApplyCall) (Applied, provider.Diags)
-	Read  func(ctx context.Context, current cty.Value) (cty.Value, provider.Diags)
-	// Import returns the object with an ID.
+	// Read returns the present object, or null if the object no longer exists. With errors, the object stays unchanged.
+	Read func(ctx context.Context, current cty.Value) (cty.Value, provider.Diags)
+	// Import returns the object with an ID. If no such object exists, Import returns an error.
 	Import func(ctx context.Context, id string) (cty.Value, provider.Diags)
-	// Move converts an object of another type.
+	// Move converts an object of another type, or of another provider. It returns an error for a type that it does not
+	// support.
 	Move func(req provider.MoveRequest) (cty.Value, provider.Diags)
 }
 
 // PlanCall holds the inputs of Resource.Plan.
 type PlanCall struct {
 	Prior, Proposed, Config cty.Value // Prior is null for a create
-	Private                 []byte
-	Approved                []byte // see provider.PlanRequest
+	Private                 []byte    // the private data of the prior object, which only the provider reads
+	Approved                []byte    // see provider.PlanRequest
 }
 
 // Planned is the answer of Resource.Plan.
 type Planned struct {
 	Object  cty.Value
-	Replace []cty.Path
-	Private []byte
+	Replace []cty.Path // the attributes whose change requires a replacement
+	Private []byte     // passed to Apply
 }
 
 // ApplyCall holds the inputs of Resource.Apply.
 type ApplyCall struct {
-	Prior, Planned, Config cty.Value // Planned and Config are null for a destroy
-	Private                []byte
+	Prior, Planned, Config cty.Value // Prior is null for a create; Planned and Config are null for a destroy
+	Private                []byte    // of the plan
 }
 
 // Applied is the answer of Resource.Apply.
 type Applied struct {
-	Object  cty.Value
-	Private []byte
+	Object  cty.Value // null if no object exists afterwards
+	Private []byte    // stored with the object
 }
 
-// PlanWith returns the Plan function of a type without private data. The results of plan are the planned object and the
-// attributes whose change requires a replacement.
+// PlanWith returns the Plan function of a type that does not use private data: the private data stay unchanged. The
+// results of plan are the planned object and the attributes whose change requires a replacement.
 func PlanWith(plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Path, provider.Diags)) func(PlanCall) (Planned, provider.Diags) {
 	return func(c PlanCall) (Planned, provider.Diags) {
 		v, replace, ds := plan(c.Prior, c.Proposed, c.Config)
@@ -75,8 +79,8 @@ func PlanWith(plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Pat
 	}
 }
 
-// ApplyWith returns the Apply function of a type without private data. apply computes the new object from the prior and
-// the planned object and the configuration.
+// ApplyWith returns the Apply function of a type that does not use private data: the private data stay unchanged. apply
+// computes the new object from the prior and the planned object and the configuration. See ApplyCall for null values.
 func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)) func(context.Context, ApplyCall) (Applied, provider.Diags) {
 	return func(ctx context.Context, c ApplyCall) (Applied, provider.Diags) {
 		v, ds := apply(ctx, c.Prior, c.Planned, c.Config)
@@ -84,7 +88,7 @@ func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value)
 	}
 }
 
-// Data is a data source. Validate may be nil.
+// Data is a data source. If Validate is nil, each configuration that matches the schema is valid.
 type Data struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
@@ -92,19 +96,22 @@ type Data struct {
 	Read func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags)
 }
 
-// Ephemeral is an ephemeral resource type. Validate, Renew and Close may be nil.
+// Ephemeral is an ephemeral resource type. Validate, Renew and Close may be nil. Then each configuration that matches
+// the schema is valid, renewing leaves the lease unchanged, and closing does nothing.
 type Ephemeral struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
 	Open     func(ctx context.Context, config cty.Value) (Lease, provider.Diags)
-	Renew    func(ctx context.Context, private []byte) ([]byte, time.Time, provider.Diags)
-	Close    func(ctx context.Context, private []byte) provider.Diags
+	// Renew gets the private data of the lease. It returns the new private data, and the time of the next renewal
+	// (zero: no further renewal).
+	Renew func(ctx context.Context, private []byte) ([]byte, time.Time, provider.Diags)
+	Close func(ctx context.Context, private []byte) provider.Diags
 }
 
 // Lease is an open ephemeral resource.
 type Lease struct {
-	Result  cty.Value
-	Private []byte
+	Result  cty.Value // the value of the ephemeral resource; not used if Open returned errors
+	Private []byte    // passed to Renew and Close
 	RenewAt time.Time // zero: the lease is not renewed
 }
 
@@ -114,7 +121,8 @@ type Function struct {
 	Impl function.Function
 }
 
-// Settings are the settings of a provider. Validate and Configure may be nil.
+// Settings are the settings of a provider. If Validate is nil, all settings that match the schema are valid. If
+// Configure is nil, the settings have no effect.
 type Settings struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
@@ -164,7 +172,7 @@ func (p *Provider) settings() *Settings {
 	return &Settings{Schema: &schema.Schema{Block: &schema.Block{}}}
 }
 
-// ValidateConfig checks the settings.
+// ValidateConfig checks the settings. It returns config unchanged, with the diagnostics of Settings.Validate.
 func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	s := p.settings()
 	if s.Validate == nil {
@@ -283,7 +291,8 @@ func (t *Resource) known(stored []byte) ([]byte, error) {
 	return json.Marshal(attrs)
 }
 
-// Read refreshes an object. Types without a Read function return it unchanged.
+// Read refreshes an object. It returns the object unchanged if the type has no Read function or does not exist, and
+// after an error. It never changes the private data.
 func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	resp := provider.ReadResponse{State: req.State, Private: req.Private}
@@ -301,7 +310,8 @@ func (p *Provider) Read(ctx context.Context, req provider.ReadRequest) (provider
 	return resp, ds
 }
 
-// Plan plans a change.
+// Plan plans a change. For a destroy (a null proposed object), it does not call Resource.Plan, and the planned object
+// is null.
 func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
@@ -324,7 +334,7 @@ func (p *Provider) Plan(_ context.Context, req provider.PlanRequest) (provider.P
 	return provider.PlanResponse{Planned: d, Replace: planned.Replace, Private: planned.Private}, ds
 }
 
-// Apply applies a planned change.
+// Apply applies a planned change. Its answer has the object that Resource.Apply returned, even if there are errors.
 func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil {
@@ -341,7 +351,7 @@ func (p *Provider) Apply(ctx context.Context, req provider.ApplyRequest) (provid
 	return provider.ApplyResponse{State: d, Private: made.Private}, ds
 }
 
-// Import returns the existing object with an ID.
+// Import returns the existing object with an ID. A type without an Import function is an error.
 func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil || t.Import == nil {
@@ -355,7 +365,7 @@ func (p *Provider) Import(ctx context.Context, req provider.ImportRequest) (prov
 	return provider.ImportResponse{Objects: []provider.Imported{{Type: req.Type, State: d}}}, ds
 }
 
-// Move converts an object of another type.
+// Move converts an object of another type. A type without a Move function is an error.
 func (p *Provider) Move(_ context.Context, req provider.MoveRequest) (provider.MoveResponse, provider.Diags) {
 	t := p.Resources[req.Type]
 	if t == nil || t.Move == nil {
@@ -424,7 +434,7 @@ func (p *Provider) Open(ctx context.Context, req provider.OpenRequest) (provider
 	return resp, ds
 }
 
-// Renew renews a lease.
+// Renew renews a lease. If the type has no Renew function, the lease stays unchanged and is not renewed again.
 func (p *Provider) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	t := p.Ephemerals[typ]
 	if t == nil || t.Renew == nil {
@@ -434,7 +444,7 @@ func (p *Provider) Renew(ctx context.Context, typ string, private []byte) (provi
 	return provider.RenewResponse{Private: private, RenewAt: at}, ds
 }
 
-// CloseLease closes a lease.
+// CloseLease closes a lease. If the type has no Close function, it does nothing.
 func (p *Provider) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	t := p.Ephemerals[typ]
 	if t == nil || t.Close == nil {
