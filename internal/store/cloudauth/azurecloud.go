@@ -16,14 +16,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// AzureReading is the minimum time for which reading requests to Azure are retried.
+// AzureReading is the minimum time during which a request that only reads is repeated while Azure does not answer it.
+// It applies after the minimum number of retries of store.Tries.
 const AzureReading = time.Minute
 
 // Cloud is an Azure cloud.
 type Cloud struct {
 	cloud.Configuration
 	Blobs string // the domain of storage accounts
-	Other bool   // not a public cloud: do not ask the public authorities about it
+	Other bool   // its addresses come from a metadata host: do not ask the public authorities about it
 }
 
 var clouds = map[string]Cloud{
@@ -32,7 +33,8 @@ var clouds = map[string]Cloud{
 	"china":        {cloud.AzureChina, "blob.core.chinacloudapi.cn", false},
 }
 
-// AzureCloud returns the cloud in the settings. Errors are recorded in s.
+// AzureCloud returns the cloud in the settings: the cloud of metadata_host, or otherwise the cloud of environment (the
+// default is public). After an error, which it records in s, it returns a Cloud without addresses.
 func AzureCloud(ctx context.Context, s *store.Reader) Cloud {
 	if host := s.Text("metadata_host", "ARM_METADATA_HOSTNAME"); host != "" {
 		var c Cloud
@@ -56,7 +58,8 @@ func AzureCloud(ctx context.Context, s *store.Reader) Cloud {
 	return c
 }
 
-// otherCloud asks a metadata host for the addresses of its cloud.
+// otherCloud asks a metadata host for the addresses of its cloud. It returns an error if the host does not answer
+// within 30 seconds, or if the answer lacks an address.
 func otherCloud(ctx context.Context, host string) (Cloud, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -87,10 +90,12 @@ func otherCloud(ctx context.Context, host string) (Cloud, error) {
 // machine is the credential of a machine's identity, obtained at another address than Azure's.
 type machine struct {
 	at     *url.URL
-	client string // selects one of several identities; "": the only one
-	learn  func(string)
+	client string       // selects one of several identities; "": the only one
+	learn  func(string) // receives each token, so that messages do not show it
 }
 
+// newMachine returns the credential of the machine's identity from the address at. It returns an error if at is not an
+// absolute address. client may be "".
 func newMachine(s store.Settings, at, client string) (azcore.TokenCredential, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" {
@@ -99,7 +104,7 @@ func newMachine(s store.Settings, at, client string) (azcore.TokenCredential, er
 	return &machine{u, client, s.Secret}, nil
 }
 
-// GetToken implements azcore.TokenCredential.
+// GetToken implements azcore.TokenCredential. Each call sends a request to the identity service.
 func (m *machine) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	to, q := *m.at, m.at.Query()
 	q.Set("api-version", "2018-02-01")

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// EarlierVersions implements store.ServiceVersions: the noncurrent generations of the object.
+// EarlierVersions implements store.ServiceVersions. It returns the noncurrent generations of the state object, the
+// latest first. The driver stores no journals.
 func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store.ServiceVersion, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -46,7 +47,8 @@ func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store
 	}
 }
 
-// ReadVersion implements store.ServiceVersions.
+// ReadVersion implements store.ServiceVersions. It returns nil if the generation no longer exists. The workspace does
+// not matter, because v has the name of the object.
 func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersion) ([]byte, error) {
 	a, err := r.ask(ctx, http.MethodGet, r.object(v.Name), url.Values{"alt": {"media"}, "generation": {v.ID}}, r.encryption(v.Name), nil)
 	switch {
@@ -58,7 +60,8 @@ func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersi
 	return a.Body, nil
 }
 
-// DeleteVersion implements store.ServiceVersions.
+// DeleteVersion implements store.ServiceVersions. It deletes one generation, and returns nil if the generation no
+// longer exists.
 func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVersion) error {
 	_, err := r.ask(ctx, http.MethodDelete, r.object(v.Name), url.Values{"generation": {v.ID}}, nil, nil)
 	if store.Refused(err, http.StatusNotFound) {
@@ -67,7 +70,7 @@ func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVer
 	return err
 }
 
-// DeleteCommand implements store.ServiceVersions.
+// DeleteCommand implements store.ServiceVersions. It returns a command of the gcloud CLI, quoted for a shell.
 func (r *remote) DeleteCommand(_ string, v store.ServiceVersion) string {
 	return store.ShellCommand("gcloud", "storage", "rm", "gs://"+r.o.Bucket+"/"+v.Name+"#"+v.ID)
 }

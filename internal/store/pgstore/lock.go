@@ -14,17 +14,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// creating is the advisory lock that Terraform and OpenTofu hold while they create any workspace in the database. Runs
-// of Lethe share it. So they exclude these programs, but not runs in other workspaces.
+// creating is the key of the advisory lock that Terraform and OpenTofu hold while they create any workspace in the
+// database. Runs of Lethe take this lock as a shared lock. So they exclude these programs, but not runs of Lethe in
+// other workspaces.
 const creating = "-1"
 
-// fresh returns the key of the advisory lock of a workspace without a row. The keys of rows are positive.
+// fresh returns the key of the advisory lock of a workspace that has no row yet: a decimal number of -2 or less, from a
+// hash of the schema, the table and the name of the workspace. So it differs from creating (-1), and from the keys of
+// rows, which are their positive ids. Two workspaces have the same key only if their hashes collide; then they exclude
+// each other.
 func (r *remote) fresh(workspace string) string {
 	sum := sha256.Sum256([]byte(r.o.Schema + "\x00" + r.o.Table + "\x00" + workspace))
 	return strconv.FormatInt(-2-int64(binary.BigEndian.Uint64(sum[:])>>2), 10)
 }
 
-// Lock implements store.Store.
+// Lock implements store.Store. It does not wait: if another process holds the lock, the error is a *store.LockError.
+// The lock ends with its connection.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -49,8 +54,9 @@ func (r *remote) keep(workspace string, h *held) {
 	r.held[workspace] = h
 }
 
-// refused returns the error for a lock that was not obtained. It closes the shared connection, because this run may now
-// wait long for the lock.
+// refused returns the error for a lock that was not obtained: err, or a *store.LockError if the server accepts no
+// further connection, so that the caller tries again. It closes the shared connection, because this run may now wait
+// long for the lock.
 func (r *remote) refused(ctx context.Context, err error) error {
 	r.rest(ctx)
 	if code(err, "53300") {
@@ -59,7 +65,8 @@ func (r *remote) refused(ctx context.Context, err error) error {
 	return err
 }
 
-// rest closes the shared connection: many runs may wait for a lock, and a server accepts few connections.
+// rest closes the shared connection, if it is open: many runs may wait for a lock, and a server accepts few
+// connections. The next statement opens a new connection.
 func (r *remote) rest(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +77,7 @@ func (r *remote) rest(ctx context.Context) {
 
 // acquire takes a lock on a new connection. The lock is shared if j is not nil or who.Shared is true, otherwise
 // exclusive. If an earlier connection with the same lock ID still holds the lock because the server has not noticed
-// that it broke, acquire terminates that connection first.
+// that it broke, acquire terminates that connection and tries again, at most three times.
 func (r *remote) acquire(ctx context.Context, workspace string, who store.LockInfo, j *joined) (*held, error) {
 	conn, err := r.connect(ctx)
 	if err != nil {
@@ -100,7 +107,9 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 	return h, nil
 }
 
-// try takes the lock of a workspace, without waiting. The key of the lock is the id of the workspace's row.
+// try takes the lock of a workspace, without waiting. The key of the lock is the id of the workspace's row. If another
+// process holds the lock, the error is a *store.LockError. The caller must then close h, because h may hold other
+// locks.
 //
 // If the workspace has no row, try takes two other locks instead: r.fresh(workspace), and creating as a shared lock.
 // For a run that works on parts of a state, try returns store.ErrNotPartial instead.
@@ -161,7 +170,8 @@ type holder struct {
 	process string
 }
 
-// holders returns the holders of a lock, the oldest connection first.
+// holders returns the holders of the lock with this key, the oldest connection first. For a holder that is not Lethe,
+// the information comes from its connection: the process, the user and the address.
 func (r *remote) holders(ctx context.Context, key string) ([]holder, error) {
 	res, err := r.do(ctx, `SELECT a.pid, coalesce(a.query, ''), coalesce(a.usename, '') || '@' || coalesce(host(a.client_addr), 'local'), coalesce(a.application_name, ''), extract(epoch FROM a.backend_start)
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
