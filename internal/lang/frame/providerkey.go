@@ -11,10 +11,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ProviderKey evaluates the key of the provider instance that a resource instance uses. The provider argument of the
-// resource can contain the key, and so can the providers argument of a module call above the resource. If neither
-// contains a key, ProviderKey returns NoKey and OK. If the key cannot be evaluated, is not a known string without
-// marks, or the provider configuration has no instance with this key, ProviderKey returns a status other than OK.
+// ProviderKey evaluates the key of the provider instance that a resource instance uses. k is the key of the resource
+// instance. face selects the prior values (Before) or the planned values (After) for the evaluation.
+//
+// The provider argument of the resource can contain the key, as in provider = aws.x[key], and so can the providers
+// argument of a module call above the resource. If neither contains a key, ProviderKey returns NoKey and OK. Otherwise
+// it returns one of these results:
+//
+//   - If the key is not a known string without marks, or the provider configuration has no instance with this key,
+//     ProviderKey adds an error to bag and returns Broken. If the keys of the provider configuration are not known, it
+//     accepts each key.
+//   - If the expression cannot be evaluated, the status is that of the evaluation. Failed means that a value to which
+//     the expression refers has failed and that its error is already reported.
+//   - During validation, an unknown key is NoKey and OK, and a known key is not compared with the instances.
 func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	ld := f.local(d)
 	if ld.ProviderKey != nil {
@@ -33,8 +42,10 @@ func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag
 }
 
 // chosenKey evaluates the key expression e in f, and checks that the provider configuration of the resource has an
-// instance with this key. If it has none, chosenKey adds an error and returns Broken. During validation, only
-// providerKey checks the key.
+// instance with this key. d and k are the declaration that contains e (the resource or a module call) and its instance
+// key, for count and each. If no instance has the key, chosenKey adds an error and returns Broken. It does not compare
+// the key with the instances during validation, if the resource has no provider configuration, or if the keys of the
+// instances are not known.
 func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	key, o := providerKey(f, e, d, k, face, bag)
 	used := f.w.p.ProviderOf(resource)
@@ -54,8 +65,9 @@ func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *progr
 }
 
 // providerKey evaluates the key expression of a provider argument, such as key in provider = aws.x[key]. The key must
-// be a known string without marks; otherwise providerKey adds an error. During validation it returns NoKey for an
-// unknown key.
+// be a known value without marks that can be converted to a string, and not null; otherwise providerKey adds an error
+// and returns Broken. During validation it returns NoKey and OK for an unknown key. If the evaluation fails, it returns
+// the status of the evaluation.
 func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
