@@ -7,7 +7,7 @@ import (
 
 // AppendKey appends bytes that describe the differences in a comparison, and returns the result. Two comparisons have
 // the same bytes if the same parts differ in the same way. Equal parts of the values do not matter, except inside added
-// and removed values. n may be nil.
+// and removed values. The content of sensitive values does not matter either. n may be nil.
 func (n *Node) AppendKey(key []byte) []byte {
 	if n == nil {
 		return append(key, 0xff)
@@ -50,8 +50,9 @@ func (n *Node) AppendKey(key []byte) []byte {
 	return append(key, 0xfe)
 }
 
-// HasOpaque reports whether a comparison has a sensitive part whose value is not shown. If the comparison is opaque
-// (see Differ.Opaque), such a part was not compared. n may be nil.
+// HasOpaque reports whether a comparison has a sensitive part, at any depth, whose value is not shown. AppendKey does
+// not distinguish the values of such parts. If Differ.Opaque was set, the values were not even read, so the comparison
+// does not know whether they differ. HasOpaque returns false for nil.
 func (n *Node) HasOpaque() bool {
 	return n != nil && (n.Kind == SensitiveNode || n.Old.HasOpaque() || n.New.HasOpaque() || slices.ContainsFunc(n.Children, (*Node).HasOpaque) ||
 		slices.ContainsFunc(n.Groups, func(g Group) bool { return slices.ContainsFunc(g.Blocks, (*Node).HasOpaque) }))

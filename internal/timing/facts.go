@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// count adds a call to the times of its type.
+// count adds a call to the times of its type typ. took is the duration of the call, and waited is the time that it
+// waited before.
 func count(all map[string]*TypeTime, typ string, took, waited time.Duration) {
 	t := all[typ]
 	if t == nil {
@@ -19,7 +20,7 @@ func count(all map[string]*TypeTime, typ string, took, waited time.Duration) {
 	t.Longest = max(t.Longest, took)
 }
 
-// sorted returns the times of types, the longest total first.
+// sorted returns the times of types, the longest total first. Types with equal totals are sorted by name.
 func sorted(all map[string]*TypeTime) []TypeTime {
 	var out []TypeTime
 	for _, t := range all {
@@ -31,7 +32,8 @@ func sorted(all map[string]*TypeTime) []TypeTime {
 	return out
 }
 
-// levels returns how many spans were in progress at which time.
+// levels returns how many spans were in progress at which time: one Level for each time at which a span begins or ends,
+// with the number after this time.
 func levels(spans []Span) []Level {
 	type edge struct {
 		at time.Duration
@@ -64,8 +66,8 @@ func (r *Run) Most() int {
 	return most
 }
 
-// Waited returns the time that all rows waited because of -parallelism, for a worker or for a call, and how much of it
-// was in the longest chain.
+// Waited returns the sum of the times that the rows waited because of -parallelism, for a worker or for a call, and how
+// much of this sum belongs to rows of the longest chain.
 func (r *Run) Waited() (all, critical time.Duration) {
 	for _, row := range r.Rows {
 		all += row.Began - row.Ready
@@ -85,7 +87,8 @@ func (r *Run) Waited() (all, critical time.Duration) {
 	return all, critical
 }
 
-// Failed reports whether a row failed.
+// Failed reports whether at least one row has failed. A row is the work on one object in a walk of the run, such as the
+// calls for a resource instance during apply. Errors outside of walks are not rows.
 func (r *Run) Failed() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Failed })
 }

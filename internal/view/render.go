@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// In the text of a change, each line at depth n begins with 4n spaces and four columns for a symbol. In the text of an
-// object without a change (plain), it begins with 4n spaces.
+// Each line at nesting depth n begins with 4n spaces, and then four columns for a symbol. If renderer.plain is set (no
+// change), these columns are missing. If renderer.gutter is set, column 1 has the symbol, and 2n-1 spaces follow it.
 
 // value writes a value and the end of its last line. tail is a comma or empty.
 func (r *renderer) value(n *diff.Node, h renderOptions, tail string) {
@@ -173,7 +173,7 @@ func (r *renderer) parts(n *diff.Node, h renderOptions) {
 	r.hidden(in.depth, hidden, what)
 }
 
-// attribute writes "name = value". The value may have further lines.
+// attribute writes "name = value", with name padded to width characters. The value may have further lines.
 func (r *renderer) attribute(name string, width int, k *diff.Node, h renderOptions, tail string) {
 	if k.Op == diff.Same || telling(name) {
 		h.all = true
@@ -313,7 +313,7 @@ func (r *renderer) nestedBlock(name string, b *diff.Node, h renderOptions) {
 	r.WriteString("}\n")
 }
 
-// shortened writes a value of more than r.limit bytes without the lines in its middle.
+// shortened writes a value of more than r.limit bytes. If its text exceeds 1.5 limits, lines in the middle are omitted.
 func (r *renderer) shortened(n *diff.Node, h renderOptions, tail string) {
 	var b strings.Builder
 	in := *r

@@ -37,7 +37,8 @@ type page struct {
 	o    Options
 }
 
-// Write writes the page of a history. list begins with the present state.
+// Write writes the page of a history, and returns the first error of w. list begins with the present state, which the
+// page shows open. The other states follow, the latest first.
 func Write(w io.Writer, list []Writing, o Options) error {
 	p := &page{bufio.NewWriterSize(w, 64<<10), list, o}
 	title := fmt.Sprintf("History of the workspace %s", p.text(o.Workspace))
@@ -55,7 +56,8 @@ func Write(w io.Writer, list []Writing, o Options) error {
 
 func (p *page) text(s string) string { return sheet.Text(s, p.o.Scrub) }
 
-// by returns the writer of a state and the command that wrote it.
+// by returns the writer of a state and the command that wrote it, as HTML: "user@host, command", or "unknown writer"
+// for the writer. If the command is not known, by omits it.
 func (p *page) by(s store.Past) string {
 	out := "unknown writer"
 	if s.Who != "" {
@@ -67,7 +69,8 @@ func (p *page) by(s store.Past) string {
 	return out
 }
 
-// moment returns the time of a writing as HTML, or a text that the time is unknown.
+// moment returns the time when a state was written, as HTML in UTC with seconds. If the time is not known, it returns
+// "at an unknown time".
 func moment(s store.Past) string {
 	if s.Time.IsZero() {
 		return "at an unknown time"
@@ -76,6 +79,8 @@ func moment(s store.Past) string {
 	return fmt.Sprintf("<time datetime=\"%s\">%s</time>", at, at)
 }
 
+// state writes the section of one state: when and by whom it was written, and the names of the changed objects and
+// outputs. now is true for the present state.
 func (p *page) state(s Writing, now bool) {
 	open, present := "", ""
 	if now {
@@ -102,6 +107,7 @@ func (p *page) state(s Writing, now bool) {
 	p.WriteString("</ul>\n</details>\n")
 }
 
+// verb returns the word for a change, as HTML. If neither added nor removed is true, the object was changed.
 func verb(added, removed bool) string {
 	switch {
 	case added:
@@ -112,7 +118,7 @@ func verb(added, removed bool) string {
 	return "<span class=\"u\">~ changed</span>"
 }
 
-// objects lists the changes of each object.
+// objects writes a section with the changes of each object, sorted by address. Without changes, it writes nothing.
 func (p *page) objects() {
 	by := map[string][]string{}
 	for _, s := range p.list {

@@ -18,9 +18,11 @@ import (
 //go:embed sheet.css
 var style string
 
-// Head writes the head of a page. The caller must escape title. own is the style that the page has in addition to the
-// common style. script is the script that the policy permits, or "" for a page without a script. Head does not write
-// it.
+// Head writes the beginning of a page, from the doctype to the end of the head element. The caller must escape title.
+// own is the CSS that the page has in addition to the common CSS; it is written verbatim. script is the only script
+// that the Content-Security-Policy permits, or "" for a page without a script. Head does not write script: the caller
+// writes a script element with exactly this text. Head ignores errors of w, so w should be a bufio.Writer, whose Flush
+// returns them.
 func Head(w io.Writer, title, own, script string) {
 	policy := "'none'"
 	if script != "" {
@@ -42,8 +44,9 @@ func Head(w io.Writer, title, own, script string) {
 `, hash(style+own), policy, title, style+own)
 }
 
-// Text returns a text from outside on one line as HTML. It may be used in an attribute. If scrub is not nil, it is
-// applied to the text first.
+// Text returns s, a text from outside such as a name, as HTML on one line. The result may be used as the content of an
+// element, and between the quotes of an attribute. Control characters, such as line breaks and tabs, become visible
+// escape sequences. If scrub is not nil, Text first replaces s with scrub(s), which masks secrets.
 func Text(s string, scrub func(string) string) string {
 	if scrub != nil {
 		s = scrub(s)
@@ -51,6 +54,7 @@ func Text(s string, scrub func(string) string) string {
 	return html.EscapeString(view.EscapeLine(s))
 }
 
+// hash returns the source expression of a Content-Security-Policy that permits exactly this text.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

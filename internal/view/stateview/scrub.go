@@ -23,7 +23,7 @@ const (
 // Scrub is the result of removing secrets from copies.
 type Scrub struct {
 	Outcome     ScrubOutcome
-	Removal     *audit.Removal
+	Removal     *audit.Removal // the values to remove with their copies, and the values that are kept
 	Places      []*audit.Place // all places that were examined
 	Plans       []string       // plan files to delete
 	Changed     int            // the number of copies that were changed or deleted
@@ -43,27 +43,31 @@ type scrubDocument struct {
 	Unreachable []string           `json:"not_cleaned"`
 }
 
+// scrubbedDocument is a value that was removed, or that a dry run would remove.
 type scrubbedDocument struct {
-	Label    int              `json:"value"`
-	Stored   []string         `json:"stored_as"`
-	Copies   []string         `json:"copies"`
-	Versions []jsondoc.Serial `json:"earlier_versions"`
-	Since    string           `json:"readable_since,omitempty"`
-	Last     bool             `json:"last_copy"`
+	Label    int              `json:"value"`                    // a number for the value in this document
+	Stored   []string         `json:"stored_as"`                // addresses with attributes
+	Copies   []string         `json:"copies"`                   // names of the copies, without former states
+	Versions []jsondoc.Serial `json:"earlier_versions"`         // serials of the former states with the value
+	Since    string           `json:"readable_since,omitempty"` // RFC 3339 in UTC; "" if unknown
+	Last     bool             `json:"last_copy"`                // no other copy of the value is known
 }
 
+// keptDocument is an attribute in a copy whose value is not removed, with the labels of its values.
 type keptDocument struct {
 	Stored string        `json:"stored_as"`
 	Labels []int         `json:"values"`
 	Why    audit.WhyKept `json:"reason"`
 }
 
+// unreadDocument is a copy that could not be examined, with the reason.
 type unreadDocument struct {
 	Name    string `json:"name"`
 	Problem string `json:"problem"`
 }
 
-// JSON writes the result as a document.
+// JSON writes the result as one line of JSON, in the form of scrubDocument, and returns the error of w. No field has a
+// secret: the document identifies it by a label (a number), and by the addresses of the attributes that stored it.
 func (r Scrub) JSON(w io.Writer) error {
 	doc := scrubDocument{
 		Format: "1.0", Outcome: r.Outcome, Changed: r.Changed, Secrets: []scrubbedDocument{}, Kept: []keptDocument{}, Unread: []unreadDocument{},
