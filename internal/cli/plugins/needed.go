@@ -10,8 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// neededBy adds to a message the place that requires a provider: the entry in required_providers, or the first block
-// that implies the provider. In the second case, the name may be misspelt, so neededBy suggests a similar local name.
+// neededBy returns the message d with the place that requires a provider, in the first module that has one: the entry
+// in required_providers, or the first block that implies the provider. In the second case, the name may be misspelt, so
+// neededBy suggests a similar local name. If no module requires the provider, it returns d unchanged.
 func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagnostic {
 	found := false
 	tree.Root.Walk(func(n *config.Node) {
@@ -38,8 +39,9 @@ func neededBy(tree *config.Tree, a addr.Provider, d diag.Diagnostic) diag.Diagno
 	return d
 }
 
-// implies returns the position of the first block in a module that uses the provider with the given local name. It
-// returns false if no block does.
+// implies returns the position of the first block in a module that uses the provider with the given local name: a
+// resource, a data source, an ephemeral resource, an action or a provider block. Blocks are ordered by file name and
+// position. implies returns false if no block uses the provider.
 func implies(m *config.Module, local string) (diag.Range, bool) {
 	var places []diag.Range
 	for r := range m.Blocks() {

@@ -113,8 +113,8 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	return out
 }
 
-// isPlan reports whether a file is a saved plan of Lethe or of Terraform. The plan may be encrypted. If the file cannot
-// be read, isPlan returns false.
+// isPlan reports whether a file is a saved plan of Lethe or of Terraform: a zip archive with a member tfplan, or an
+// encrypted file that is not a state. If the file cannot be read, isPlan returns false.
 func isPlan(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -140,8 +140,9 @@ func isPlan(path string) bool {
 	return err == nil && crypt.Sealed(data) && !crypt.IsState(data)
 }
 
-// withValues returns the plan files that contain a value to remove. A plan that Lethe cannot read, such as a plan of
-// another program, is searched as an archive.
+// withValues returns the names in plans, in their order, of the plan files that contain a value to remove. A plan that
+// Lethe cannot read, such as a plan of another program, is searched as a zip archive. An encrypted plan that Lethe
+// cannot read is not searched, and so is not returned.
 func (x *scrubbing) withValues(plans []string, r *audit.Report) []string {
 	has := map[string]bool{}
 	for _, s := range x.removal.Secrets {
@@ -157,10 +158,12 @@ func (x *scrubbing) withValues(plans []string, r *audit.Report) []string {
 	return slices.DeleteFunc(slices.Clone(plans), func(name string) bool { return !has[name] })
 }
 
-// mostOfMember is the maximum number of bytes of an archive member that are searched.
+// mostOfMember is the maximum number of uncompressed bytes of an archive member that are searched. inMembers does not
+// find a value after them.
 const mostOfMember = 1 << 30
 
-// inMembers reports whether a member of a zip archive contains a value to remove.
+// inMembers reports whether a member of a zip archive contains a value to remove. If path is not a zip archive, or a
+// member cannot be read, their content counts as text without such a value.
 func (x *scrubbing) inMembers(path string) bool {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -181,9 +184,10 @@ func (x *scrubbing) inMembers(path string) bool {
 	return false
 }
 
-// change removes the values from all copies. It reports an error for each copy that it cannot change, and continues.
-// After an interrupt, it changes no further copy. It changes journals before states, because it must compute the new
-// digests of the states from their former content.
+// change removes the values from all copies: it changes journals and states, and deletes plan files. With the option
+// -versions, it also deletes versions in the service of the backend. It reports an error for each copy that it cannot
+// change, and continues. After an interrupt, it changes no further copy. It changes journals before states, because it
+// must compute the new digests of the states from their former content.
 func (x *scrubbing) change(ctx context.Context) {
 	c := x.session.Dir.Call
 	var steps []func()
@@ -218,7 +222,8 @@ func (x *scrubbing) change(ctx context.Context) {
 
 const changingCopies = "Copies of the state"
 
-// note reports that a copy could not be changed. It ignores a nil error and an interrupt.
+// note adds an error to the diagnostics of the command: that the copy name could not be changed. It ignores a nil error
+// and an interrupt (context.Canceled).
 func (x *scrubbing) note(name string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		x.session.Dir.Call.Bag.Add(diag.Errorf("Copy not changed", "The values cannot be removed from %s: %s. Delete it if you do not need it.", name, strings.TrimSuffix(disk.Reason(err).Error(), ".")))
@@ -277,8 +282,9 @@ func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	return nil
 }
 
-// digests returns a function that returns the new digest of a state, or "" if the state does not change. A journal
-// names its state by the digest, and "state repair" finds the state by it.
+// digests returns a function that returns the new digest of a state, or "" if the state does not change or cannot be
+// read. A journal names its state by the digest, and "state repair" finds the state by this name. The first call of
+// digests computes all new digests, so the states must still have their former content.
 func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest {
 	if x.renamed == nil {
 		x.renamed = map[state.Digest]state.Digest{}

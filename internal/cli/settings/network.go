@@ -26,7 +26,7 @@ type Network struct {
 	Registry    *registry.Registry
 	Credentials *cliconfig.Credentials
 	OCI         *oci.Client
-	Retries     int // for the download of a provider
+	Retries     int // the number of retries for the download of a provider
 }
 
 // ReadNetwork creates the clients for servers from the settings. It reports an error and returns false if a setting is
@@ -111,7 +111,8 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	instead, ok3 := defaultRegistry(c, s)
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
 		if !proxied(c.Getenv(name)) {
-			c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be the address of a proxy, such as \"http://proxy.example.com:3128\".", name)) // it may have a password
+			// The message does not show the address, because the address may contain a password.
+			c.Bag.Add(diag.Errorf("Invalid environment variable", "The environment variable %s must be the address of a proxy, such as \"http://proxy.example.com:3128\".", name))
 			ok3 = false
 		}
 	}
@@ -122,8 +123,9 @@ func newRegistry(c *base.Call, s *cliconfig.Settings, credentials *cliconfig.Cre
 	}, ok1 && ok2 && ok3 && ok4 && ok5
 }
 
-// proxied reports whether a text is empty or the address of a proxy. Without this check, Go would silently ignore an
-// invalid address and connect to servers without the proxy.
+// proxied reports whether a text is empty or the address of a proxy: a host, with one of the schemes http (the
+// default), https, socks5 and socks5h. Without this check, Go would silently ignore an invalid address and connect to
+// servers without the proxy.
 func proxied(text string) bool {
 	if text == "" {
 		return true
@@ -135,8 +137,9 @@ func proxied(text string) bool {
 	return err == nil && u.Host != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// defaultRegistry returns the host that replaces the public registries, or "" for no replacement. It reports an error
-// and returns false if the setting is not the name of a host.
+// defaultRegistry returns the host that replaces the public registries, or "" for no replacement. The environment
+// variable has precedence over the CLI configuration. defaultRegistry reports an error and returns false if the setting
+// is not the name of a host.
 func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
 	const variable = "LETHE_DEFAULT_REGISTRY"
 	host := c.Getenv(variable)
@@ -165,7 +168,7 @@ func newImages(r *registry.Registry, retries int, credentials *cliconfig.Credent
 }
 
 // number returns the value of a numeric environment variable, or the value unset if the variable is not set. If the
-// value is invalid, number adds an error and returns false.
+// value is not a whole number of 0 or more, number adds an error and returns unset and false.
 func number(c *base.Call, name string, unset int) (int, bool) {
 	text := c.Getenv(name)
 	if text == "" {
