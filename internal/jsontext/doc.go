@@ -1,8 +1,11 @@
 // Package jsontext reads and writes JSON text for which package encoding/json is too slow or lacks a feature: states,
 // objects of providers, and documents of many megabytes.
 //
-// Scanner reads by position, checks all text that it passes, and returns values as slices of the input, without copying
-// or decoding them. The caller decodes them. Writer writes in the order of its calls, or writes Go structs by their
-// json tags, one element of a long list after the other. Its output is indented or has no white space. Strings are
-// escaped as by encoding/json, unless the caller sets another function.
+// Scanner reads by position, and checks the syntax of all text that it passes. Raw and Quoted return a value as a slice
+// of the input, and the caller decodes it. Str copies a string only if the string has escapes. Boolean and Uint decode
+// their values.
+//
+// Writer writes values in the order of its calls. Its method Value writes a Go value by its json tags, with one element
+// of a long list in memory at a time. The output is indented, or has no white space if Writer.Compact is true. Strings
+// are escaped as by encoding/json (also <, > and &), unless Writer.Quote is set.
 package jsontext

@@ -23,11 +23,16 @@ import (
 
 // Report is the result of all rules.
 type Report struct {
-	Findings []diag.Diagnostic // warnings, without suppressed ones
-	Secrets  []string          // the literals that look like secrets; messages must not show them
+	// Findings has the warnings of the rules that no lethe-ignore comment suppresses. The warnings about invalid
+	// lethe-ignore comments follow, which no comment can suppress.
+	Findings []diag.Diagnostic
+	// Secrets has the literals that look like secrets. The caller must mask them in messages, because the source text
+	// in a message may contain them.
+	Secrets []string
 }
 
-// Check runs all rules on a bound program. others are the texts of its test files and query files.
+// Check runs all rules on a program after program.Bind, which has compiled its blocks against the schemas of providers.
+// others are the texts of its test files and query files. A declaration that they name counts as used.
 func Check(p *program.Program, others []string) Report {
 	c := &checker{p: p, others: others, seen: map[*config.Module]bool{}, local: map[*config.Node]bool{}}
 	p.Tree().Root.Walk(c.module)
@@ -43,8 +48,9 @@ func Check(p *program.Program, others []string) Report {
 	return r
 }
 
-// module checks the text of one module, once for all calls of it. It does not check the module of a package, which the
-// user did not write.
+// module checks the text of the module n, once for all calls of it. It checks the root module, and a called module if
+// its source and the sources of all modules around it are paths. Other modules are packages, which the user did not
+// write.
 func (c *checker) module(n *config.Node) {
 	own := n.Parent == nil || c.local[n.Parent] && config.IsLocal(n.Source)
 	c.local[n] = own

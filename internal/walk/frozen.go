@@ -22,19 +22,21 @@ func (g *Graph) freeze() *frozen {
 	}
 }
 
-// before returns the predecessors of n, and after its successors.
+// before returns the predecessors of n, and after its successors. Each arc also has the relation: Needs or Waits.
 func (f *frozen) before(n Node) []arc { return f.in.Of(int32(n)) }
 func (f *frozen) after(n Node) []arc  { return f.out.Of(int32(n)) }
 
-// ranks returns the rank of each node in the ready list, and the node of each rank. Nodes are sorted by these keys:
+// ranks returns the rank of each node in the ready list, and the node of each rank. Of the nodes that are ready, the
+// node with the lowest rank runs first. Closers come first, in the order of their addition; the chains of closers do
+// not matter. The other nodes are sorted by these keys:
 //
-//   - closers come first;
 //   - a node with a longer chain of successors comes before a node with a shorter one;
 //   - a lazy node comes after other nodes with the same length;
 //   - a node that was added earlier comes first.
 //
-// Gates and lazy nodes do not count in the length of a chain. Thus the value of a lazy node is used before another lazy
-// node runs.
+// The length of a chain is the number of its nodes, including the first one, without gates and lazy nodes. Thus a lazy
+// node has the same length as its longest successor, and this successor, which uses the value of the lazy node, runs
+// before another lazy node of this length.
 func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	n := len(f.traits)
 	chain := make([]uint32, n)
@@ -74,8 +76,8 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	return rank, byRank
 }
 
-// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors. The word
-// for a lazy node is "late". label returns the label of a node. For example:
+// Text lists the nodes in the order of their addition, one on a line, with labels, traits and predecessors. The words
+// for the traits are late (a lazy node), closer and gate. label returns the label of a node. For example:
 //
 //	+S
 //	+P late; needs +E

@@ -16,8 +16,9 @@
 //   - A Closer runs even after failures and cancellation (I8), before all other ready nodes. It is skipped only if it
 //     has predecessors and none of them was started: then there is nothing to close.
 //
-// Ready nodes run in this order: closers first; then by the longest chain of nodes that follow, with lazy nodes after
-// others of the same length; then in the order of addition. With one worker a run is deterministic.
+// Ready nodes run in this order: closers first, in the order of their addition; then the other nodes by the longest
+// chain of nodes that follow (without gates and lazy nodes), with lazy nodes after others of the same length, and then
+// in the order of addition. With one worker a run is deterministic.
 //
 // A visit may run several jobs (see Fan). The node ends when the last job ends. Tokens limit the number of calls, which
 // may be lower than the number of workers; no job waits while it holds a token.
