@@ -74,7 +74,9 @@ func compatible(b *hcl.Block) *hcl.Attribute {
 }
 
 // versions reports the constraints that this program does not meet. If one is unmet, versions discards all other
-// messages about the module and returns false.
+// messages about the module and returns false. If the user claims a language version (Options.Claimed),
+// required_version is compared with that version, and a constraint that only the claim meets is a warning. Without
+// Options.Version, versions checks nothing and returns true.
 func (l *loader) versions(base, overriding []*parsed, n *Node) bool {
 	l.mod.Version = wantedVersions(l.rd, base, overriding)
 	own, claimed := l.rd.opts.Version, l.rd.opts.Claimed
@@ -121,13 +123,16 @@ func asker(n *Node) string {
 	return "This configuration"
 }
 
+// unsupported returns the error for a constraint of the module n that the version have does not meet.
 func unsupported(v VersionConstraint, n *Node, have string) diag.Diagnostic {
 	if !v.Required {
 		return diag.Errorf("Incompatible version of Lethe", "%s requires version %q in its compatible_with block, and this is version %s. Use a version that matches, or change the entry if it is too strict.",
 			asker(n), strings.TrimSpace(v.Text), have).At(v.Range)
 	}
 	hint := ""
-	if !v.permits("9999.0.0") { // the constraint has an upper bound
+	// A constraint that excludes newer versions may be stricter than the module needs. Without an upper bound, the
+	// module needs a newer version, so there is no hint.
+	if !v.permits("9999.0.0") {
 		hint = "\n\nTo try Lethe without changing the configuration, set " + LanguageVersion + " to a version that the constraint permits."
 	}
 	return diag.Errorf("Unsupported Terraform Core version", "%s requires version %q, and this is version %s. Use a version that matches, or change the constraint if it is too strict.%s",

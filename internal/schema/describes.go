@@ -7,9 +7,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Describes reports whether the JSON form of an object matches the block: it has only names of the block, and a value
-// for each block type, which may be null only for nesting Single. It returns false for invalid JSON. If the form does
-// not match, another release of the provider has stored another form under the same schema version.
+// Describes reports whether the JSON form of an object matches the block. It compares names: the form has only names of
+// the block, also in nested blocks and in attributes that contain objects, and it has a value for each block type,
+// which may be null only for nesting Single. Attributes may be missing. The types of primitive values are not compared,
+// and tuples and values of any type are not examined.
+//
+// Describes returns false for invalid JSON. If the form does not match, another release of the provider has stored
+// another form under the same schema version.
 func (b *Block) Describes(json []byte) bool {
 	s := jsontext.Scanner{In: json}
 	return b.shape().describes(&s) && s.Err == nil
@@ -34,8 +38,8 @@ func (s *shape) describes(in *jsontext.Scanner) bool {
 	return good && blocks == s.blockTypes
 }
 
-// describes reports whether the JSON value of all blocks of one type fits the schema; see Describes for the object. It
-// reads the value from in.
+// describes reports whether the JSON value of all blocks of one type matches the schema, by the rules of Describes. It
+// reads the value from in. It does not examine the blocks if the type of their collection depends on their values.
 func (n *node) describes(in *jsontext.Scanner) bool {
 	null, good := in.Peek() == 'n', true
 	switch {
@@ -52,7 +56,8 @@ func (n *node) describes(in *jsontext.Scanner) bool {
 	return good
 }
 
-// describes reports whether all names in a value belong to its type. It does not examine tuples and values of any type.
+// describes reads a value, and reports whether all names in it belong to its type. It does not examine tuples and
+// values of any type.
 func (c *codec) describes(s *jsontext.Scanner) bool {
 	known := true
 	switch i := 0; {
@@ -88,8 +93,9 @@ func (c *codec) nests() bool {
 	return false
 }
 
-// Strip returns the JSON form of an object without the names that the block does not have. It returns the text
-// unchanged if it is not valid JSON.
+// Strip returns the JSON form of an object without the names that the block does not have, at any depth. It does not
+// add missing names. The result has no white space, and its names are sorted. Strip returns the text unchanged if it is
+// not valid JSON.
 func (b *Block) Strip(text []byte) []byte {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()

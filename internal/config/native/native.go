@@ -11,7 +11,8 @@ import (
 )
 
 // Expression returns the syntax tree of an expression in either syntax, so that package lang compiles only one kind of
-// tree. It returns expressions in native syntax unchanged.
+// tree. It returns expressions in native syntax unchanged. The diagnostics report invalid templates, and a constant key
+// that occurs twice in an object. The tree is complete even then: an invalid template evaluates to an unknown value.
 //
 // Expression converts JSON as follows:
 //
@@ -113,13 +114,15 @@ func Inside(r hcl.Range) hcl.Pos {
 	return p
 }
 
-// Key returns an expression for a constant key of an object.
+// Key returns the expression for a constant key of an object, for use in Object. name is the key, and r is its range in
+// the source, for diagnostics.
 func Key(name string, r hcl.Range) hclsyntax.Expression {
 	lit := &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: r}
 	return &hclsyntax.ObjectConsKeyExpr{Wrapped: &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{lit}, SrcRange: r}}
 }
 
-// Object returns the expression of an object with one element.
+// Object returns the expression of an object with one element. key is a result of Key. r is the range that diagnostics
+// report for the whole object.
 func Object(r hcl.Range, key, value hclsyntax.Expression) hclsyntax.Expression {
 	return &hclsyntax.ObjectConsExpr{Items: []hclsyntax.ObjectConsItem{{KeyExpr: key, ValueExpr: value}}, SrcRange: r, OpenRange: r}
 }

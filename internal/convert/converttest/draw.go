@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Type draws type constraints, with optional attributes and dynamic types. depth is the maximum nesting depth: at 0 it
-// draws only primitive and dynamic types.
+// Type draws type constraints, which may contain optional attributes and dynamic types. depth is the maximum nesting
+// depth: at 0, Type draws only primitive and dynamic types.
 func Type(depth int) *rapid.Generator[cty.Type] {
 	return rapid.Custom(func(t *rapid.T) cty.Type {
 		kinds := 4
@@ -52,12 +52,13 @@ func Known(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, false) })
 }
 
-// Value draws values that contain nulls, unknown values and marks. depth is the maximum depth of nested collections,
-// tuples and objects.
+// Value draws values like Known, which may also contain typed nulls, unknown values and the mark sensitive, at any
+// depth. It does not draw ephemeral values. depth is the maximum depth of nested collections, tuples and objects.
 func Value(depth int) *rapid.Generator[cty.Value] {
 	return rapid.Custom(func(t *rapid.T) cty.Value { return drawValue(t, depth, true) })
 }
 
+// drawValue draws a value. If rich is true, the value may contain typed nulls, unknown values and sensitive marks.
 func drawValue(t *rapid.T, depth int, rich bool) cty.Value {
 	kinds := 4
 	if depth > 0 {
@@ -92,6 +93,7 @@ var someNumbers = []cty.Value{
 	cty.NumberIntVal(12345678901), cty.NumberIntVal(12345678902), cty.Zero.Negate(), cty.MustParseNumberVal("12345678901.000000000000001"),
 }
 
+// drawOdd draws a null or an unknown value of a type.
 func drawOdd(t *rapid.T) cty.Value {
 	ty := Type(1).Draw(t, "type").WithoutOptionalAttributesDeep()
 	if rapid.Bool().Draw(t, "null") {
@@ -100,6 +102,8 @@ func drawOdd(t *rapid.T) cty.Value {
 	return cty.UnknownVal(ty)
 }
 
+// drawStructure draws an object for kind 4, a map for kind 5, and otherwise a tuple, a list or a set. If the elements
+// have no common type, the result is an object instead of a map, and a tuple instead of a list or a set.
 func drawStructure(t *rapid.T, depth int, rich bool, kind int) cty.Value {
 	n := rapid.IntRange(0, 3).Draw(t, "length")
 	vals := make([]cty.Value, n)
