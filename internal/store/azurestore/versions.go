@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// EarlierVersions implements store.ServiceVersions: the former versions of the blob, and its snapshots.
+// EarlierVersions implements store.ServiceVersions. It returns the former versions of the blob with the state and its
+// snapshots, the latest first. It omits empty versions. The driver stores no journals.
 func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store.ServiceVersion, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (r *remote) version(v store.ServiceVersion) (*blockblob.Client, error) {
 	return b.WithVersionID(v.ID)
 }
 
-// ReadVersion implements store.ServiceVersions.
+// ReadVersion implements store.ServiceVersions. It returns nil if the version or the snapshot no longer exists.
 func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersion) ([]byte, error) {
 	b, err := r.version(v)
 	if err != nil {
@@ -75,7 +76,7 @@ func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersi
 	return data, nil
 }
 
-// DeleteVersion implements store.ServiceVersions.
+// DeleteVersion implements store.ServiceVersions. It returns nil if the version or the snapshot no longer exists.
 func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVersion) error {
 	b, err := r.version(v)
 	if err != nil {
@@ -88,7 +89,8 @@ func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVer
 	return answered(err)
 }
 
-// DeleteCommand implements store.ServiceVersions.
+// DeleteCommand implements store.ServiceVersions. It returns a command of the Azure CLI, quoted for a shell. The
+// account and the container come from the address of the container.
 func (r *remote) DeleteCommand(_ string, v store.ServiceVersion) string {
 	account, in := "", ""
 	if u, err := url.Parse(r.o.Container.URL()); err == nil {
