@@ -76,7 +76,7 @@ type findingDocument struct {
 	Action string `json:"action,omitempty"`
 }
 
-// JSON writes the findings as a document.
+// JSON writes the findings as one line of JSON, in the form of document, and returns the error of w.
 func (list Findings) JSON(w io.Writer) error {
 	doc := document{Format: "1.0", Problems: list.Problems(), Findings: []findingDocument{}}
 	for _, f := range list {

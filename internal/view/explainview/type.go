@@ -118,7 +118,8 @@ func blockText(n *schema.Nested) string {
 	return "block"
 }
 
-// Friendly returns a type as type constraints write it, but without the attributes of objects and the elements of tuples.
+// Friendly returns a type as type constraints write it, but without the attributes of objects and the elements of
+// tuples.
 func Friendly(ty cty.Type) string {
 	switch {
 	case ty == cty.DynamicPseudoType:
@@ -238,7 +239,7 @@ func blockDocument(n *schema.Nested) partDocument {
 	}
 }
 
-// TypeJSON writes a type as a document.
+// TypeJSON writes a type as one line of JSON, and returns the error of w. typeDocument has the form.
 func TypeJSON(w io.Writer, t *explain.Type) error {
 	doc := typeDocument{
 		Format: "1.0", Kind: t.Kind(), Type: t.Name, Path: t.Path, Provider: t.Provider.String(), Version: t.Version, Others: t.Others,
@@ -287,7 +288,7 @@ type parameterDocument struct {
 	Description string `json:"description,omitempty"`
 }
 
-// FunctionJSON writes a function as a document.
+// FunctionJSON writes a function as one line of JSON, and returns the error of w. functionDocument has the form.
 func FunctionJSON(w io.Writer, f *explain.Function) error {
 	doc := functionDocument{
 		Format: "1.0", Kind: "function", Name: f.Name, Signature: signature(f), Provider: f.Provider.String(), Version: f.Version, Summary: f.Summary,

@@ -187,7 +187,8 @@ func reasonsOf(list []explain.Reason) []reasonDocument {
 	return out
 }
 
-// ValueJSON writes the explanation of a value as a document.
+// ValueJSON writes the explanation of a value as one line of JSON, and returns the error of w. valueDocument has the
+// form.
 func ValueJSON(w io.Writer, v *explain.Value) error {
 	doc := valueDocument{
 		Format: "1.0", Address: v.Address, Kind: v.Kind, At: at(v.At), Facts: v.Facts, From: sourceOf(v.From), Sensitive: reasonsOf(v.Sensitive),

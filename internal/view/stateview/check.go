@@ -151,7 +151,8 @@ type unansweredDocument struct {
 	Time     string `json:"time"`
 }
 
-// ExaminationJSON writes an examination of a state as a JSON document.
+// ExaminationJSON writes an examination of a state as one line of JSON, in the form of examinationDocument, and returns
+// the error of w.
 func ExaminationJSON(w io.Writer, x *workspace.Examination) error {
 	doc := examinationDocument{Format: "1.0", Whole: x.Whole(), State: copyOf(x.State), Backups: []copyDocument{}, Older: x.Older, Files: append([]string{}, x.Files...), Twice: [][]string{}}
 	for _, c := range x.Copies {

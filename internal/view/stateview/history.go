@@ -86,7 +86,8 @@ type countsDocument struct {
 	Removed int `json:"removed"`
 }
 
-// HistoryJSON writes a list of states as a document. The current state is the first.
+// HistoryJSON writes a list of states as one line of JSON, in the form of historyDocument, and returns the error of w.
+// The first state is marked as the current one. Times are in RFC 3339 and UTC, and "" if unknown.
 func HistoryJSON(w io.Writer, states []store.Past) error {
 	doc := historyDocument{Format: "1.0", States: []pastDocument{}}
 	for i, p := range states {

@@ -65,8 +65,8 @@ func yes(is bool) string {
 // mostLabels is the maximum number of labels that a line shows.
 const mostLabels = 4
 
-// Labels returns the labels of values as text, such as "#1 #4". After mostLabels labels, it only states the number of the
-// others.
+// Labels returns the labels of values as text, such as "#1 #4". After mostLabels labels, it only states the number of
+// the others.
 func Labels(all []int) string {
 	var out []string
 	for _, n := range all[:min(len(all), mostLabels)] {
@@ -222,7 +222,8 @@ type gapDocument struct {
 	Problem  string        `json:"problem"`
 }
 
-// JSON writes the report as a document.
+// JSON writes the report as one line of JSON, in the form of secretsDocument, and returns the error of w. No field has
+// a secret: the document identifies it by an address, an attribute and a label (a number).
 func (r Secrets) JSON(w io.Writer) error {
 	clear := r.Clear()
 	doc := secretsDocument{
