@@ -194,8 +194,8 @@ func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.T
 	return p, out.Kind == plan.Known && t.Within(c, p)
 }
 
-// depose turns the old object of a replacement that destroys or forgets it after the creation into a deposed object, and
-// returns the address of the deposed object. It returns the zero Object for other changes, and if no current object
+// depose turns the old object of a replacement that destroys or forgets it after the creation into a deposed object,
+// and returns the address of the deposed object. It returns the zero Object for other changes, and if no current object
 // exists. It returns false if the journal has failed. If the run ends before the old object is forgotten, the deposed
 // object has destroy = false, so that the next run forgets it.
 func (x *step) depose(c *plan.Change) (addr.Object, bool) {
@@ -264,8 +264,9 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	return x.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsDown returns the tools to destroy a stored object, and the use of its provider. face selects the provider
-// configuration. toolsDown returns false if the provider cannot be configured or has no such type.
+// toolsDown returns the tools to destroy a stored object, and the use of its provider. face selects the settings of the
+// provider: the prior ones (before face) or the planned ones (after face). toolsDown returns false if the provider
+// cannot be configured or has no such type.
 func (x *step) toolsDown(ctx context.Context, o addr.Object, stored addr.ProviderInstance, face frame.Face) (*object.Tools, declared.Use, bool) {
 	u, ok := x.run.StoredUse(ctx, o.Instance, stored)
 	if !ok {

@@ -17,7 +17,7 @@ type filler struct {
 	prog    *program.Program
 	frame   *frame.Frame
 	plan    *plan.Plan
-	state   *state.Snapshot // the refreshed state, with the results that are not stored
+	state   *state.Snapshot // the refreshed state, with the results on the after face that are not stored
 	changes map[addr.Object]*plan.Change
 }
 
@@ -44,9 +44,9 @@ func newFiller(prog *program.Program, frame *frame.Frame, p *plan.Plan) *filler 
 	return &filler{prog, frame, p, known.Objects(), ChangesByObject(p)}
 }
 
-// fill sets the stored values: for all objects on the before face, and for unchanged objects on the after face. If the
-// plan covers only a part of the configuration, fill sets an unknown value for each instance that the plan omits and
-// that is not in the state.
+// fill sets the stored values: for all objects on the before face (the prior values), and for unchanged objects on the
+// after face (the planned values), except in a destroy plan. If the plan covers only a part of the configuration, fill
+// sets an unknown value for each instance that the plan omits and that is not in the state.
 func (x *filler) fill() {
 	x.expand()
 	for _, res := range x.state.Resources() {
@@ -202,8 +202,8 @@ func ChangesByObject(p *plan.Plan) map[addr.Object]*plan.Change {
 	return out
 }
 
-// StoredValue decodes the value of a stored object, without calling a provider. If the entry does not match the schema,
-// for example because its version is older, StoredValue returns an unknown value.
+// StoredValue decodes the value of a stored object, without calling a provider, and marks its sensitive parts. If the
+// entry does not match the schema, for example because its version is older, StoredValue returns an unknown value.
 func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) mark.Value {
 	sch := prog.Schema(d.ID)
 	v, err := sch.DecodeJSON(e.Attrs)

@@ -63,8 +63,9 @@ func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 	return sessionKey{u.Instance, face}
 }
 
-// Get returns the session of a provider instance on a face. It configures the provider if necessary. If that fails, Get
-// returns false, and adds the errors to the bag of every caller.
+// Get returns the session of a provider instance on a face: with its prior settings (before face) or its planned
+// settings (after face). It configures the provider if necessary. If that fails, Get returns false, and adds the errors
+// to the bag of every caller.
 func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
