@@ -5,7 +5,7 @@
 // of the input, and the caller decodes it. Str copies a string only if the string has escapes. Boolean and Uint decode
 // their values.
 //
-// Writer writes values in the order of its calls. Its method Value writes a Go value by its json tags, with one element
-// of a long list in memory at a time. The output is indented, or has no white space if Writer.Compact is true. Strings
-// are escaped as by encoding/json (also <, > and &), unless Writer.Quote is set.
+// Writer writes values in the order of its calls. Its method Value writes a Go value by its json tags. A long list can
+// be an iter.Seq, so that only one element is in memory at a time. The output is indented, or has no white space if
+// Writer.Compact is true. Strings are escaped as by encoding/json (also <, > and &), unless Writer.Quote is set.
 package jsontext
