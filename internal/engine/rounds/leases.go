@@ -35,11 +35,12 @@ func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 	return out
 }
 
-// Earlier returns earlier with additions: the objects that a plan writes with values of ephemeral resources, if later
-// rounds need the same values, or if an earlier round has written them. If the command does not finish, these objects
-// keep values that no later command can obtain. earlier is the result for the plan of the previous round. Earlier
-// returns nil if earlier is empty and the plan defers no change. echoes reports whether a provider returns its settings
-// in its answers; nil means that no provider does.
+// Earlier returns earlier with additions: the objects that a plan creates or updates with values of ephemeral resources
+// in write-only arguments, if later rounds need the same values, or if an earlier round has written them. An object
+// counts if it sets any write-only argument and receives an ephemeral resource. If the command does not finish, these
+// objects keep values that no later command can obtain. earlier is the result for the plan of the previous round.
+// Earlier does not change it, and returns nil if earlier is empty and the plan defers no change. echoes reports whether
+// a provider returns its settings in its answers; nil means that no provider does.
 func Earlier(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	if len(p.Deferred)+len(earlier) == 0 {
 		return nil
