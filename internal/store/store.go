@@ -201,17 +201,17 @@ type Historian interface {
 
 // FormerRewriter changes former states, to remove values from them that must not be stored.
 type FormerRewriter interface {
-	// RewriteFormer calls rewrite for each former state of a workspace, in its stored form, and replaces the state by the
-	// result; nil keeps it. A store that shares objects between states calls it for each object, as a separate state. It
-	// returns the number of changed states. A state is replaced whole or not at all. A store without shared objects changes
-	// the other states after an error of one.
+	// RewriteFormer calls rewrite for each former state of a workspace, in its stored form, and replaces the state by
+	// the result; nil keeps it. A store that shares objects between states calls it for each object, as a separate
+	// state. It returns the number of changed states. A state is replaced whole or not at all. A store without shared
+	// objects changes the other states after an error of one.
 	RewriteFormer(ctx context.Context, workspace string, rewrite func(serial uint64, stored []byte) ([]byte, error)) (changed int, err error)
 }
 
 // ServiceVersions is a store whose service may keep earlier versions of objects, such as a bucket with versioning.
 type ServiceVersions interface {
-	// EarlierVersions lists the earlier versions of a workspace's state and of its journals, the latest first. It
-	// returns none if the service does not keep versions.
+	// EarlierVersions lists the earlier versions of a workspace's state and of the objects of its journals, for each
+	// object the latest first. It returns none if the service does not keep versions.
 	EarlierVersions(ctx context.Context, workspace string) ([]ServiceVersion, error)
 	// ReadVersion returns the content of a version, or nil if the version no longer exists.
 	ReadVersion(ctx context.Context, workspace string, v ServiceVersion) ([]byte, error)
