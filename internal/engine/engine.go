@@ -200,9 +200,9 @@ func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.P
 // objects keep values that no later command can obtain.
 //
 // earlier is the result for the previous round; nil: p is of the first round. The result has the objects in earlier. It
-// also has the objects that p creates or updates, that set write-only arguments, and that receive the value of an
-// ephemeral resource, if earlier has the ephemeral resource, or if changes that p defers to later rounds need its
-// value. It is nil if earlier is empty and p defers nothing.
+// also has objects that p creates or updates. Such an object sets write-only arguments and receives the value of an
+// ephemeral resource. Either earlier has this ephemeral resource, or changes that p defers to later rounds need its
+// value. The result is nil if earlier is empty and p defers nothing.
 func (e *Engine) EarlierValues(prog *program.Program, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	return rounds.Earlier(prog, e.Providers.Echoes, p, earlier)
 }
