@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/rewrite"
+	"github.com/lethe-iac/lethe/internal/config/testfile"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/engine"
@@ -41,7 +42,7 @@ type edition struct {
 func (x *moving) edit(ctx context.Context) *edition {
 	given := x.session.Loader.Vars.Given
 	e := &edition{draft: rewrite.New(rewrite.Inputs{
-		Tree: x.tree, Texts: x.texts, Block: x.block(ctx), Fixed: x.fixed, Exists: x.exists(), Hide: x.report.Hide,
+		Tree: x.tree, Texts: x.texts, Block: x.block(ctx), Fixed: x.fixed, Exists: x.exists(), Hide: x.report.Hide, Tests: x.tests,
 		Given:  func(name string) string { return given[name].From },
 		Number: func(of addr.Resource, argument string) bool { return x.numbers[of.String()+"."+argument] },
 	})}
@@ -134,6 +135,29 @@ func (x *moving) filePlaces() map[string]int {
 		seen[n.Module] = true
 		for _, f := range n.Module.Files {
 			out[real(x.session.Dir.Call.Path(filepath.Join(n.Module.Dir, filepath.Base(f.Name))))]++
+		}
+	})
+	return out
+}
+
+// readTests returns the test files of all modules. It leaves out files that cannot be parsed.
+func (x *moving) readTests() []rewrite.Test {
+	var out []rewrite.Test
+	loader, seen := x.session.Loader, map[string]bool{}
+	x.tree.Root.Walk(func(n *config.Node) {
+		dir := n.Module.Dir
+		if seen[dir] {
+			return
+		}
+		seen[dir] = true
+		dirs := []string{dir, filepath.Join(dir, "tests")}
+		if n == x.tree.Root {
+			dirs = loader.TestDirs()
+		}
+		sources := &diag.Sources{}
+		files, _ := testfile.Read(dirs, loader.Dir.LoadOptions(), sources, &diag.Bag{})
+		for _, f := range files {
+			out = append(out, rewrite.Test{Name: f.Name, Dir: dir, Text: sources.Get(f.Name)})
 		}
 	})
 	return out

@@ -25,7 +25,8 @@ generator such as random_password moves only if a secret manager stores it.
 
 The command first prints where the value is afterwards. It refuses a move after
 which the value would be nowhere. If the plan replaces an object, the move needs
--replace-ok. Either all files are edited or none. Nothing is applied.
+-replace-ok. Either all files are edited or none. Nothing is applied. Test files are
+not edited: a warning lists the places in them that do not fit afterwards.
 
 With -all, it moves all secrets of the state. It skips secrets that it cannot move,
 and arguments for which a provider has a known defect, and prints the reasons.`,
@@ -82,7 +83,7 @@ func (x *moving) open(ctx context.Context) bool {
 	ws, ok := s.Lock(ctx, nil)
 	if ok {
 		x.snapshot, x.tree = ws.Snapshot(), s.Loader.Tree
-		x.texts, x.places = rewrite.Parse(x.tree), x.filePlaces()
+		x.texts, x.places, x.tests = rewrite.Parse(x.tree), x.filePlaces(), x.readTests()
 	}
 	return ok
 }
@@ -193,6 +194,9 @@ func (x *moving) announce(edited *edition) {
 	})
 	x.printByHand(edited)
 	x.printSkipped()
+	if broken := edited.draft.Broken(); len(broken) > 0 {
+		c.Bag.Add(diag.Warningf("Test files do not fit the edited configuration", "This command does not edit test files. Edit these places:\n  %s", strings.Join(broken, "\n  ")))
+	}
 }
 
 // indented returns a text with two spaces before each line.

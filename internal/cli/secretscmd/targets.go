@@ -72,6 +72,7 @@ type moving struct {
 	known     map[block]bool    // the targets
 	tree      *config.Tree      // before edits
 	texts     *rewrite.Texts    // the texts of the files of tree
+	tests     []rewrite.Test    // the test files of the modules of tree
 	places    map[string]int    // the number of places of each file in tree, by its path without symbolic links
 	warnings  []diag.Diagnostic // about the targets
 }

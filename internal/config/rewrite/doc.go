@@ -13,6 +13,7 @@
 //	sources.go                 variables and data sources become ephemeral if all their uses permit it
 //	permits.go                 whether each use of a value accepts an ephemeral value
 //	reads.go                   whether an expression uses an attribute behind other steps
+//	tests.go                   the places in test files that do not fit after the moves
 //	conceal.go                 differences of texts, without secrets
 //	edits.go                   edits of texts, which can be undone
 //	over.go                    files of the disk with the new texts, for loading

@@ -32,7 +32,8 @@ type Inputs struct {
 	// Number reports whether the version for an argument must be a plain number, and not a lethe_secret_version.
 	Number func(of addr.Resource, argument string) bool
 	// Hide masks the secrets of the state in a text. It may be nil.
-	Hide func(string) string
+	Hide  func(string) string
+	Tests []Test
 }
 
 // Result describes one move.
@@ -75,6 +76,8 @@ type Draft struct {
 	// constants has the constant strings in the moved expressions, each with the text that differences show for it.
 	constants map[string]string
 	concealer *strings.Replacer // replaces the strings in constants by their texts; nil after constants has changed
+	tests     []test
+	effects   []effect // of the moves on declarations to which tests may refer
 }
 
 // module is a directory of files. Several module calls may share it.
@@ -129,12 +132,49 @@ func Parse(t *config.Tree) *Texts {
 	return out
 }
 
+// Test is a test file. Moves do not edit test files. They report the places that no longer fit.
+type Test struct {
+	Name string // the name in messages
+	Dir  string // the directory of the module that it tests
+	Text []byte
+}
+
+// test is a parsed test file, as a module of one file.
+type test struct {
+	*module
+	dir string
+}
+
+// parseTests parses test files.
+func parseTests(files []Test) []test {
+	var out []test
+	for _, t := range files {
+		f := &file{name: t.Name, before: t.Text, index: newIndex()}
+		f.split()
+		for i, p := range f.parts {
+			p.place = i
+			p.record()
+			f.index.add(p)
+		}
+		out = append(out, test{&module{files: []*file{f}, index: f.index}, t.Dir})
+	}
+	return out
+}
+
+// effect is what a move does to a declaration.
+type effect struct {
+	declaration
+	attribute string // the attribute that becomes null; "" if the declaration is removed, or becomes ephemeral
+	now       string // the end of a sentence about the declaration after the move
+	mark      int    // the length of the log after the edit
+}
+
 // New returns a draft with the unchanged texts of a tree.
 func New(in Inputs) *Draft {
 	if in.Texts == nil {
 		in.Texts = Parse(in.Tree)
 	}
-	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, moved: map[origin][]origin{}, fixedFiles: map[string]string{}, constants: map[string]string{}}
+	d := &Draft{in: in, of: map[*config.Module]*module{}, settled: map[declaration]*Result{}, moved: map[origin][]origin{}, fixedFiles: map[string]string{}, constants: map[string]string{}, tests: parseTests(in.Tests)}
 	place := 0
 	in.Tree.Root.Walk(func(n *config.Node) {
 		m := d.of[n.Module]

@@ -67,6 +67,7 @@ func (d *Draft) restore(mark int) {
 		d.log = d.log[:len(d.log)-1]
 		last.p.set(last.text, last.body)
 	}
+	d.effects = slices.DeleteFunc(d.effects, func(e effect) bool { return e.mark > mark })
 }
 
 // edited returns the parts that have changed since the log had the length mark, in order, with their texts at that

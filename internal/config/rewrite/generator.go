@@ -150,6 +150,10 @@ func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *part
 	case !d.declare(p.flips):
 		return fmt.Sprintf("The users of %s cannot be edited.", of)
 	}
+	d.note(declaration{m, symbol{"resource", of.Type, of.Name}}, "", "is not in the configuration afterwards.")
+	if from.argument == from.attribute {
+		d.note(declaration{m, symbol{"resource", typ, from.block.Labels[1]}}, from.argument, becomesNull([]string{from.argument}))
+	}
 	r.ReadsBack = m.resource(from.block)
 	r.Resources = append(r.Resources, r.ReadsBack)
 	r.Arguments = append(r.Arguments, from.argument, from.attribute+"_wo", from.attribute+"_wo_version")

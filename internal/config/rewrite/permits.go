@@ -153,7 +153,15 @@ func (d *Draft) declare(flips []declaration) bool {
 			return false // declared in JSON
 		}
 	}
-	return d.apply(edits)
+	if !d.apply(edits) {
+		return false
+	}
+	for _, of := range flips {
+		if of.kind == "module" {
+			d.note(of, "", "is ephemeral afterwards, which is not permitted there.")
+		}
+	}
+	return true
 }
 
 // seenAny reports whether a declaration has a block in seen.

@@ -39,6 +39,8 @@ func (u use) isAddress() bool {
 	switch u.block.Type {
 	case "import", "moved", "removed":
 		return u.name == "to" || u.name == "from"
+	case "run", "override_resource", "mock_provider": // in test files
+		return u.name == "target" || u.name == "replace" || u.name == "expect_failures"
 	}
 	return u.kind == order || u.name == "replace_triggered_by"
 }

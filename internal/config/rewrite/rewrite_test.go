@@ -291,3 +291,49 @@ func TestDataSourcesBecomeEphemeral(t *testing.T) {
 		t.Errorf("%+v\n%s", r, text(d))
 	}
 }
+
+func TestBrokenTestsAreNamed(t *testing.T) {
+	d := draft(t, `-- main.tf --
+resource "test_password" "p" {
+}
+resource "test_secret" "s" {
+  id    = "s"
+  value = test_password.p.result
+}
+resource "test_db" "d" {
+  password = "constant"
+}
+`)
+	d.tests = parseTests([]Test{{Name: "a.tftest.hcl", Dir: ".", Text: []byte(`
+override_resource {
+  target = test_password.p
+}
+override_resource {
+  target = test_secret.s
+}
+run "a" {
+  assert {
+    condition = test_secret.s.value != test_db.d.note
+  }
+}
+`)}, {Name: "b.tftest.json", Dir: ".", Text: []byte(`{"run": {"b": {"assert": {"condition": "${test_password.p.length > 0}"}}}}`)}})
+	refusedMove := d.WriteOnly(addr.Resource{Mode: addr.Managed, Type: "test_db", Name: "d"}, []string{"note"}, []string{"note_wo"})
+	if refusedMove.Refused == "" {
+		t.Fatal("a move without an argument was made")
+	}
+	if r := d.Generator(addr.Resource{Mode: addr.Managed, Type: "test_password", Name: "p"}, "result"); r.Refused != "" {
+		t.Fatal(r.Refused)
+	}
+	want := []string{
+		"a.tftest.hcl, line 3: test_password.p is not in the configuration afterwards.",
+		"a.tftest.hcl, line 10: test_secret.s.value is null afterwards.",
+		"b.tftest.json: test_password.p is not in the configuration afterwards.",
+	}
+	if got := d.Broken(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	d.restore(0)
+	if got := d.Broken(); len(got) > 0 {
+		t.Errorf("after the edits were undone: %q", got)
+	}
+}

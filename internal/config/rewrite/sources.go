@@ -313,6 +313,7 @@ func (d *Draft) convert(of declaration) string {
 	case !d.apply(unique(edits)) || !d.declare(p.flips):
 		return "its users cannot be edited"
 	}
+	d.note(of, "", fmt.Sprintf("is ephemeral.%s.%s afterwards.", of.a, of.b))
 	return ""
 }
 
@@ -386,8 +387,9 @@ func (d *Draft) attempt(r *Result, make func() (why string)) *Result {
 	for _, p := range parts {
 		r.ByHand = append(r.ByHand, File{p.name, p.path, former[p], p.text, p.line()})
 	}
+	broken := d.brokenBy(slices.DeleteFunc(slices.Clone(d.effects), func(e effect) bool { return e.mark <= mark }))
 	d.restore(mark)
-	r.Notes, r.Resources, r.Versions = append(slices.Compact(kept), r.Notes...), nil, nil
+	r.Notes, r.Resources, r.Versions = slices.Concat(slices.Compact(kept), r.Notes, broken), nil, nil
 	return r
 }
 

@@ -82,6 +82,7 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 	if !d.apply(unique(edits)) {
 		return fmt.Sprintf("%s cannot be edited.", of)
 	}
+	d.note(declaration{m, symbol{"resource", of.Type, of.Name}}, stored[0], becomesNull(stored))
 	r.Arguments = append(r.Arguments, stored[0], to[0])
 	if version == nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s has no version argument beside %s. The provider decides when it sends a new value.", of.Type, last))
@@ -96,8 +97,15 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 	return ""
 }
 
-// versionEdits returns the edits that set the version beside a write-only argument. It returns none if the schema has
-// no argument for the version, or if the version is set.
+// becomesNull returns the end of a sentence about the first attribute of a path, whose last attribute becomes null.
+func becomesNull(stored []string) string {
+	if len(stored) > 1 {
+		return "has no value for " + strings.Join(stored[1:], ".") + " afterwards."
+	}
+	return "is null afterwards."
+}
+
+// versionEdits returns the edits that set the version beside a write-only argument.
 func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
 	if version == nil || a.has(version.Name) {
 		return nil
@@ -298,6 +306,7 @@ func (d *Draft) inJSON(m *module, of addr.Resource, stored, to []string, r *Resu
 		}
 		r.Advice += "If the value comes from a variable that only such arguments use, set \"ephemeral\": true in the variable.\n"
 		r.Notes = append(r.Notes, fmt.Sprintf("%s was not changed, because it is JSON.", declared.Range.Filename))
+		r.Notes = append(r.Notes, d.brokenBy([]effect{{declaration: declaration{m, symbol{"resource", of.Type, of.Name}}, attribute: stored[0], now: becomesNull(stored)}})...)
 		return ""
 	}
 	return undeclared(of)
