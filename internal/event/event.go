@@ -148,8 +148,8 @@ type (
 		Error  string
 	}
 	// Transfer reports the progress of a download, or of work on many versions or copies of a state. A download sends it
-	// at the start, at most ten times per second, and at the end, also after an error. Other work sends it before each
-	// version or copy, and at the end. If the work stops early, the event for the end may be missing.
+	// at the start, at most ten times per second, and at the end. Other work sends it before each version or copy, and at
+	// the end. The event for the end is sent also after an error or an interrupt.
 	Transfer struct {
 		Name  string // the downloaded package, or a description of the work
 		Done  int64  // the amount done, in Unit

@@ -54,38 +54,47 @@ func (x *collection) state(ctx context.Context, others bool) bool {
 	}
 	texts = append(texts, x.serviceVersions(ctx)...)
 	x.texts = texts
-	former, read := 0, 0
+	any, ok := x.each(ctx, texts, c.UI.Send, func(t *workspace.Text) (bool, bool) { return x.text(ctx, at, t) })
+	if !ok {
+		return false
+	}
+	if !any && !others {
+		c.Bag.Add(diag.Errorf("No state file was found!", "This command needs a state. Run it in a directory where Lethe has been applied, or name a state file with -state."))
+	}
+	return any || others
+}
+
+// each calls read for each text that is not a part of a journal, and sends the progress over earlier versions. found is
+// true if read has found any text. ok is false if read returned false or the context ended.
+func (x *collection) each(ctx context.Context, texts []workspace.Text, send func(event.Event), read func(*workspace.Text) (found, ok bool)) (found, ok bool) {
+	former, done := 0, 0
 	for _, t := range texts {
 		if t.Kind == workspace.FormerText {
 			former++
 		}
 	}
-	any := false
+	if former > 0 {
+		defer send(event.Transfer{Name: readingVersions, Unit: "versions", Ended: true})
+	}
 	for _, t := range texts {
 		if ctx.Err() != nil {
-			return false
+			return false, false
 		}
 		if t.Kind == workspace.PieceText {
 			x.pieces = append(x.pieces, t.Version)
 			continue
 		}
 		if t.Kind == workspace.FormerText {
-			c.UI.Send(event.Transfer{Name: readingVersions, Done: int64(read), All: int64(former), Unit: "versions"})
-			read++
+			send(event.Transfer{Name: readingVersions, Done: int64(done), All: int64(former), Unit: "versions"})
+			done++
 		}
-		found, ok := x.text(ctx, at, &t)
+		one, ok := read(&t)
 		if !ok {
-			return false
+			return false, false
 		}
-		any = any || found
+		found = found || one
 	}
-	if former > 0 {
-		c.UI.Send(event.Transfer{Name: readingVersions, Unit: "versions", Ended: true})
-	}
-	if !any && !others {
-		c.Bag.Add(diag.Errorf("No state file was found!", "This command needs a state. Run it in a directory where Lethe has been applied, or name a state file with -state."))
-	}
-	return any || others
+	return found, true
 }
 
 const readingVersions = "Earlier versions of the state"
