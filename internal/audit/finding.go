@@ -69,6 +69,7 @@ type Report struct {
 
 	labels map[string]int    // by value
 	names  func() []string   // the names that a copy needs; nil: none
+	masked func() int        // the highest number of the masks that an earlier removal left; nil: none
 	hider  *strings.Replacer // the replacer of Hide; nil before the first call of Hide
 }
 

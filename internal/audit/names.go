@@ -46,7 +46,45 @@ func (x *examination) names() []string {
 	return slices.Collect(maps.Keys(all))
 }
 
-// attributeNames adds the names of the attributes of a type to all, at all depths of collections and objects.
+// masked returns the highest number of the masks in the names, the objects and the keys of values, or 0 without any.
+func (x *examination) masked() int {
+	out := 0
+	see := func(texts ...[]byte) {
+		for _, text := range texts {
+			out = max(out, highest(text))
+		}
+	}
+	for _, u := range x.units {
+		see([]byte(u.name))
+		if e := u.entry; e != nil {
+			see(e.Attrs, e.Identity, e.Private, e.Extra)
+			for key, text := range e.Flatmap {
+				see([]byte(key), []byte(text))
+			}
+			continue
+		}
+		if u.value.Raw == cty.NilVal {
+			continue
+		}
+		_ = cty.Walk(u.value.Raw, func(at cty.Path, _ cty.Value) (bool, error) {
+			if len(at) == 0 {
+				return true, nil
+			}
+			switch step := at[len(at)-1].(type) {
+			case cty.GetAttrStep:
+				see([]byte(step.Name))
+			case cty.IndexStep:
+				if step.Key.Type() == cty.String {
+					see([]byte(step.Key.AsString()))
+				}
+			}
+			return true, nil
+		})
+	}
+	return out
+}
+
+// attributeNames adds the names of the attributes of a type, at all depths.
 func attributeNames(t cty.Type, all map[string]bool) {
 	switch {
 	case t.IsCollectionType():

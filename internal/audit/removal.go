@@ -118,9 +118,13 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 	}
 	slices.SortFunc(m.Secrets, func(a, b Removed) int { return cmp.Compare(a.Label, b.Label) })
 	m.rewriter.number = map[string]int{}
+	before := 0
+	if len(found) > 0 && r.masked != nil {
+		before = r.masked()
+	}
 	for text, s := range found {
 		n, _ := slices.BinarySearchFunc(m.Secrets, s.Label, func(a Removed, label int) int { return cmp.Compare(a.Label, label) })
-		m.rewriter.number[text] = n + 1
+		m.rewriter.number[text] = before + n + 1
 	}
 	return m
 }

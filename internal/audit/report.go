@@ -58,7 +58,7 @@ func (x *examination) report() *Report {
 		f.Remedy = x.remedy(f)
 		f.Address, f.Path = x.withoutKeys(f.Address), x.set.Scrub(f.Path)
 	}
-	r.Values, r.labels, r.names = len(labels), labels, x.names
+	r.Values, r.labels, r.names, r.masked = len(labels), labels, x.names, x.masked
 	for key, types := range x.gaps {
 		g := Gap{Kind: key.kind, Provider: key.provider, Problem: key.problem}
 		for name := range types {

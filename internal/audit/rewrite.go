@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -18,7 +21,7 @@ type rewriter struct {
 	values map[string]bool
 	set    *secret.Set // the same values
 	// number has the number of each value. The masks in longer strings contain it: if the keys of two instances had the
-	// same mask, they would be equal.
+	// same mask, they would be equal. It is higher than the numbers of the masks that an earlier removal left.
 	number map[string]int
 }
 
@@ -134,7 +137,9 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 		if n := w.number[value]; n > 1 {
 			var one secret.Set
 			one.Add(value, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
-			s = strings.ReplaceAll(one.Scrub(s), mark.Sensitive.Mask(), numbered(n))
+			s = apart(s, func(text string) string {
+				return strings.ReplaceAll(one.Scrub(text), mark.Sensitive.Mask(), numbered(n))
+			})
 		}
 	}
 	out, err := json.Marshal(w.set.Scrub(s))
@@ -160,6 +165,35 @@ func (w *rewriter) private(literal []byte, s string) []byte {
 		}
 	}
 	return []byte("null")
+}
+
+// masks matches the masks in texts. A mask without a number has the number 1.
+var masks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(mark.Sensitive.Mask(), ")")) + `(?: (\d{1,9}))?\)`)
+})
+
+// apart applies change to the parts of a text between its masks.
+func apart(s string, change func(string) string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range masks().FindAllStringIndex(s, -1) {
+		b.WriteString(change(s[at:m[0]]) + s[m[0]:m[1]])
+		at = m[1]
+	}
+	return b.String() + change(s[at:])
+}
+
+// highest returns the highest number of the masks in a text, or 0 if the text has no mask.
+func highest(text []byte) int {
+	out := 0
+	for _, m := range masks().FindAllSubmatch(text, -1) {
+		n, err := strconv.Atoi(string(m[1]))
+		if err != nil {
+			n = 1
+		}
+		out = max(out, n)
+	}
+	return out
 }
 
 // numbered returns the mask for the value with the number n, which is at least 2. The first value has the plain mask.
