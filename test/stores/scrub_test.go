@@ -40,6 +40,10 @@ resource "terraform_data" "same" {
   count = 3
   input = count.index
 }
+resource "terraform_data" "keyed" {
+  for_each = toset([nonsensitive(var.password), "other-${nonsensitive(var.password)}"])
+  input    = each.key
+}
 output "dsn" {
   value     = var.password
   sensitive = true
@@ -157,6 +161,9 @@ func TestScrubRows(t *testing.T) {
 	for _, serial := range []string{"1", "2"} {
 		u.run(0, "state", "diff", serial)
 		u.run(0, "state", "restore", "-auto-approve", serial)
+	}
+	if out := u.run(0, "state", "list"); !strings.Contains(out, `keyed["(sensitive value)"]`) || !strings.Contains(out, `keyed["other-(sensitive value)"]`) {
+		t.Errorf("the instances with masked keys are not in the restored state:\n%s", out)
 	}
 	u.run(0, "state", "check")
 	u.run(0, "apply", "-auto-approve")

@@ -142,7 +142,7 @@ func (f *former) addRow(k rows.Kind, c [][]byte) {
 	}
 	row := formerRow{id: numbers[0]}
 	_, ok := rows.Split(after, func(of rows.Kind, d rows.Digest, now [][]byte) {
-		if of == k && rows.SameName(k, cells, now) {
+		if of == k { // the keys of instances may differ
 			row.next = d
 			for _, cell := range rows.Stored(k, now) {
 				row.cells = append(row.cells, bytes.Clone(cell))
@@ -150,7 +150,7 @@ func (f *former) addRow(k rows.Kind, c [][]byte) {
 		}
 	})
 	if !ok || row.cells == nil {
-		f.err = fmt.Errorf("the state with the serial %d: the address of an object contains the value", serial)
+		f.err = fmt.Errorf("the state with the serial %d: a row cannot be read without the value", serial)
 		return
 	}
 	was := rows.DigestOf(k, cells)

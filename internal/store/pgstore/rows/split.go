@@ -202,12 +202,6 @@ func DigestOf(k Kind, cells [][]byte) Digest {
 	return d
 }
 
-// SameName reports whether two rows of a table are about the same object, output or declaration.
-func SameName(k Kind, a, b [][]byte) bool {
-	keys := [kinds]int{Outputs: 1, Objects: oDeposed + 1, Checks: 2}[k]
-	return compare(a[:keys], b[:keys]) == 0
-}
-
 // digestOf computes the digest in a buffer, and returns the buffer for the next call. The first format computed digests
 // from cells in the spelling of the document. The prefix 2 makes the digests of the two formats different.
 func digestOf(k Kind, cells [][]byte, buf []byte) (Digest, []byte) {
