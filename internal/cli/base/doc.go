@@ -91,6 +91,7 @@ type Command struct {
 	Stream   bool   // -json prints a stream of events; otherwise it prints one document
 	Result   bool   // standard output is only for the result, also without -json
 	Makes    bool   // the command may change objects of providers
+	Saves    bool   // if an interrupt ends the command, the state has the completed changes
 	Counts   bool   // the command checks the number of its operands; otherwise base compares the number with Args
 	Instead  string // advice for a user who gives operands to a command without operands
 	// Setup registers the flags of the command and returns the function that runs it. Help and completion call Setup

@@ -153,10 +153,14 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	if c.Stops.Begin.Err() == nil || !c.Stops.interrupted.Load() && (walked || !c.Command.Stream) {
 		return diag.Diagnostic{}, false
 	}
-	if was := c.Stops.timeLimitMessage.Load(); was != nil {
-		return diag.Errorf("Command takes too long", "The command reached its time limit (wall in LETHE_LIMITS) before it was finished.%s Completed changes are in the state. Raise the limit and run the command again to finish.", *was), true
+	saved := ""
+	if c.Command.Saves {
+		saved = " Completed changes are in the state."
 	}
-	return diag.Errorf("Interrupted", "An interrupt ended the command before it was finished. Completed changes are in the state. Run the command again to finish."), true
+	if was := c.Stops.timeLimitMessage.Load(); was != nil {
+		return diag.Errorf("Command takes too long", "The command reached its time limit (wall in LETHE_LIMITS) before it was finished.%s%s Raise the limit and run the command again to finish.", *was, saved), true
+	}
+	return diag.Errorf("Interrupted", "An interrupt ended the command before it was finished.%s Run the command again to finish.", saved), true
 }
 
 // AtOnce sets a function that is called before an interrupt ends the program at once. The function reports the objects

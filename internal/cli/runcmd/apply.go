@@ -13,7 +13,7 @@ import (
 
 // Apply is the command `apply`.
 var Apply = &base.Command{
-	Name: "apply", Stream: true, Makes: true, Args: "[PLAN]", Short: "Create or update infrastructure",
+	Name: "apply", Stream: true, Makes: true, Saves: true, Args: "[PLAN]", Short: "Create or update infrastructure",
 	Long: `Creates or updates infrastructure according to Lethe configuration
 files in the current directory.
 

@@ -11,7 +11,7 @@ import (
 
 // Destroy is the command `destroy`.
 var Destroy = &base.Command{
-	Name: "destroy", Stream: true, Makes: true, Counts: true, Short: "Destroy previously-created infrastructure",
+	Name: "destroy", Stream: true, Makes: true, Saves: true, Counts: true, Short: "Destroy previously-created infrastructure",
 	Long: `Destroy Lethe-managed infrastructure.
 
 This command is a convenience alias for:

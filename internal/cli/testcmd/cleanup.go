@@ -12,7 +12,7 @@ import (
 
 // Cleanup is the command `test cleanup`.
 var Cleanup = &base.Command{
-	Name: "test cleanup", Stream: true, Makes: true, Short: "Destroy objects that tests left",
+	Name: "test cleanup", Stream: true, Makes: true, Saves: true, Short: "Destroy objects that tests left",
 	Long: `Destroys objects of runs with skip_cleanup, and objects that "lethe test" could
 not destroy. It uses the module, the values and the provider settings in their
 test files.`,
