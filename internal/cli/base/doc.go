@@ -120,20 +120,21 @@ func NoFlags(run func(context.Context, *Call) int) func(*Call) Run {
 // Call is a command in progress.
 type Call struct {
 	*Env
-	Command  *Command
-	Flags    *flag.FlagSet
-	Operands []string      // the arguments that are not flags
-	View     ViewFlags     // the flags that determine the output
-	Bag      diag.Bag      // the diagnostics of the command
-	Sources  *diag.Sources // the texts of files, for quotations in diagnostics
-	Secrets  *secret.Set   // the values that the output masks
-	UI       *Screen
-	Stops    Stops
-	Misread  func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; nil: no such mistake is known
-	Log      func(string)                   // writes a sentence to the log; nil without a log
-	Times    *timing.Recorder               // records the times of the command; nil: they are not recorded
-	Heard    func(string)                   // also receives each line of the log; nil: not needed
-	Other    workspace.Other                // opens other directories; nil until package states sets it
+	Command          *Command
+	Flags            *flag.FlagSet
+	Operands         []string
+	View             ViewFlags
+	Bag              diag.Bag
+	Sources          *diag.Sources
+	Secrets          *secret.Set
+	UI               *Screen
+	Stops            Stops
+	Misread          func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; nil: no such mistake is known
+	Log              func(string)                   // writes a sentence to the log; nil without a log
+	Times            *timing.Recorder               // records the times of the command; nil: they are not recorded
+	Heard            func(string)                   // also receives each line of the log; nil: not needed
+	Other            workspace.Other                // opens other directories; nil until package states sets it
+	ReportsCLIConfig bool                           // the command reports missing files of the CLI configuration itself, so that no warning is printed
 
 	// The handlers of interrupts read these fields at any time.
 	Work    atomic.Pointer[engine.Engine] // the work in progress; nil before it starts

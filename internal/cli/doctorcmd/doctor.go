@@ -39,6 +39,7 @@ are not shown. The exit code is 1 if a problem is found.`,
 }
 
 func runDoctor(ctx context.Context, c *base.Call, f *workdir.Options) int {
+	c.ReportsCLIConfig = true // see checking.settings
 	x := &checking{call: c}
 	ok := false
 	x.within("settings", func() { x.dir, ok = workdir.Open(c, f) })

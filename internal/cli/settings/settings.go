@@ -96,8 +96,7 @@ func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 }
 
 // cliConfig reads the CLI configuration files. If a file cannot be opened, it prints a warning on standard error, even
-// if the command prints a document. It reports errors and returns false if a file is invalid. It also replaces
-// environment variables in the directories of development overrides, and applies the setting silence to the command.
+// if the command prints a document, unless the command reports the file itself. It returns false if a file is invalid.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 	getenv := func(name string) string {
 		v := c.Getenv(name)
@@ -107,6 +106,9 @@ func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 		return v
 	}
 	s, ok := cliconfig.Load(getenv, l, c.Sources, &c.Bag, func(file string, err error) {
+		if c.ReportsCLIConfig {
+			return
+		}
 		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
 		human.Diagnostics([]diag.Diagnostic{diag.Warningf("Unable to open CLI configuration file", "The CLI configuration file at %q is ignored: %s.", file, disk.Reason(err))})
 	})
