@@ -86,14 +86,15 @@ type Command struct {
 	Short string // one line for the list of commands
 	Long  string // the description: paragraphs with empty lines between them
 	// Examples are commands as a user writes them, each with its effect.
-	Examples [][2]string
-	Hidden   bool   // not in the list of commands, the completion and the manual
-	Stream   bool   // -json prints a stream of events; otherwise it prints one document
-	Result   bool   // standard output is only for the result, also without -json
-	Makes    bool   // the command may change objects of providers
-	Saves    bool   // if an interrupt ends the command, the state has the completed changes
-	Counts   bool   // the command checks the number of its operands; otherwise base compares the number with Args
-	Instead  string // advice for a user who gives operands to a command without operands
+	Examples         [][2]string
+	Hidden           bool
+	Stream           bool   // -json prints a stream of events; otherwise it prints one document
+	Result           bool   // standard output is only for the result, also without -json
+	Makes            bool   // the command may change objects of providers
+	Saves            bool   // if an interrupt ends the command, the state has the completed changes
+	ReportsCLIConfig bool   // the command reports missing files of the CLI configuration itself, so that no warning is printed
+	Counts           bool   // the command checks the number of its operands; otherwise base compares the number with Args
+	Instead          string // advice for a user who gives operands to a command without operands
 	// Setup registers the flags of the command and returns the function that runs it. Help and completion call Setup
 	// only for the flags.
 	Setup func(c *Call) Run
@@ -120,21 +121,20 @@ func NoFlags(run func(context.Context, *Call) int) func(*Call) Run {
 // Call is a command in progress.
 type Call struct {
 	*Env
-	Command          *Command
-	Flags            *flag.FlagSet
-	Operands         []string
-	View             ViewFlags
-	Bag              diag.Bag
-	Sources          *diag.Sources
-	Secrets          *secret.Set
-	UI               *Screen
-	Stops            Stops
-	Misread          func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; nil: no such mistake is known
-	Log              func(string)                   // writes a sentence to the log; nil without a log
-	Times            *timing.Recorder               // records the times of the command; nil: they are not recorded
-	Heard            func(string)                   // also receives each line of the log; nil: not needed
-	Other            workspace.Other                // opens other directories; nil until package states sets it
-	ReportsCLIConfig bool                           // the command reports missing files of the CLI configuration itself, so that no warning is printed
+	Command  *Command
+	Flags    *flag.FlagSet
+	Operands []string
+	View     ViewFlags
+	Bag      diag.Bag
+	Sources  *diag.Sources
+	Secrets  *secret.Set
+	UI       *Screen
+	Stops    Stops
+	Misread  func() (diag.Diagnostic, bool) // returns an error if operands were meant for an option; nil: no such mistake is known
+	Log      func(string)                   // writes a sentence to the log; nil without a log
+	Times    *timing.Recorder               // records the times of the command; nil: they are not recorded
+	Heard    func(string)                   // also receives each line of the log; nil: not needed
+	Other    workspace.Other                // opens other directories; nil until package states sets it
 
 	// The handlers of interrupts read these fields at any time.
 	Work    atomic.Pointer[engine.Engine] // the work in progress; nil before it starts

@@ -17,7 +17,7 @@ import (
 
 // Doctor is the command `doctor`.
 var Doctor = &base.Command{
-	Name: "doctor", Short: "Find problems of the installation and the working directory", Result: true,
+	Name: "doctor", Short: "Find problems of the installation and the working directory", Result: true, ReportsCLIConfig: true, // see checking.settings
 	Long: `Checks everything around a configuration, and prints one line for each finding:
 the CLI configuration, environment variables with and without effect, traces,
 caches, certificates, the clock, provider versions beside the lock file, and the
@@ -39,7 +39,6 @@ are not shown. The exit code is 1 if a problem is found.`,
 }
 
 func runDoctor(ctx context.Context, c *base.Call, f *workdir.Options) int {
-	c.ReportsCLIConfig = true // see checking.settings
 	x := &checking{call: c}
 	ok := false
 	x.within("settings", func() { x.dir, ok = workdir.Open(c, f) })

@@ -106,7 +106,7 @@ func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 		return v
 	}
 	s, ok := cliconfig.Load(getenv, l, c.Sources, &c.Bag, func(file string, err error) {
-		if c.ReportsCLIConfig {
+		if c.Command.ReportsCLIConfig {
 			return
 		}
 		human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())
