@@ -25,7 +25,14 @@ var Plan = &base.Command{
 would take to apply the current configuration, and does not perform them.
 
 You can optionally save the plan to a file, which you can then pass to
-the "apply" command to perform exactly the actions described in the plan.`,
+the "apply" command to perform exactly the actions described in the plan.
+
+If count or for_each of a resource depend on an object that does not exist yet,
+the plan has the changes of the first round, and lists the resources that a later
+round decides about. A saved plan is one round.
+
+With -refresh-only, -detailed-exitcode has the code 2 if others have changed
+objects, or if root outputs differ from the stored ones.`,
 	Examples: [][2]string{
 		{"lethe plan -out=tfplan", "Save the plan for apply"},
 		{"lethe plan -detailed-exitcode", "Exit with 2 if there are changes"},
@@ -42,7 +49,7 @@ the "apply" command to perform exactly the actions described in the plan.`,
 		f.defineRounds(c)
 		f.defineInvoke(c)
 		c.Flags.StringVar(&f.out, "out", "", "Write the plan to this `file`.")
-		c.Flags.BoolVar(&f.detailed, "detailed-exitcode", false, "Exit with 0 if nothing changes, 1 on errors, 2 if something changes.")
+		c.Flags.BoolVar(&f.detailed, "detailed-exitcode", false, "Exit with 0 if nothing changes, 1 on errors, 2 if something changes or is left for a later round.")
 		c.Flags.StringVar(&f.generate, "generate-config-out", "", "Write configuration for imported objects without configuration to this new `file`.")
 		f.page.Define(c)
 		timed.Flag(c, &f.Timings)

@@ -32,7 +32,9 @@ var Test = &base.Command{
 	Long: `Runs the test files of the current configuration: files whose names end in
 .tftest.hcl or .tofutest.hcl, in this directory and in the directory "tests".
 The command plans or applies the runs of a file in order, and checks their
-assertions.
+assertions. A run with command = apply applies all rounds without a question, and
+checks its assertions after the last round. The exit code is 1 if a run fails or
+its objects cannot be destroyed.
 
 Tests create real infrastructure and destroy it at the end of each file. If an
 object cannot be destroyed, the command lists it and writes its state to
