@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // CheckName returns an error if a name of a workspace cannot be used in URLs or as the name of a directory.
@@ -55,14 +58,45 @@ func sortWorkspaces(names []string) []string {
 	return slices.Insert(names, 0, Default)
 }
 
-// ShellCommand returns a command for a POSIX shell. It quotes each word that needs it.
+// ShellCommand returns a command for the shell of the user: a POSIX shell, or PowerShell on Windows. It quotes each word
+// that needs it.
 func ShellCommand(words ...string) string {
 	var out []string
 	for _, w := range words {
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=") != "" {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		out = append(out, w)
+		out = append(out, shellWord(w, runtime.GOOS == "windows"))
 	}
 	return strings.Join(out, " ")
+}
+
+func shellWord(w string, windows bool) string {
+	plain := "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:="
+	if windows {
+		plain += `\`
+	}
+	split := windows && strings.HasPrefix(w, "-") && strings.Contains(w, ".") // PowerShell makes two words of it
+	switch {
+	case w != "" && !split && strings.Trim(w, plain) == "":
+		return w
+	case windows:
+		return "'" + strings.ReplaceAll(w, "'", "''") + "'"
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// ShellFile returns the name of a file as a word of a command. Like Terraform, it prints double quotes, which all shells
+// accept, unless the shell would change the name between them. A name with characters that cannot be printed has escapes.
+func ShellFile(name string) string { return shellFile(name, runtime.GOOS == "windows") }
+
+func shellFile(name string, windows bool) string {
+	special := "\"$`"
+	if !windows {
+		special += `\!`
+	}
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }):
+		return strconv.Quote(name)
+	case strings.ContainsAny(name, special):
+		return shellWord(name, windows)
+	}
+	return `"` + name + `"`
 }

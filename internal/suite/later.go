@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -48,7 +49,7 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 			}
 		}
 	} else {
-		bag.Add(diag.Errorf("Unknown run block", "The run %q, which created these objects, is no longer in the test file %s, so its module, values and provider settings are unknown. Restore the run, or destroy the objects by their state: lethe destroy -state=%s", k.Run, k.File, k.Written))
+		bag.Add(diag.Errorf("Unknown run block", "The run %q, which created these objects, is no longer in the test file %s, so its module, values and provider settings are unknown. Restore the run, or destroy the objects by their state: lethe destroy %s", k.Run, k.File, store.ShellCommand("-state="+k.Written)))
 	}
 	if left.Objects = objects(st.snapshot); len(left.Objects) == 0 {
 		if err := s.States.Forget(k); err != nil {

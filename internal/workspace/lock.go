@@ -186,7 +186,7 @@ func (l *lock) problem(err error) diag.Diagnostic {
 	problem := store.LockDiagnostic(err, "Lethe")
 	var held *store.LockError
 	if errors.As(err, &held) && held.Held != nil && l.req.Name != l.env.Selected() {
-		problem.Detail += fmt.Sprintf("\n\nThe lock belongs to the workspace %q, which is not selected. If no process uses that workspace any more, set the environment variable %s to its name and run: lethe force-unlock %s", l.req.Name, Variable, held.Held.ID)
+		problem.Detail += fmt.Sprintf("\n\nThe lock belongs to the workspace %q, which is not selected. If no process uses that workspace any more, set the environment variable %s to its name and run: lethe force-unlock %s", l.req.Name, Variable, store.ShellCommand(held.Held.ID))
 	}
 	return problem
 }

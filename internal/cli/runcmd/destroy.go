@@ -7,6 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/timed"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // Destroy is the command `destroy`.
@@ -38,7 +39,7 @@ func runDestroy(ctx context.Context, c *base.Call, f *applyFlags) int {
 	}
 	f.destroy = true
 	if len(c.Operands) == 1 && isFile(c.Path(c.Operands[0])) {
-		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "A saved plan cannot be changed into a destroy plan. If %q was made with plan -destroy, run:\n  lethe apply %[1]q", c.Operands[0]))
+		c.Bag.Add(diag.Errorf("Destroy can't be called with a plan file", "A saved plan cannot be changed into a destroy plan. If %q was made with plan -destroy, run:\n  lethe apply %s", c.Operands[0], store.ShellFile(c.Operands[0])))
 		return c.UI.Fail()
 	}
 	if !c.NoOperands() {

@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // secretsFlags are the flags of the command secrets.
@@ -38,12 +39,12 @@ func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	}
 	data, err := os.ReadFile(c.Path(f.baseline))
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to read the baseline", "The file %s cannot be read: %s. To write it, run: lethe secrets -baseline-out=%s", f.baseline, disk.Reason(err), f.baseline))
+		c.Bag.Add(diag.Errorf("Failed to read the baseline", "The file %s cannot be read: %s. To write it, run: lethe secrets %s", f.baseline, disk.Reason(err), store.ShellCommand("-baseline-out="+f.baseline)))
 		return nil, false
 	}
 	out, err := audit.ReadBaseline(data)
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to read the baseline", "The file %s is not a baseline of \"lethe secrets\": %s. To write a new one, run: lethe secrets -baseline-out=%s", f.baseline, err, f.baseline))
+		c.Bag.Add(diag.Errorf("Failed to read the baseline", "The file %s is not a baseline of \"lethe secrets\": %s. To write a new one, run: lethe secrets %s", f.baseline, err, store.ShellCommand("-baseline-out="+f.baseline)))
 		return nil, false
 	}
 	return out, true

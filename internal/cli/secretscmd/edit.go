@@ -325,7 +325,7 @@ func (x *moving) refusal(r replacement) string {
 	if slices.ContainsFunc(x.permitted, func(t addr.Target) bool { return t.Contains(at) }) {
 		return ""
 	}
-	return fmt.Sprintf("The plan replaces %s. To permit this, use -replace-ok=%s.", at, store.ShellCommand(at.String()))
+	return fmt.Sprintf("The plan replaces %s. To permit this, use %s.", at, store.ShellCommand("-replace-ok="+at.String()))
 }
 
 // leaveOut skips the moves whose replacements are not acceptable. It returns true if it skipped any.

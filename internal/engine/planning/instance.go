@@ -2,7 +2,6 @@ package planning
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -16,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/object"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/store"
 )
 
 // decide plans one declared instance of a managed resource and sets its after value. It returns false if planning, a
@@ -166,7 +166,7 @@ func (x *instance) search(ctx context.Context, t *object.Tools, c *plan.Change) 
 	case found.Exists:
 		advice := "import it with an import block."
 		if found.ID != "" {
-			advice = fmt.Sprintf("record it with: lethe state resolve -id=%s %s", found.ID, x.inst)
+			advice = "record it with: lethe state resolve " + store.ShellCommand("-id="+found.ID, x.inst.String())
 		}
 		x.run.Bag.Add(diag.Warningf("Object of a lost run found", "%s has no object in the state, but the provider found an object by its %s. An interrupted run may have created it. If it belongs to this configuration, %s", x.inst, found.By, advice).About(x.inst))
 	default:
