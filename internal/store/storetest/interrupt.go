@@ -53,7 +53,7 @@ func RunInterrupted(t *testing.T, fresh func(t *testing.T) (open func() store.St
 	for _, late := range []bool{false, true} {
 		for n := 1; ; n++ {
 			open, breaks := fresh(t)
-			s := &suite{t, open, context.Background(), false}
+			s := &suite{t, open, context.Background(), (*suite).unchanged}
 			st := open()
 			v := s.put(st, store.Default, state(1), "")
 			breaks.Interrupt(n, late)
