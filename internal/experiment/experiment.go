@@ -6,7 +6,8 @@ package experiment
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
 // Set is a set of experiments.
@@ -24,23 +25,8 @@ const Variable = "LETHE_EXPERIMENT"
 // StateStoreVariable is Terraform's environment variable for the experiment StateStore.
 const StateStoreVariable = "TF_ENABLE_PLUGGABLE_STATE_STORAGE"
 
-// Parse parses a list of names that are separated by commas. It ignores white space around a name, and empty names. It
-// returns an error for an unknown name.
-func Parse(list string) (Set, error) {
-	var s Set
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimSpace(name)
-		i := slices.Index(names, name)
-		switch {
-		case name == "":
-		case i < 0:
-			return 0, fmt.Errorf("there is no experiment %q; there are: %s", name, strings.Join(names, ", "))
-		default:
-			s |= 1 << i
-		}
-	}
-	return s, nil
-}
+// Parse parses a list of names that are separated by commas.
+func Parse(list string) (Set, error) { return shortcut.Names[Set]("experiment", names, list) }
 
 // Has reports whether the set contains the experiment x, or if x has several experiments, one of them.
 func (s Set) Has(x Set) bool { return s&x != 0 }

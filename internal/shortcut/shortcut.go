@@ -37,16 +37,24 @@ const Variable = "LETHE_NO_SHORTCUTS"
 // Parse reads a list of names with commas between them; "all" means all shortcuts. It ignores white space around a
 // name, and empty names. It returns an error for an unknown name.
 func Parse(list string) (Set, error) {
-	var s Set
+	s, err := Names[Set]("shortcut", append(names[:len(names):len(names)], "all"), list)
+	if s > All {
+		s = All
+	}
+	return s, err
+}
+
+// Names reads a list of names with commas between them. The result has the bit i for the name i of names. kind is the
+// kind of the names in the error for another name.
+func Names[S ~uint8 | ~uint16](kind string, names []string, list string) (S, error) {
+	var s S
 	for name := range strings.SplitSeq(list, ",") {
 		name = strings.TrimSpace(name)
 		i := slices.Index(names, name)
 		switch {
 		case name == "":
-		case name == "all":
-			s = All
 		case i < 0:
-			return 0, fmt.Errorf("there is no shortcut %q; there are: %s, and all", name, strings.Join(names, ", "))
+			return 0, fmt.Errorf("there is no %s %q; there are: %s", kind, name, strings.Join(names, ", "))
 		default:
 			s |= 1 << i
 		}
