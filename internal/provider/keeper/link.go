@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
@@ -49,6 +52,31 @@ const (
 	doneFrame                        // the answer to byeFrame: addresses of the leases that are still open, as JSON
 )
 
+// maxPayload is the maximum size of a payload: a message of a provider, with a note that is at most three times as long.
+const maxPayload = 4 * wire.MaxMessage
+
+// checkFrame returns an error if the payload of a frame is longer than all payloads, or too short for its kind.
+func checkFrame(k kind, size uint32) error {
+	least := uint32(0)
+	switch k {
+	case callFrame, streamFrame:
+		least = requestHead
+	case recordedFrame:
+		least = 8
+	case tookFrame:
+		least = 4
+	case answerFrame, lineFrame:
+		least = 1
+	}
+	if size < least || size > maxPayload {
+		return fmt.Errorf("a frame of the kind %d has %d bytes", k, size)
+	}
+	return nil
+}
+
+// unknownFrame returns the error for a frame that only the other side sends.
+func unknownFrame(k kind) error { return fmt.Errorf("a frame has the kind %d", k) }
+
 // request is an encoded call: number of the provider (4), number in the journal (8), length of the method (1), length
 // of the note (4), method, note, and the provider's request.
 type request struct {
@@ -75,10 +103,12 @@ func readRequest(b []byte) (r request, ok bool) {
 	if len(b) < requestHead {
 		return r, false
 	}
-	method, note, rest := int(b[12]), int(binary.LittleEndian.Uint32(b[13:])), b[requestHead:]
-	if len(rest) < method+note {
+	method, rest := int(b[12]), b[requestHead:]
+	long := binary.LittleEndian.Uint32(b[13:])
+	if method == 0 || len(rest) < method || uint64(len(rest)-method) < uint64(long) {
 		return r, false
 	}
+	note := int(long)
 	return request{binary.LittleEndian.Uint32(b), journal.Op(binary.LittleEndian.Uint64(b[4:])), string(rest[:method]), rest[method : method+note], rest[method+note:]}, true
 }
 
@@ -193,12 +223,28 @@ func (l *link) receive(receive func(k kind, number uint32, payload []byte) error
 		if size < headSize-4 {
 			return errors.New("a frame is shorter than its head")
 		}
-		payload := make([]byte, size-(headSize-4))
-		if _, err := io.ReadFull(in, payload); err != nil {
+		size -= headSize - 4
+		if err := checkFrame(kind(head[4]), size); err != nil {
+			return err
+		}
+		payload, err := read(in, int(size), wire.MaxMessage)
+		if err != nil {
 			return nil
 		}
 		if err := receive(kind(head[4]), binary.LittleEndian.Uint32(head[5:]), payload); err != nil {
 			return err
 		}
+	}
+}
+
+// read reads a payload. It first allocates at most the given number of bytes, and then at most as many as have come.
+func read(in io.Reader, size, most int) ([]byte, error) {
+	payload := make([]byte, min(size, most))
+	for from := 0; ; {
+		if _, err := io.ReadFull(in, payload[from:]); err != nil || len(payload) == size {
+			return payload, err
+		}
+		from = len(payload)
+		payload = slices.Grow(payload, min(size-from, from))[:from+min(size-from, from)]
 	}
 }

@@ -3,6 +3,7 @@ package keeper
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -51,7 +52,9 @@ type waiting struct {
 func newPeer(c io.ReadWriteCloser, failed func()) *peer {
 	k := &peer{link: &link{conn: c}, failed: failed, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	go func() {
-		_ = k.link.receive(k.receive)
+		if err := k.link.receive(k.receive); err != nil {
+			c.Close() // the keeper then acts as if the engine had ended
+		}
 		if k.ended() {
 			k.failed()
 		}
@@ -121,6 +124,9 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	case lineFrame:
 		if p := k.providers[number]; p != nil && p.log != nil {
 			n := int(payload[0])
+			if len(payload) < 1+n {
+				return errors.New("a line is shorter than its level")
+			}
 			p.log(string(payload[1:1+n]), string(payload[1+n:]))
 		}
 	case connEndedFrame:
@@ -128,10 +134,17 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 			p.ends(string(payload))
 		}
 	case doneFrame:
+		select {
+		case <-k.done:
+			return errors.New("the keeper has parted twice")
+		default:
+		}
 		if err := json.Unmarshal(payload, &k.open); err != nil {
 			return err
 		}
 		close(k.done)
+	default:
+		return unknownFrame(what)
 	}
 	return nil
 }
@@ -275,6 +288,9 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	}
 	if err := ctx.Err(); err != nil {
 		return status.FromContextError(err).Err()
+	}
+	if size := requestHead + len(method) + length(note) + length(body); size > maxPayload {
+		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", size, maxPayload)
 	}
 	number, w, err := c.keeper.expect()
 	if err != nil {

@@ -105,6 +105,12 @@ func Serve(conn io.ReadWriteCloser, recovered NewRecorder, stop <-chan os.Signal
 // receive handles a frame of the engine.
 func (s *server) receive(k kind, number uint32, payload []byte) error {
 	switch k {
+	case startFrame, callFrame, streamFrame:
+		if s.used(number) {
+			return fmt.Errorf("the number %d is in use", number)
+		}
+	}
+	switch k {
 	case startFrame:
 		var what starting
 		if err := json.Unmarshal(payload, &what); err != nil {
@@ -152,8 +158,17 @@ func (s *server) receive(k kind, number uint32, payload []byte) error {
 		s.ledger.learn(t)
 	case byeFrame:
 		go s.part()
+	default:
+		return unknownFrame(k)
 	}
 	return nil
+}
+
+// used reports whether a running call or a provider has a number.
+func (s *server) used(number uint32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[number] != nil || s.providers[number] != nil
 }
 
 func (s *server) provider(number uint32) *served {
@@ -223,7 +238,7 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 	var log func(level, line string)
 	if what.Heard {
 		log = func(level, line string) {
-			s.link.send(lineFrame, number, []byte{byte(len(level))}, []byte(level), []byte(line))
+			s.link.send(lineFrame, number, []byte{byte(len(level))}, []byte(level), []byte(line)) // launch knows only short levels
 		}
 	}
 	r, err := launch.Start(ctx, what.Program, log)
@@ -390,7 +405,7 @@ func (s *server) took(number uint32, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.calls[number]; c != nil {
-		c.passed -= n
+		c.passed = max(c.passed-n, 0)
 		s.ended.Broadcast()
 	}
 }
