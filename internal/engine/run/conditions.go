@@ -161,17 +161,22 @@ func (c *Conditions) judge(bag *diag.Bag, test func(*diag.Bag) bool) bool {
 	return true
 }
 
-// CheckValues evaluates the variables, locals and outputs of all modules, and reports their errors. Without it, errors
-// in a value that no other declaration uses would not be reported. It is called at the end of a plan, and at the end of
+// CheckValues evaluates the variables, locals and outputs of all modules, and the keys of provider blocks, and reports
+// their errors. Without it, errors in a value that no other declaration uses would not be reported. It is called at the end of a plan, and at the end of
 // an apply because of values that the plan did not know. It skips values from ephemeral resources, because their leases
 // are closed by then.
 func (c *Conditions) CheckValues(bag *diag.Bag) {
 	for _, d := range c.program.Decls() {
-		if d.Kind != program.Variable && d.Kind != program.Local && d.Kind != program.Output || d.Module.IsRoot() && d.Kind != program.Local || c.receivers.Leased(d.ID) {
+		keys := d.Kind == program.Provider && d.Repeat() != program.Once
+		if d.Kind != program.Variable && d.Kind != program.Local && d.Kind != program.Output && !keys || d.Module.IsRoot() && d.Kind != program.Local && !keys || c.receivers.Leased(d.ID) {
 			continue
 		}
 		frames, _ := c.frame.Instances(d.Module, frame.After)
 		for _, f := range frames {
+			if keys {
+				f.Keys(d.ID, frame.After, bag)
+				continue
+			}
 			if d.Kind == program.Local && f.Replaced() {
 				continue
 			}
