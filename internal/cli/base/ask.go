@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -133,6 +134,12 @@ func (s *Screen) Confirm(title, note, what string) (yes, answered bool) {
 	s.Print("\n")
 	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to " + what + "."})
 	return ok && text == "yes", ok
+}
+
+// Asks reports whether the environment permits questions. It does unless TF_INPUT is a false value, such as 0.
+func Asks(c *Call) bool {
+	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
+	return asks || err != nil
 }
 
 // Approval is the question that a command asks before it changes something.

@@ -42,7 +42,7 @@ func runProviders(ctx context.Context, c *base.Call, f *workdir.Options) int {
 		return c.UI.Fail()
 	}
 	l := loader.New(d)
-	if !l.Load() || !l.RequireFiles("The directory has no configuration files.") {
+	if !l.Load() || !l.RequireFiles("The directory has no configuration files. Change to the right directory.") {
 		return c.UI.Fail()
 	}
 	tests := l.ReadTests(&c.Bag)

@@ -47,8 +47,8 @@ func runLogin(ctx context.Context, c *base.Call) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if input := c.Getenv("TF_INPUT"); input == "0" || input == "false" {
-		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, but TF_INPUT=%s turns them off. Unset it, or write the token into %s.", input, place(a.host)))
+	if !base.Asks(c) {
+		c.Bag.Add(diag.Errorf("Login is an interactive command", "The command login asks questions, but TF_INPUT=%s turns them off. Unset it, or write the token into %s.", c.Getenv("TF_INPUT"), place(a.host)))
 		return c.UI.Fail()
 	}
 	token, err := a.token(ctx)

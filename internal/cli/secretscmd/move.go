@@ -74,7 +74,7 @@ func runMove(ctx context.Context, c *base.Call, f *moveFlags) int {
 // open loads and compiles the configuration, locks the state and reads it. It returns false after an error.
 func (x *moving) open(ctx context.Context) bool {
 	s := x.session
-	if !s.Loader.Load() || !s.Loader.RequireFiles("This command edits the configuration.") || !s.States.Ready() {
+	if !s.Loader.Load() || !s.Loader.RequireFiles("This command edits the configuration, but the directory has no configuration files. Change to the right directory.") || !s.States.Ready() {
 		return false
 	}
 	if !s.Loader.Vars.Collect() || !s.Loader.Vars.AskAll() || !s.Compile(ctx, vet.CheckOptions{}) {

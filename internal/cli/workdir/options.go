@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,13 +67,7 @@ func (o *Options) TargetVarFlags(c *base.Call) {
 
 // InputFlag registers -input. Its default is true unless TF_INPUT is a false value, such as 0.
 func (o *Options) InputFlag(c *base.Call) {
-	c.Flags.BoolVar(&o.Input, "input", asking(c), "Ask for missing values.")
-}
-
-// asking reports whether the environment permits questions. It does unless TF_INPUT is a false value, such as 0.
-func asking(c *base.Call) bool {
-	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
-	return asks || err != nil
+	c.Flags.BoolVar(&o.Input, "input", base.Asks(c), "Ask for missing values.")
 }
 
 // TestsFlag registers the flag for the directory of test files.

@@ -45,7 +45,7 @@ var ProviderKinds = Kinds[Provider]{
 		required(attr("key_spec", cty.String, "The type of the data keys: AES_256 or AES_128.")),
 		attr("encryption_context", cty.Map(cty.String), "The encryption context, which decryption needs again."),
 		cloudauth.Nested("endpoints", "The addresses of the services.",
-			attr("kms", cty.String, "Of KMS. AWS_ENDPOINT_URL_KMS."), attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS."), attr("iam", cty.String, "Of IAM. It is not used."),
+			attr("kms", cty.String, "Of KMS. AWS_ENDPOINT_URL_KMS, AWS_ENDPOINT_URL."), attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS, AWS_STS_ENDPOINT, AWS_ENDPOINT_URL."), attr("iam", cty.String, "Of IAM. It is not used."),
 		),
 		attr("skip_credentials_validation", cty.Bool, "Without effect: the first request checks the credentials."),
 		attr("skip_requesting_account_id", cty.Bool, "Without effect: Lethe looks up the account if accounts are allowed or forbidden."),
