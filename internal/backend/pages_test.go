@@ -2,7 +2,9 @@ package backend
 
 import (
 	"flag"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -99,4 +101,39 @@ func settingsTable(b *schema.Block) string {
 	}
 	add("", b)
 	return rows
+}
+
+// variableName matches a string literal that has the form of an environment variable.
+var variableName = regexp.MustCompile(`"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"`)
+
+// TestVariablesAreListed checks that docs/reference has each environment variable that a store, a key provider or the
+// installation of packages reads or sets.
+func TestVariablesAreListed(t *testing.T) {
+	var pages strings.Builder
+	for _, page := range []string{"backend-settings.md", "encryption.md", "installing.md", "settings.md", "stores.md"} {
+		text, err := os.ReadFile("../../docs/reference/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages.Write(text)
+	}
+	other := []string{"GIT_ALLOW_PROTOCOL", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"} // beside GIT_DIR
+	for _, dir := range []string{"../store", "../fetch", "../cliconfig", "../bucket"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "../store/storetest/") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, m := range variableName.FindAllSubmatch(text, -1) {
+				name := string(m[1])
+				if !slices.Contains(other, name) && !regexp.MustCompile(`\b`+name+`\b`).MatchString(pages.String()) {
+					t.Errorf("no page of docs/reference has the environment variable %s of %s. Add it to the end of the description of its setting", name, path)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
