@@ -200,7 +200,7 @@ func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
 
 // moduleAt returns the outputs of the instance of a module call that key selects, or the output e.Output. It returns
 // diagnostics if no instance can have the key. If the key or the instances are unknown, the result is unknown, or
-// during validation that of the instance that represents all. at is the range of the key.
+// during validation the outputs of the instance that represents all. at is the range of the key.
 func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	k, known, diags := m.s.keyOf(call, m.s.keysOf(m.s.f, call), key, at)
