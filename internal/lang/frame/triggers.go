@@ -90,8 +90,8 @@ func fitting(d *program.Def, k addr.Key) addr.Key {
 
 // Forget evaluates lifecycle.destroy for an instance. It returns true if destroy is false or null, so that the object
 // must be forgotten instead of destroyed. Forget returns false if destroy is not set or true. lifecycleFlag lists the
-// unknown values that count as true: an object is forgotten only if the configuration certainly requires it. After an
-// error, Forget returns false and a status other than OK.
+// unknown values that count as true: an unknown value does not make Lethe forget an object. After an error, Forget
+// returns false and a status other than OK.
 func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
