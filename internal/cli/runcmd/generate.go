@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
@@ -83,7 +84,6 @@ func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) 
 		return o.plan(ctx)
 	}
 	// The next plan repeats the diagnostics that still apply.
-	o.reportGenerated(o.f.generate)
 	if !o.addGenerated(ctx, made.Blocks) {
 		return nil, false
 	}
@@ -133,6 +133,8 @@ func showGenerated(pl *plan.Plan, blocks map[addr.Resource]string) {
 	}
 }
 
+// writeGenerated writes generated configuration to the file of -generate-config-out and prints the name of the file. It
+// reports an error and returns false if the file cannot be written.
 func (o *execution) writeGenerated(text []byte) bool {
 	f, err := os.OpenFile(o.c.Path(o.f.generate), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err == nil {
@@ -140,9 +142,10 @@ func (o *execution) writeGenerated(text []byte) bool {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		o.c.Bag.Add(diag.Errorf("Failed to write generated configuration", "%s.", err))
+		o.c.Bag.Add(diag.Errorf("Failed to create target generated file", "The file %s cannot be written: %s.", o.f.generate, disk.Reason(err)))
 		return false
 	}
+	o.reportGenerated(o.f.generate)
 	return true
 }
 
