@@ -67,7 +67,7 @@ func (w *rewriter) holds(text []byte) bool {
 // of sensitive paths. It masks values inside of other strings and in names, and examines private data.
 func (w *rewriter) splice(text []byte) []byte {
 	out := make([]byte, 0, len(text))
-	key := ""
+	key := ""            // the name of the member whose value follows; "" in lists
 	depth, paths := 0, 0 // paths is the depth of the list of paths
 	for i := 0; i < len(text); {
 		end := i + 1
@@ -76,11 +76,13 @@ func (w *rewriter) splice(text []byte) []byte {
 			if depth++; key == pathsKey && paths == 0 {
 				paths = depth
 			}
+			key = ""
 		case c == ']' || c == '}':
 			if depth == paths {
 				paths = 0
 			}
 			depth--
+			key = ""
 		case c == '"':
 			end = stringEnd(text, i)
 			isKey := bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":"))
@@ -90,10 +92,10 @@ func (w *rewriter) splice(text []byte) []byte {
 			case isKey:
 				key = s
 				out = append(out, w.scrubbed(text[i:end], s)...)
-			case key == privateKey:
-				out = append(out, w.private(text[i:end], s)...)
 			case w.values[s] && key != indexKey && paths == 0:
 				out = append(out, "null"...)
+			case key == privateKey:
+				out = append(out, w.private(text[i:end], s)...)
 			default:
 				out = append(out, w.scrubbed(text[i:end], s)...)
 			}
@@ -103,7 +105,7 @@ func (w *rewriter) splice(text []byte) []byte {
 			for end < len(text) && bytes.IndexByte([]byte("+-.eE0123456789"), text[end]) >= 0 {
 				end++
 			}
-			if w.values[string(text[i:end])] {
+			if w.values[string(text[i:end])] && key != indexKey && paths == 0 {
 				out = append(out, "null"...)
 				i = end
 				continue
@@ -131,18 +133,7 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 	if !w.holds([]byte(s)) {
 		return literal // it may have a line in common with a value
 	}
-	found := map[string]bool{}
-	w.set.Within(s, func(value string) { found[value] = true })
-	for value := range found {
-		if n := w.number[value]; n > 1 {
-			var one secret.Set
-			one.Add(value, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
-			s = apart(s, func(text string) string {
-				return strings.ReplaceAll(one.Scrub(text), mark.Sensitive.Mask(), numbered(n))
-			})
-		}
-	}
-	out, err := json.Marshal(w.set.Scrub(s))
+	out, err := json.Marshal(w.set.Replace(s, func(value string) string { return numbered(w.number[value]) }))
 	if err != nil {
 		panic(err) // it is a string
 	}
@@ -150,14 +141,12 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 }
 
 // private returns private data without the values. It drops data in a form that it cannot change: then the provider has
-// no private data of that former object. A text that is not in Base64 is treated like any other string.
+// no private data of that former object. A text that is not private data, such as an attribute of the same name, is
+// treated like any other string, even if it can be decoded as Base64.
 func (w *rewriter) private(literal []byte, s string) []byte {
 	data, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
+	if err != nil || !w.holds(data) {
 		return w.scrubbed(literal, s)
-	}
-	if !w.holds(data) {
-		return literal
 	}
 	if json.Valid(data) {
 		if data = w.splice(data); !w.holds(data) {
@@ -167,36 +156,10 @@ func (w *rewriter) private(literal []byte, s string) []byte {
 	return []byte("null")
 }
 
-// masks matches the masks in texts. A mask without a number has the number 1.
-var masks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(mark.Sensitive.Mask(), ")")) + `(?: (\d{1,9}))?\)`)
-})
-
-// apart applies change to the parts of a text between its masks.
-func apart(s string, change func(string) string) string {
-	var b strings.Builder
-	at := 0
-	for _, m := range masks().FindAllStringIndex(s, -1) {
-		b.WriteString(change(s[at:m[0]]) + s[m[0]:m[1]])
-		at = m[1]
-	}
-	return b.String() + change(s[at:])
-}
-
-// highest returns the highest number of the masks in a text, or 0 if the text has no mask.
-func highest(text []byte) int {
-	out := 0
-	for _, m := range masks().FindAllSubmatch(text, -1) {
-		n, err := strconv.Atoi(string(m[1]))
-		if err != nil {
-			n = 1
-		}
-		out = max(out, n)
-	}
-	return out
-}
-
-// numbered returns the mask for the value with the number n, which is at least 2. The first value has the plain mask.
+// numbered returns the mask for the value with the number n. The first value has the plain mask.
 func numbered(n int) string {
+	if n < 2 {
+		return mark.Sensitive.Mask()
+	}
 	return strings.TrimSuffix(mark.Sensitive.Mask(), ")") + fmt.Sprintf(" %d)", n)
 }

@@ -340,12 +340,20 @@ func longEnough(leaf cty.Value, text string) bool {
 }
 
 // Scrub masks every secret in a text, in any encoded form (see layers). It does not mask the strings of MaskInMessages.
-func (s *Set) Scrub(text string) string { return s.scrub(text, false) }
+func (s *Set) Scrub(text string) string { return s.scrub(text, false, secretMask) }
+
+// Replace works like Scrub, but masks each place with mask(secret). If secrets overlap, it masks them together, as the
+// first of them or the longest that begins there. mask must not use the Set.
+func (s *Set) Replace(text string, mask func(secret string) string) string {
+	return s.scrub(text, false, func(of *secret) string { return mask(of.text) })
+}
 
 // ScrubMessage masks every secret in a message or in a line of a log, including the strings of MaskInMessages.
-func (s *Set) ScrubMessage(text string) string { return s.scrub(text, true) }
+func (s *Set) ScrubMessage(text string) string { return s.scrub(text, true, secretMask) }
 
-func (s *Set) scrub(text string, message bool) string {
+func secretMask(of *secret) string { return of.origin.mask() }
+
+func (s *Set) scrub(text string, message bool, mask func(*secret) string) string {
 	if s.Empty() || len(text) < shortest {
 		return text
 	}
@@ -368,7 +376,7 @@ func (s *Set) scrub(text string, message bool) string {
 	var out []byte
 	done := 0
 	for _, sp := range joined(spans) {
-		out = append(append(out, text[done:sp.from]...), sp.of.origin.mask()...)
+		out = append(append(out, text[done:sp.from]...), mask(sp.of)...)
 		done = sp.to
 	}
 	return string(append(out, text[done:]...))
