@@ -33,7 +33,7 @@ func schemas() *provider.Schemas {
 	s.Add(addr.Managed, "test_db", func() (*schema.Schema, error) {
 		return &schema.Schema{Block: &schema.Block{
 			Attrs: []*schema.Attr{
-				text("id", false, false), text("password", true, false), text("password_wo", false, true), text("pin", true, false), text("set_pin", false, true),
+				{Name: "locked_by_schema", Type: cty.Bool, Optional: true, Sensitive: true}, text("id", false, false), text("password", true, false), text("password_wo", false, true), text("pin", true, false), text("set_pin", false, true),
 				{Name: "tags", Type: cty.Map(cty.String), Optional: true}, text("url", false, false),
 			},
 			Blocks: []*schema.Nested{{Name: "login", Block: login, Nesting: schema.List}, {Name: "port", Block: ports, Nesting: schema.Set}},
@@ -282,5 +282,49 @@ func TestNamesOnPaths(t *testing.T) {
 		if got := strings.Join(NamesOf(path), " "); got != want {
 			t.Errorf("%s: %s", path, got)
 		}
+	}
+}
+
+func TestBooleansAreFoundWhereTheyAreSensitive(t *testing.T) {
+	a := New(inputs())
+	object := strings.ReplaceAll(db("managed", "a", `{"locked":true,"open":false,"plain":true}`, `,"sensitive_attributes":[[{"type":"get_attr","value":"locked"}],[{"type":"get_attr","value":"open"}]]`), "acme/test", "acme/other")
+	a.State(a.Place(Place{Kind: State}), snapshot(t, 1, object, db("managed", "b", `{"locked_by_schema":false}`)))
+	r := report(t, a)
+	want := []string{"[1] test_db.a locked recorded encryption", "[2] test_db.a open recorded encryption", "[2] test_db.b locked_by_schema schema encryption"}
+	if got := lines(r); !slices.Equal(got, want) || r.Short != 2 {
+		t.Errorf("%q, %d are short", got, r.Short)
+	}
+}
+
+// TestKeysWithDots checks that a sensitive element of a map does not hide a secret in an element whose key begins with
+// the same text.
+func TestKeysWithDots(t *testing.T) {
+	const attrs, sensitive = `{"tags":{"k":"` + canary + `","k.txt":"x-` + canary + `"}}`, `,"sensitive_attributes":[[{"type":"get_attr","value":"tags"},{"type":"index","value":{"value":"k","type":"string"}}]]`
+	typed := db("managed", "a", attrs, sensitive)
+	for _, object := range []string{typed, strings.ReplaceAll(typed, "acme/test", "acme/other")} {
+		a := New(inputs())
+		a.State(a.Place(Place{Kind: State}), snapshot(t, 1, object))
+		if got := lines(report(t, a)); len(got) != 2 || !strings.Contains(got[1], `tags["k.txt"] contained`) {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestKeysOfOutputsAndPlansAreFound checks that a secret in the key of a map is found in values without an entry in a
+// state, too.
+func TestKeysOfOutputsAndPlansAreFound(t *testing.T) {
+	s := snapshot(t, 1, db("managed", "a", `{"password":"`+canary+`"}`))
+	s.Outputs = map[string]state.Output{
+		"o": {Value: mark.Plain(cty.ObjectVal(map[string]cty.Value{"x-" + canary: cty.True}))},
+		"s": {Value: mark.Plain(cty.MapVal(map[string]cty.Value{canary: cty.StringVal(canary)})), Sensitive: true},
+	}
+	p := &plan.Plan{Previous: s, Refreshed: s, Request: plan.Request{Variables: map[string]plan.Variable{"m": {Value: cty.MapVal(map[string]cty.Value{canary: cty.True})}}}}
+	a := New(inputs())
+	a.Plan(a.Place(Place{Kind: Plan}), p, nil)
+	want := []string{
+		"[1] test_db.a password schema write-onlypassword_wo", "[1] output.o  contained encryption", "[1] output.s  output encryption", "[1] var.m  contained encryption",
+	}
+	if got := lines(report(t, a)); !slices.Equal(got, want) {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
 	}
 }

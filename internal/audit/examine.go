@@ -186,19 +186,15 @@ func (x *examination) reason(u *unit, why Reason) Reason {
 }
 
 // secret records the strings, numbers and booleans in v as a secret of unit i. It ignores a value that contains only
-// empty strings, or none of these. Booleans are no texts to search for.
+// empty strings, or none of these.
 func (x *examination) secret(i int32, u *unit, path string, why Reason, v cty.Value) {
-	any := false
 	var texts []string
-	leaves("", v, func(_ string, leaf cty.Value, text string) {
-		if text == "" {
-			return
-		}
-		if any = true; leaf.Type() != cty.Bool {
+	leaves("", v, func(_, text string) {
+		if text != "" {
 			texts = append(texts, text)
 		}
 	})
-	if !any {
+	if len(texts) == 0 {
 		return // nothing is stored
 	}
 	x.own[i] = append(x.own[i], path)
@@ -305,7 +301,7 @@ func (x *examination) mayHold(u *unit) bool {
 // searchUnit finds the secrets inside the values of a unit.
 func (x *examination) searchUnit(i int32, u *unit) {
 	own, held := x.own[i], map[string]bool{}
-	visit := func(path string, _ cty.Value, text string) {
+	visit := func(path, text string) {
 		found := x.within(u, text)
 		for _, s := range found {
 			held[s] = true
@@ -314,22 +310,26 @@ func (x *examination) searchUnit(i int32, u *unit) {
 			x.finding(u, path, Contained, found)
 		}
 	}
-	if u.entry == nil {
-		leaves("", u.value.Raw, visit)
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(u.entry.Flatmap)) {
-		visit(name, cty.NilVal, u.entry.Flatmap[name])
-	}
-	v, _ := x.decode(u, x.facts(u.entry.Provider.Provider, u.object))
-	leaves("", v, visit)
-	mapKeys(v, func(key string) {
+	key := func(key string) {
 		found := x.within(u, key)
 		x.outside(u, "", Contained, found)
 		for _, s := range found {
 			held[s] = true
 		}
-	})
+	}
+	if u.entry == nil {
+		leaves("", u.value.Raw, visit)
+		if u.what == "" {
+			keysIn(u.value.Raw, u.object == (addr.Object{}), key)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.entry.Flatmap)) {
+		visit(name, u.entry.Flatmap[name])
+	}
+	v, _ := x.decode(u, x.facts(u.entry.Provider.Provider, u.object))
+	leaves("", v, visit)
+	keysIn(v, false, key)
 	x.outside(u, "", Contained, x.rest(x.within(u, string(u.entry.Attrs)), held)) // for example an attribute that the schema lacks
 	x.outside(u, "(private data)", Private, x.within(u, string(u.entry.Private)))
 	x.outside(u, "(identity)", Contained, x.within(u, string(u.entry.Identity)))

@@ -15,7 +15,7 @@ type Finding struct {
 	Address string
 	Path    string // the attribute; "" for an output, a variable, and a whole object
 	Reason  Reason
-	Labels  []int    // labels of the values, in all places, sorted; none if all values are booleans
+	Labels  []int    // labels of the values, in all places, sorted
 	Places  []*Place // sorted as they were added, without versions
 	// Versions are the earlier versions that contain it, sorted as they were added.
 	Versions []*Place

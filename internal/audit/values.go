@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -25,14 +26,16 @@ func untyped(attrs []byte) (cty.Value, bool) {
 
 // leaves calls visit for each string, number and boolean in v, with its path below at. The step of an element of a set
 // is [...], because the key of the element is its value.
-func leaves(at string, v cty.Value, visit func(at string, leaf cty.Value, text string)) {
+func leaves(at string, v cty.Value, visit func(at, text string)) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return
 	}
 	switch ty := v.Type(); {
+	case ty == cty.Bool:
+		visit(at, strconv.FormatBool(v.True()))
 	case ty.IsPrimitiveType():
 		if text, ok := ctyvalue.Text(v); ok {
-			visit(at, v, text)
+			visit(at, text)
 		}
 	case ty.IsObjectType():
 		for name, e := range ctyvalue.Members(v) {
@@ -53,28 +56,34 @@ func leaves(at string, v cty.Value, visit func(at string, leaf cty.Value, text s
 	}
 }
 
-// mapKeys calls visit for the key of each map element in v.
-func mapKeys(v cty.Value, visit func(key string)) {
+// keysIn calls visit for the key of each map element in v. If names is true, it also calls visit for the name of each
+// attribute: objects without a schema may have any names.
+func keysIn(v cty.Value, names bool, visit func(key string)) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return
 	}
 	switch ty := v.Type(); {
 	case ty.IsObjectType() || ty.IsMapType():
 		for key, e := range ctyvalue.Members(v) {
-			if ty.IsMapType() {
+			if names || ty.IsMapType() {
 				visit(key)
 			}
-			mapKeys(e, visit)
+			keysIn(e, names, visit)
 		}
 	case ty.IsSetType() || ty.IsTupleType() || ty.IsListType():
 		for _, e := range ctyvalue.Items(v) {
-			mapKeys(e, visit)
+			keysIn(e, names, visit)
 		}
 	}
 }
 
+// below returns the path of an attribute. A name that is no identifier is written like the key of a map: without a
+// schema, maps are objects.
 func below(at, name string) string {
-	if at == "" {
+	switch {
+	case !hclsyntax.ValidIdentifier(name):
+		return at + mark.PathString(cty.IndexStringPath(name))
+	case at == "":
 		return name
 	}
 	return at + "." + name
@@ -89,8 +98,10 @@ func inside(path string, of []string) bool {
 	})
 }
 
-// plainly writes map keys like attribute names, because maps are objects if there is no schema.
-var plainly = strings.NewReplacer(`["`, ".", `"]`, "").Replace
+// plainly writes map keys that are identifiers like attribute names, because maps are objects if there is no schema.
+func plainly(path string) string { return namedKey().ReplaceAllString(path, ".$1") }
+
+var namedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\["([\pL_][\pL\pN_-]*)"\]`) })
 
 // at returns the value at a path, or false if no value is there. The path may follow the types of a schema, although v
 // was decoded without it.
