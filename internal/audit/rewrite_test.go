@@ -35,7 +35,7 @@ func TestRewriteKeepsItsPlace(t *testing.T) {
 		{`{"index_key":7700112233}`, ``},
 		{`{"sensitive_attributes":[[{"value":7700112233}]]}`, ``},
 		{`[{"private":"` + private(canary) + `"},"V","canary77"]`, `[{"private":null},null,null]`},
-		{`[{"private":"` + private(`"` + canary + `"`) + `"},"canary77"]`, `[{"private":"` + private("null") + `"},null]`},
+		{`[{"private":"` + private(`"`+canary+`"`) + `"},"canary77"]`, `[{"private":"` + private("null") + `"},null]`},
 		// An attribute may have the name of private data, and a value that can be decoded as Base64.
 		{`{"private":"canary77"}`, `{"private":null}`},
 		{`{"private":"01234567canary77"}`, `{"private":"01234567(sensitive value 3)"}`},
