@@ -48,10 +48,27 @@ func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	return true, write(c.Stdout)
 }
 
-// createInto creates the file of -json-into, or empties an existing file. Only the owner may read a new file, because
-// it may contain sensitive values. An existing file keeps its permissions.
+// createInto creates the file of -json-into, or empties an existing file. Only the owner may read the file, because it
+// may contain sensitive values. If the permissions of an existing file cannot be restricted, the file keeps its content.
 func (c *Call) createInto() (*os.File, error) {
-	return os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_WRONLY, disk.FileMode)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		if info.Mode().Perm()&^disk.FileMode != 0 {
+			err = f.Chmod(disk.FileMode)
+		}
+		if err == nil {
+			err = f.Truncate(0)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // SensitiveFlag registers -show-sensitive.
