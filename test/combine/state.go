@@ -122,16 +122,15 @@ func (s *State) ids() map[string]string {
 	return ids
 }
 
-// state reads the state file. It returns an empty state if the file is missing or empty, or nothing can be read from
-// it.
+// state reads the state file. It returns an empty state if the file is missing or empty.
 func (x *side) state() (*State, error) {
 	s := &State{}
 	text, err := os.ReadFile(filepath.Join(x.dir, "terraform.tfstate"))
-	if errors.Is(err, os.ErrNotExist) || len(text) == 0 {
-		return s, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
+	}
+	if len(text) == 0 {
+		return s, nil
 	}
 	return s, json.Unmarshal(text, s)
 }
