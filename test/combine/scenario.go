@@ -26,16 +26,15 @@ type Step struct {
 
 // A Command is a plan and the use of the plan.
 type Command struct {
-	Apply     bool
-	Direct    bool // apply without a plan that was saved and shown before
-	Destroy   bool
-	Refresh   string   // "", "only", "false"
-	Target    []string // addresses for -target, and below for -exclude and -replace
-	Exclude   []string
-	Replace   []string
-	Peer      bool // the peer runs the command in both directories, as before a user switches to Lethe
-	Process   bool // the provider is a separate process
-	Parallels int  // not used
+	Apply   bool
+	Direct  bool // apply without a plan that was saved and shown before
+	Destroy bool
+	Refresh string   // "", "only", "false"
+	Target  []string // addresses for -target, and below for -exclude and -replace
+	Exclude []string
+	Replace []string
+	Peer    bool // the peer runs the command in both directories, as before a user switches to Lethe
+	Process bool // the provider is a separate process
 }
 
 // full reports whether the command applies all changes of the configuration, after a refresh.
