@@ -103,7 +103,12 @@ func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.Method == http.MethodGet && len(parts) == 2:
-		say(http.StatusOK, map[string]any{"apiVersion": kind[0], "kind": kind[1] + "List", "metadata": map[string]any{"resourceVersion": strconv.Itoa(k.writes)}, "items": k.list(path+"/", r.URL.Query().Get("labelSelector"))})
+		items, err := k.list(path+"/", r.URL.Query().Get("labelSelector"))
+		if err != nil {
+			refuse(http.StatusBadRequest, "BadRequest: "+err.Error())
+			return
+		}
+		say(http.StatusOK, map[string]any{"apiVersion": kind[0], "kind": kind[1] + "List", "metadata": map[string]any{"resourceVersion": strconv.Itoa(k.writes)}, "items": items})
 	case r.Method == http.MethodPost && now != nil:
 		refuse(http.StatusConflict, "AlreadyExists")
 	case r.Method == http.MethodPost && given.Metadata.ResourceVersion != "":
@@ -158,28 +163,77 @@ func kubeWrong(name string, labels map[string]string) string {
 	return ""
 }
 
-// list returns the objects whose path begins with a prefix and whose labels match a selector, sorted by path. The
-// selector is a list of terms such as a=b or a==b, separated by commas. Terms without = are ignored, and != is not
-// supported.
-func (k *kube) list(prefix, selector string) []*kubeObject {
+// list returns the objects whose path begins with a prefix and whose labels match a selector, sorted by path. It returns
+// an error for a selector that selects does not support.
+func (k *kube) list(prefix, selector string) ([]*kubeObject, error) {
 	out := []*kubeObject{}
+	if _, err := selects(selector, nil); err != nil {
+		return nil, err
+	}
 	for _, path := range slices.Sorted(maps.Keys(k.objects)) {
 		o := k.objects[path]
 		if !strings.HasPrefix(path, prefix) {
 			continue
 		}
-		chosen := true
-		for term := range strings.SplitSeq(selector, ",") {
-			name, value, equal := strings.Cut(term, "=")
-			if equal && o.Metadata.Labels[name] != strings.TrimPrefix(value, "=") {
-				chosen = false
-			}
-		}
-		if chosen {
+		if chosen, _ := selects(selector, o.Metadata.Labels); chosen {
 			out = append(out, o)
 		}
 	}
-	return out
+	return out, nil
+}
+
+// kubeTerm is a term of a selector: a name, and perhaps an operator and a value.
+var kubeTerm = regexp.MustCompile(`^(!?)([A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?)(?:(==?|!=)([A-Za-z0-9._-]*))?$`)
+
+// selects reports whether labels match a selector, which is "" or a list of terms separated by commas: a=b, a==b, a!=b,
+// a and !a. It returns an error for another term, such as a in (b, c).
+func selects(selector string, labels map[string]string) (chosen bool, err error) {
+	if selector == "" {
+		return true, nil
+	}
+	chosen = true
+	for term := range strings.SplitSeq(selector, ",") {
+		m := kubeTerm.FindStringSubmatch(strings.TrimSpace(term))
+		if m == nil || m[1] != "" && m[4] != "" {
+			return false, fmt.Errorf("the term %q of a selector is not supported", term)
+		}
+		label, has := labels[m[2]]
+		switch m[4] {
+		case "":
+			chosen = chosen && has == (m[1] == "")
+		case "!=":
+			chosen = chosen && !(has && label == m[5])
+		default:
+			chosen = chosen && has && label == m[5]
+		}
+	}
+	return chosen, nil
+}
+
+// TestKubeSelectors checks the selectors of the imitated cluster.
+func TestKubeSelectors(t *testing.T) {
+	labels := map[string]string{"a": "1", "b.io/c": "2", "empty": ""}
+	for selector, want := range map[string]bool{
+		"": true, "a=1": true, "a==1": true, "a=2": false, "a=1,b.io/c=2": true, "a=1,b.io/c=3": false, "x=1": false, "x=": false, "empty=": true,
+		"a!=1": false, "a!=2": true, "x!=1": true, "a": true, "x": false, "!a": false, "!x": true, "a, !x": true,
+	} {
+		if got, err := selects(selector, labels); err != nil || got != want {
+			t.Errorf("%s: %t, %v", selector, got, err)
+		}
+	}
+	for _, selector := range []string{"a in (1, 2)", "a notin (1)", "a>1", "!a=1", "a=1,", "=1"} {
+		if _, err := selects(selector, labels); err == nil {
+			t.Errorf("%s has no error", selector)
+		}
+	}
+	k := &kube{objects: map[string]*kubeObject{"/api/v1/namespaces/n/secrets/s": {Metadata: kubeMeta{Labels: labels}}}}
+	for selector, want := range map[string]int{"a": http.StatusOK, "a>1": http.StatusBadRequest} {
+		r := withToken(httptest.NewRequest(http.MethodGet, "/api/v1/namespaces/n/secrets?labelSelector="+url.QueryEscape(selector), nil))
+		w := httptest.NewRecorder()
+		if k.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: status %d", selector, w.Code)
+		}
+	}
 }
 
 // startKube runs a cluster until the end of the test, and returns the path of a kubeconfig file for it. around returns
