@@ -115,10 +115,8 @@ func TestBesideTerraform(t *testing.T) {
 						continue
 					}
 					dir := filepath.Join(*into, fmt.Sprintf("%d-%s", seed, owner(d.At)))
-					small, d, err := l.Shrink(b, d, *shrink)
-					if err == nil {
-						err = small.Write(dir, d)
-					}
+					small, d := l.Shrink(b, d, *shrink)
+					err := small.Write(dir, d)
 					t.Errorf("seed %d: %s\n    class %s\n    see %s (%v)", seed, d, d.class(), dir, err)
 				}
 			}

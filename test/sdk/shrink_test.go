@@ -12,11 +12,11 @@ import (
 
 // Shrink makes the batch of a difference smaller: one piece, fewer steps, fewer arguments. It returns the smallest
 // batch that still has a difference of the same kind, and that difference. If it finds none, it returns b and d. It
-// runs at most n batches. The error is always nil.
-func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) {
+// runs at most n batches.
+func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference) {
 	i := slices.IndexFunc(b.Pieces, func(p *Piece) bool { return p.Name == owner(d.At) })
 	if i < 0 {
-		return b, d, nil
+		return b, d
 	}
 	try := func(b *Batch) bool {
 		if n--; n < 0 {
@@ -36,7 +36,7 @@ func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) 
 	}
 	small := b.alone(b.Pieces[i]).upTo(d.Step)
 	if !try(small) {
-		return b, d, nil
+		return b, d
 	}
 	for step := 0; step < len(small.Steps)-1; step++ {
 		if less := small.without(step); try(less) {
@@ -48,7 +48,7 @@ func (l *Lab) Shrink(b *Batch, d Difference, n int) (*Batch, Difference, error) 
 			small = less
 		}
 	}
-	return small, d, nil
+	return small, d
 }
 
 // upTo returns the batch without the steps after n.

@@ -146,12 +146,13 @@ func (v folded) StringSemanticEquals(_ context.Context, o basetypes.StringValuab
 	return ok && strings.EqualFold(v.ValueString(), w.ValueString()), nil
 }
 
-// lowers plans the stored value if the planned value differs only in case.
-type lowers struct{}
+// keepsCase plans the stored value if the planned value differs only in case. A provider must plan the configured value or
+// the stored value, so it must not change the case.
+type keepsCase struct{}
 
-func (lowers) Description(context.Context) string         { return "" }
-func (lowers) MarkdownDescription(context.Context) string { return "" }
-func (lowers) PlanModifyString(_ context.Context, q planmodifier.StringRequest, a *planmodifier.StringResponse) {
+func (keepsCase) Description(context.Context) string         { return "" }
+func (keepsCase) MarkdownDescription(context.Context) string { return "" }
+func (keepsCase) PlanModifyString(_ context.Context, q planmodifier.StringRequest, a *planmodifier.StringResponse) {
 	if strings.EqualFold(q.StateValue.ValueString(), q.PlanValue.ValueString()) && !q.PlanValue.IsUnknown() && !q.StateValue.IsNull() {
 		a.PlanValue = q.StateValue
 	}
@@ -164,7 +165,7 @@ func fwNorm() schema.Schema {
 		"ci":   schema.StringAttribute{Optional: true, CustomType: fold{}},
 		"cic":  schema.StringAttribute{Optional: true, Computed: true, CustomType: fold{}},
 		"cil":  schema.ListAttribute{Optional: true, ElementType: fold{}},
-		"keep": schema.StringAttribute{Optional: true, Computed: true, PlanModifiers: []planmodifier.String{lowers{}}},
+		"keep": schema.StringAttribute{Optional: true, Computed: true, PlanModifiers: []planmodifier.String{keepsCase{}}},
 		"ro":   schema.StringAttribute{Computed: true},
 	}}
 }
