@@ -93,12 +93,13 @@ func sameKeys(a, b cty.Value) bool {
 
 // Union appends to list the marks of more whose path and tag list does not have. list must have at most one mark for
 // each path and tag, and so has the result. If both lists have a mark with the same path and tag, the result has the
-// mark of list, with the pieces of both. Union never changes the elements of list. Like append, it may write behind
-// them into the capacity of list.
+// mark of list, with the pieces of both. Union never changes the elements of list or the memory behind them, because
+// several values may share them.
 func Union(list, more []At) []At {
 	if len(more) == 0 {
 		return list
 	}
+	list = slices.Clip(list)
 	have := make(map[string]int, len(list)+len(more))
 	var buf []byte
 	place := func(m At, at int) int {

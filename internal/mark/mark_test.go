@@ -265,6 +265,16 @@ func TestSamePaths(t *testing.T) {
 	}
 }
 
+// TestUnionShares checks that two unions of one list do not share the memory behind its elements.
+func TestUnionShares(t *testing.T) {
+	at := func(name string) []At { return SensitiveAt([]cty.Path{cty.GetAttrPath(name)}) }
+	list := append(make([]At, 0, 4), at("a")...)
+	x, y := Union(list, at("x")), Union(list, at("y"))
+	if !x[1].Path.Equals(cty.GetAttrPath("x")) || !y[1].Path.Equals(cty.GetAttrPath("y")) {
+		t.Errorf("%v, %v", x, y)
+	}
+}
+
 // TestUnionPieces checks that the union of two marks at one path has the pieces of both, and that neither list changes.
 func TestUnionPieces(t *testing.T) {
 	piece := func(text string) At {

@@ -146,7 +146,7 @@ func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
 }
 
 // withSchemaMarks returns the marks of v: the marks in configured and the marks of the schema. It drops the marks of
-// write-only attributes, because these are null.
+// write-only attributes, because these are null. It may change configured, which the caller must not use afterwards.
 func (t *Type) withSchemaMarks(configured []mark.At, v cty.Value) []mark.At {
 	if t.HasWriteOnly() {
 		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.IsWriteOnly(m.Path) })
