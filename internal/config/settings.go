@@ -87,7 +87,7 @@ func checkExperiments(rd *reader, a *hcl.Attribute) {
 		}
 	}
 	if len(list) > 0 {
-		rd.warn(a.NameRange, "Experiments without effect", "Lethe has no experiments, so this argument has no effect. The module may not work if it needs them. Remove the argument.")
+		rd.warn(a.NameRange, "Experiments without effect", "A module cannot enable experiments of Lethe, so this argument has no effect. The module may not work if it needs an experiment of Terraform. Remove the argument.")
 	}
 }
 
