@@ -328,3 +328,18 @@ func TestKeysOfOutputsAndPlansAreFound(t *testing.T) {
 		t.Errorf("got:\n%s", strings.Join(got, "\n"))
 	}
 }
+
+// TestFlatAttributesAreFound checks the attributes of very old states: those of nested blocks and of sets, and no
+// lengths.
+func TestFlatAttributesAreFound(t *testing.T) {
+	object := strings.ReplaceAll(db("managed", "a", `{"password":"`+canary+`","login.#":"1","login.0.key":"canary-77aa-key","login.0.user":"u","port.#":"1","port.1234.code":"canary-77aa-code","port.1234.name":"n","url":"x-canary-77aa-key"}`), `"attributes"`, `"attributes_flat"`)
+	a := New(inputs())
+	a.State(a.Place(Place{Kind: State}), snapshot(t, 1, object))
+	want := []string{
+		"[1] test_db.a login.0.key schema encryption", "[2] test_db.a password schema write-onlypassword_wo",
+		"[3] test_db.a port.1234.code schema encryption", "[1] test_db.a url contained encryption",
+	}
+	if got := lines(report(t, a)); !slices.Equal(got, want) {
+		t.Errorf("got:\n%s", strings.Join(got, "\n"))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,12 +148,24 @@ func (x *examination) collectFlatmap(i int32, u *unit, f *typeFacts) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.entry.Flatmap)) {
-		text := u.entry.Flatmap[name]
-		first, _, _ := strings.Cut(name, ".")
-		if f.schema.IsSensitive(cty.GetAttrPath(first)) {
-			x.secret(i, u, name, x.reason(u, Schema), cty.StringVal(text))
+		if path, ok := flatPath(name); ok && f.schema.IsSensitive(path) {
+			x.secret(i, u, name, x.reason(u, Schema), cty.StringVal(u.entry.Flatmap[name]))
 		}
 	}
+}
+
+// flatPath returns the path of an attribute by its dotted name, without indexes, such as login.0.key. It returns false
+// for the name of a length, such as login.#.
+func flatPath(name string) (path cty.Path, ok bool) {
+	for step := range strings.SplitSeq(name, ".") {
+		if step == "#" || step == "%" {
+			return nil, false
+		}
+		if _, err := strconv.ParseUint(step, 10, 64); err != nil {
+			path = path.GetAttr(step)
+		}
+	}
+	return path, true
 }
 
 // collectValue finds the secrets in the value of an object: attributes that are sensitive in its schema, and attributes

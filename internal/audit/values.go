@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
@@ -77,11 +76,11 @@ func keysIn(v cty.Value, names bool, visit func(key string)) {
 	}
 }
 
-// below returns the path of an attribute. A name that is no identifier is written like the key of a map: without a
-// schema, maps are objects.
+// below returns the path of an attribute. A name with a character that separates steps is written like the key of a map:
+// without a schema, maps are objects.
 func below(at, name string) string {
 	switch {
-	case !hclsyntax.ValidIdentifier(name):
+	case strings.ContainsAny(name, `.[]"`):
 		return at + mark.PathString(cty.IndexStringPath(name))
 	case at == "":
 		return name
@@ -98,10 +97,11 @@ func inside(path string, of []string) bool {
 	})
 }
 
-// plainly writes map keys that are identifiers like attribute names, because maps are objects if there is no schema.
+// plainly writes map keys like attribute names, because maps are objects if there is no schema. It leaves the keys that
+// below writes as keys.
 func plainly(path string) string { return namedKey().ReplaceAllString(path, ".$1") }
 
-var namedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\["([\pL_][\pL\pN_-]*)"\]`) })
+var namedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\["([^].["\\]+)"\]`) })
 
 // at returns the value at a path, or false if no value is there. The path may follow the types of a schema, although v
 // was decoded without it.
