@@ -156,6 +156,24 @@ func (w *rewriter) private(literal []byte, s string) []byte {
 	return []byte("null")
 }
 
+// masks matches the masks in texts. A mask without a number has the number 1.
+var masks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(mark.Sensitive.Mask(), ")")) + `(?: (\d{1,9}))?\)`)
+})
+
+// highest returns the highest number of the masks in a text, or 0 if the text has no mask.
+func highest(text []byte) int {
+	out := 0
+	for _, m := range masks().FindAllSubmatch(text, -1) {
+		n, err := strconv.Atoi(string(m[1]))
+		if err != nil {
+			n = 1
+		}
+		out = max(out, n)
+	}
+	return out
+}
+
 // numbered returns the mask for the value with the number n. The first value has the plain mask.
 func numbered(n int) string {
 	if n < 2 {
