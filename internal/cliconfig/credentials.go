@@ -57,6 +57,12 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 		return nil
 	}
 	host = strings.TrimSuffix(host, ":443")
+	if u := r.URL.User; u != nil { // the user chose these credentials for this address
+		password, _ := u.Password()
+		c.learn(password, host)
+		r.SetBasicAuth(u.Username(), password)
+		return nil
+	}
 	find := c.known
 	if download.IsService(ctx, r.URL.Host) {
 		find = c.Token
@@ -69,19 +75,13 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 		r.Header.Set("Authorization", "Bearer "+token)
 		return nil
 	}
-	if u := r.URL.User; u != nil {
-		password, _ := u.Password()
-		c.learn(password, host)
-		r.SetBasicAuth(u.Username(), password)
-	} else {
-		l, ok, err := c.login(host)
-		if err != nil {
-			return err
-		}
-		if ok {
-			c.learn(l.password, host)
-			r.SetBasicAuth(l.name, l.password)
-		}
+	l, ok, err := c.login(host)
+	if err != nil {
+		return err
+	}
+	if ok {
+		c.learn(l.password, host)
+		r.SetBasicAuth(l.name, l.password)
 	}
 	return nil
 }

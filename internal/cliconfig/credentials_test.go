@@ -67,6 +67,7 @@ func TestAuthorize(t *testing.T) {
 		"https://files.example/":         "Basic bWU6c2VjcmV0LTE=",
 		"https://files.example:99/":      "Basic bWU6c2VjcmV0LTE=",
 		"https://u:secret-3@in.example/": "Basic dTpzZWNyZXQtMw==",
+		"https://u:secret-3@a.example/":  "Basic dTpzZWNyZXQtMw==", // more specific than the token for the host
 		"https://no.example/":            "",
 		"https://x/":                     "",
 	} {

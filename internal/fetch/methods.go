@@ -1,11 +1,13 @@
 package fetch
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/oci"
@@ -137,10 +139,15 @@ func (s *Sources) source(in cliconfig.Installation) (source, error) {
 	return direct{s.Registry, in.Retries}, nil
 }
 
-// providers returns the providers in a mirror directory, as "host/namespace/type".
+// providers returns the providers in a mirror directory that have packages, as "host/namespace/type". A directory
+// without packages may remain after a user has deleted them.
 func (m mirror) providers() []string {
 	dirs, _ := fs.Glob(os.DirFS(string(m)), "*/*/*")
-	return dirs
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		parts := strings.Split(dir, "/")
+		all, _, _ := m.list(context.Background(), addr.Provider{Host: parts[0], Namespace: parts[1], Type: parts[2]})
+		return len(all) == 0
+	})
 }
 
 // implied returns the directories that Terraform and OpenTofu search for providers without a setting. They may not

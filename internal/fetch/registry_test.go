@@ -171,3 +171,22 @@ func TestMirrorPromises(t *testing.T) {
 		}
 	}
 }
+
+// TestMirrorHasProviderOfOtherRegistry checks that a network mirror that was made for the registry of Terraform also
+// serves a provider whose address is in the registry of OpenTofu, and the reverse.
+func TestMirrorHasProviderOfOtherRegistry(t *testing.T) {
+	for _, host := range []string{addr.DefaultHost, addr.TerraformHost} {
+		r, s, _ := asks(t)
+		p := addr.Provider{Host: host, Namespace: "acme", Type: "toy"}
+		other, _ := p.Counterpart()
+		zip := r.Put("/toy.zip", registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"}))
+		r.Put("/mirror/"+other.String()+"/index.json", []byte(`{"versions": {"1.0.0": {}}}`))
+		r.Put("/mirror/"+other.String()+"/1.0.0.json", fmt.Appendf(nil, `{"archives": {%q: {"url": %q}}}`, Platform(), zip))
+		s.p.Sources.Settings.Installs = true
+		s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
+		s.fine(s.from(p))
+		if _, ok := s.lockfile().Get(p); !ok {
+			t.Errorf("%s is not locked", p)
+		}
+	}
+}

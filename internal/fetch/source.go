@@ -223,16 +223,29 @@ type network struct {
 func (n network) String() string { return "the network mirror " + download.Show(n.URL) }
 
 func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error) {
-	list, err := n.Providers(ctx, a)
-	if err = absent(err); err != nil {
-		return nil, nil, err
+	all, err = underEither(a, func(a addr.Provider) (all []found, err error) {
+		list, err := n.Providers(ctx, a)
+		for _, v := range list {
+			all = append(all, found{version: v.Version, get: remote(n.retries, func(ctx context.Context, platform string) (*registry.Package, error) {
+				return n.Provider(ctx, a, v.Version, platform)
+			})})
+		}
+		return all, absent(err)
+	})
+	return all, nil, err
+}
+
+// underEither returns the versions of a provider that list finds under its address. If list finds none, underEither
+// returns those under the equivalent address in the other public registry, because a mirror may have been made for that
+// registry.
+func underEither(a addr.Provider, list func(addr.Provider) ([]found, error)) (all []found, err error) {
+	for _, host := range hosts(a.Host) {
+		a.Host = host
+		if all, err = list(a); len(all) > 0 || err != nil {
+			break
+		}
 	}
-	for _, v := range list {
-		all = append(all, found{version: v.Version, get: remote(n.retries, func(ctx context.Context, platform string) (*registry.Package, error) {
-			return n.Provider(ctx, a, v.Version, platform)
-		})})
-	}
-	return all, nil, nil
+	return all, err
 }
 
 // images is a source in OCI registries, with one repository for each provider.
@@ -244,19 +257,22 @@ type images struct {
 func (images) String() string { return "the OCI mirror" }
 
 func (o images) list(ctx context.Context, a addr.Provider) (all []found, warnings []string, err error) {
-	name := o.repository(a)
-	vs, err := o.Versions(ctx, name)
-	if err != nil && !errors.Is(err, oci.ErrNotFound) {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	for _, v := range vs {
-		all = append(all, found{version: v, get: remote(nil, func(ctx context.Context, platform string) (*registry.Package, error) {
-			blob, err := o.Provider(ctx, name, v, platform)
-			if err != nil {
-				return nil, err
-			}
-			return &registry.Package{Sum: blob.Sum, Save: blob.Save, Size: blob.Size}, nil
-		})})
-	}
-	return all, nil, nil
+	all, err = underEither(a, func(a addr.Provider) (all []found, err error) {
+		name := o.repository(a)
+		vs, err := o.Versions(ctx, name)
+		if err != nil && !errors.Is(err, oci.ErrNotFound) {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, v := range vs {
+			all = append(all, found{version: v, get: remote(nil, func(ctx context.Context, platform string) (*registry.Package, error) {
+				blob, err := o.Provider(ctx, name, v, platform)
+				if err != nil {
+					return nil, err
+				}
+				return &registry.Package{Sum: blob.Sum, Save: blob.Save, Size: blob.Size}, nil
+			})})
+		}
+		return all, nil
+	})
+	return all, nil, err
 }

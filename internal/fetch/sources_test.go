@@ -38,15 +38,20 @@ func TestSourcesWithoutSettingsAreImpliedMirrorsAndTheRegistry(t *testing.T) {
 	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.direct]" {
 		t.Error(got)
 	}
-	mirror := filepath.Join(s.WorkDir, "terraform.d", "plugins")
-	if err := os.MkdirAll(filepath.Join(mirror, addr.DefaultHost, "acme", "toy"), 0o755); err != nil {
+	dir := filepath.Join(s.WorkDir, "terraform.d", "plugins", addr.DefaultHost, "acme", "toy")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(kinds(t, s)); got != "[fetch.mirror fetch.direct]" {
 		t.Error(got)
 	}
-	all, _ := s.methods()
-	if all[1].takes(acme) {
+	if all, _ := s.methods(); !all[1].takes(acme) {
+		t.Error("the registry is not asked for a provider of which an implied mirror has an empty directory")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "terraform-provider-toy_1.0.0_plan9_mips.zip"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, _ := s.methods(); all[1].takes(acme) {
 		t.Error("the registry is asked for a provider that an implied mirror contains")
 	}
 }

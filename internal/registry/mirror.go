@@ -9,6 +9,7 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/download"
 )
 
 // Mirror is a network mirror of providers.
@@ -22,7 +23,7 @@ type Mirror struct {
 // provider.
 func (m Mirror) Providers(ctx context.Context, p addr.Provider) ([]Version, error) {
 	var doc struct{ Versions map[string]struct{} }
-	if _, err := m.Registry.document(ctx, m.URL.JoinPath(p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {
+	if _, err := m.Registry.document(m.service(ctx), m.URL.JoinPath(p.Host, p.Namespace, p.Type, "index.json"), &doc); err != nil {
 		return nil, missing(err)
 	}
 	var out []Version
@@ -44,7 +45,7 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 		}
 	}
 	u := m.URL.JoinPath(p.Host, p.Namespace, p.Type, v.String()+".json")
-	a, err := m.Registry.document(ctx, u, &doc)
+	a, err := m.Registry.document(m.service(ctx), u, &doc)
 	if err != nil {
 		return nil, missing(err)
 	}
@@ -75,6 +76,12 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 	}
 	out.URL, err = packageURL(a.URL, "url", at.URL)
 	return out, err
+}
+
+// service returns a context in which requests to the mirror use the user's credentials for its host, also those of a
+// credentials helper.
+func (m Mirror) service(ctx context.Context) context.Context {
+	return download.OnBehalf(ctx, m.URL.Host, m.URL.Host)
 }
 
 // MirrorURL parses the address of a network mirror in the CLI configuration. It adds a slash at the end.

@@ -208,6 +208,26 @@ func TestMirror(t *testing.T) {
 	}
 }
 
+// TestMirrorRequestsUseAllCredentials checks that requests to a mirror are requests to a service, for which a
+// credentials helper is asked.
+func TestMirrorRequestsUseAllCredentials(t *testing.T) {
+	s, r, p := setup(t)
+	u, _ := registry.MirrorURL("https://" + s.Host + "/mirror")
+	m := registry.Mirror{Registry: r, URL: u}
+	asked := 0
+	r.Client.Authorize = func(ctx context.Context, r *http.Request) error {
+		if asked++; !download.IsService(ctx, r.URL.Host) {
+			t.Errorf("%s: no service", r.URL)
+		}
+		return nil
+	}
+	_, err := m.Providers(t.Context(), p)
+	_, err1 := m.Provider(t.Context(), p, v1, platform)
+	if err != nil || err1 != nil || asked != 2 {
+		t.Error(err, err1, asked)
+	}
+}
+
 func TestModule(t *testing.T) {
 	s, r, _ := setup(t)
 	m := registry.Module{Host: s.Host, Namespace: "acme", Name: "net", System: "test"}
