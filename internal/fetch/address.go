@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"os"
@@ -33,6 +34,7 @@ type gitSource struct {
 	url   string
 	ref   string // branch, tag or commit; "" is the HEAD of the remote
 	depth int    // 0 fetches the whole history
+	key   string // a private key for SSH; "" if the address has none
 }
 
 // imageSource is a package in an OCI registry.
@@ -254,11 +256,18 @@ func git(text string) (*moduleSource, error) {
 		}
 		out.depth = max(depth, 0)
 	}
-	for _, name := range []string{"ref", "depth", "archive"} { // archive has no meaning for a repository
+	if text := q.Get("sshkey"); text != "" {
+		key, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, fmt.Errorf("sshkey must be a private key in base64, with the characters +, / and = escaped as in an address")
+		}
+		out.key = string(key)
+	}
+	for _, name := range []string{"ref", "depth", "sshkey", "archive"} { // archive has no meaning for a repository
 		q.Del(name)
 	}
 	for name := range q {
-		return nil, fmt.Errorf("a git source takes only ref and depth after the question mark, not %q", name)
+		return nil, fmt.Errorf("a git source takes only ref, depth and sshkey after the question mark, not %q", name)
 	}
 	recorded := "git::" + base
 	if query != "" {

@@ -58,7 +58,9 @@ func TestParseSource(t *testing.T) {
 		"github.com//acme/net":                  "error not the address of a module",
 		"bitbucket.org/acme/net/a":              "error bitbucket.org/OWNER/REPOSITORY",
 		"git::gitlab.com/acme/net":              "error no git repository",
-		"git::https://example.com/x?sshkey=abc": "error not \"sshkey\"",
+		"git::ssh://example.com/x?sshkey=a":     "error sshkey must be",
+		"git::ssh://example.com/x?sshkey=S0VZ":  "git ssh://example.com/x key KEY",
+		"git::https://example.com/x?foo=bar":    "error not \"foo\"",
 		"acme/net/aws//../up":                   "error ",
 		"https://example.com/m.zip//../..":      "error leads out",
 		"acme/net":                              "error not the address of a module",
@@ -96,6 +98,9 @@ func describe(s *moduleSource) string {
 		}
 		if s.git.depth != 0 {
 			out += " depth " + string(rune('0'+s.git.depth))
+		}
+		if s.git.key != "" {
+			out += " key " + s.git.key
 		}
 	case s.bucket != "":
 		out = s.bucket + " " + s.archive.String()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -122,6 +123,7 @@ func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir st
 		return "", err
 	}
 	for path, sub := range got.submodules {
+		sub.key = g.key
 		at, problem := inside(dir, path)
 		if problem == nil {
 			_, problem = r.checkout(ctx, sub, "", at, nested+1)
@@ -309,8 +311,36 @@ func (r *repository) transports(ctx context.Context, g gitSource) string {
 // fetch fetches references of the repository of a source into the copy.
 func (r *repository) fetch(ctx context.Context, g gitSource, options []string, references ...string) error {
 	args := append([]string{"--git-dir=" + r.dir, "fetch", "--quiet", "--force", "--no-tags", "--recurse-submodules=no"}, options...)
-	_, err := r.run(ctx, r.transports(ctx, g), append(append(args, "--", g.url), references...)...)
+	by := *r.repositories
+	if g.key != "" {
+		file, err := writeKey(g.key)
+		if err != nil {
+			return err
+		}
+		defer os.Remove(file)
+		by.environ = append(slices.Clone(r.environ), "GIT_SSH_COMMAND="+withKey(subprocess.Getenv(r.environ, "GIT_SSH_COMMAND"), file))
+	}
+	_, err := by.run(ctx, r.transports(ctx, g), append(append(args, "--", g.url), references...)...)
 	return err
+}
+
+// writeKey writes a private key into a temporary file, which the caller removes. Only the user can read the file.
+func writeKey(key string) (string, error) {
+	f, err := os.CreateTemp("", "git-key-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(key)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// withKey returns the command with which git starts ssh, with a private key. command is the user's command, or "". Git
+// passes the result to a shell.
+func withKey(command, file string) string {
+	return cmp.Or(command, "ssh") + " -i '" + strings.ReplaceAll(filepath.ToSlash(file), "'", `'\''`) + "'"
 }
 
 // beside returns the address of a submodule. A relative address is relative to base, the address of its repository.

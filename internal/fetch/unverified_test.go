@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -225,6 +227,43 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestKeyInAddress checks that git uses the private key in the address of a repository in addition to the user's command
+// for ssh, and that no file contains the key afterwards.
+func TestKeyInAddress(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil || runtime.GOOS == "windows" {
+		t.Skip("git is not installed, or ssh cannot be a shell script")
+	}
+	const key = "canary-of-the-key"
+	top := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(top, "it's a directory"))
+	repo, ssh := filepath.Join(top, "repo"), filepath.Join(top, "ssh")
+	write(t, filepath.Join(os.Getenv("TMPDIR"), "x"), "")
+	write(t, ssh, "#!/bin/sh\n[ \"$1 $2\" = '-v -i' ] && grep -q "+key+" \"$3\" || exit 1\nshift $(($# - 1))\neval \"$1\"\n")
+	if err := os.Chmod(ssh, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git := gitIn(t)
+	git(top, "init", "-q", "-b", "main", repo)
+	write(t, filepath.Join(repo, "main.tf"), "# it")
+	git(repo, "add", "-A")
+	git(repo, "commit", "-qm", "x")
+	_, m := modules(t)
+	m.Environ = append(os.Environ(), "GIT_SSH_VARIANT=ssh", "GIT_SSH_COMMAND="+ssh+" -v")
+	source := "git::ssh://git@example.test" + repo
+	if _, _, _, err := m.Install(t.Context(), "none", source, ""); err == nil {
+		t.Error("it was installed without the key")
+	}
+	dir, _, _, err := m.Install(t.Context(), "k", source+"?sshkey="+base64.StdEncoding.EncodeToString([]byte(key)), "")
+	if err != nil || holds(t, dir) != "# it" {
+		t.Error(err)
+	}
+	for _, dir := range []string{m.WorkDir, m.CacheDir, os.Getenv("TMPDIR")} {
+		if text := grep(t, dir, key); text != "" {
+			t.Errorf("%s contains the key", text)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ func TestConstraintsAreWrittenAsInTerraform(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},
 		{"~> 1", "~> 1.0"},
+		{"~> 1.0-beta1", "~> 1.0-beta1"},
 		{"~>1.0.0", "~> 1.0.0"},
 		{"1", "1.0.0"},
 		{">=1,=1.0", ">= 1.0.0, 1.0.0"},

@@ -179,7 +179,7 @@ func Constraint(cs []config.VersionConstraint) string {
 		v := boundary(s)
 		text := operators[rank(s.Operator)].text + v.String()
 		if s.Operator == constraints.OpGreaterThanOrEqualMinorOnly {
-			text = fmt.Sprintf("~> %d.%d", v.Major, v.Minor)
+			text = "~> " + strings.Replace(v.String(), fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch), fmt.Sprintf("%d.%d", v.Major, v.Minor), 1)
 		}
 		parts = append(parts, text)
 	}
