@@ -66,7 +66,7 @@ func (s *moduleSource) name() string {
 func (m *Installer) name(c *moduleCall) {
 	c.lock.Source = c.source.name()
 	if c.constraint != "" {
-		c.lock.Constraints = cmp.Or(lockfile.Constraint([]config.VersionConstraint{{Text: c.constraint}}), c.constraint)
+		c.lock.Constraints = cmp.Or(lockfile.Constraint([]config.VersionConstraint{{Text: moduleVersions(c.constraint)}}), c.constraint)
 	}
 	lock, ok := m.named[nameOf(c.lock)]
 	if !ok && !m.Upgrade {

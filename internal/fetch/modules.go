@@ -191,12 +191,21 @@ func versionFits(is, text string) error {
 	return nil
 }
 
-// moduleConstraint parses the version argument of a module. Versions in it may have the form of tags ("v1.2.0").
+// moduleConstraint parses the version argument of a module.
 func moduleConstraint(text string) (constraints.IntersectionSpec, error) {
-	return constraints.ParseRubyStyleMulti(versionTag().ReplaceAllString(text, "$1$2"))
+	return constraints.ParseRubyStyleMulti(moduleVersions(text))
 }
 
-var versionTag = pattern(`(^|[^0-9A-Za-z.+-])v([0-9])`)
+// moduleVersions returns the version argument of a module with the syntax and meaning of constraints of providers. In
+// the argument, versions may have the form of tags ("v1.2.0"). Of modules, but not of providers, "~> 1" also allows 2.0.0.
+func moduleVersions(text string) string {
+	return anyMajor().ReplaceAllString(versionTag().ReplaceAllString(text, "$1$2"), ">= $1$2")
+}
+
+var (
+	versionTag = pattern(`(^|[^0-9A-Za-z.+-])v([0-9])`)
+	anyMajor   = pattern(`~>\s*([0-9]+)\s*(,|$)`)
+)
 
 // sameSource returns equal texts for equivalent forms of a source. The public registries of Terraform and OpenTofu
 // count as one.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apparentlymart/go-versions/versions"
 	"github.com/lethe-iac/lethe/internal/config/lockfile"
 
 	"github.com/lethe-iac/lethe/internal/registry/registrytest"
@@ -440,12 +441,43 @@ func TestNoHome(t *testing.T) {
 // TestVersionsAsTags checks that versions may have the form of tags, in registries and in version arguments.
 func TestVersionsAsTags(t *testing.T) {
 	for text, want := range map[string]string{"v1.2.0": "1.2.0", ">= v1.2.0, < v2.0.0": ">= 1.2.0, < 2.0.0", "~>v1.2": "~>1.2", "1.0.0-v1": "1.0.0-v1"} {
-		if got := versionTag().ReplaceAllString(text, "$1$2"); got != want {
+		if got := moduleVersions(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
 	if err := versionFits("1.2.0", "v1.2.0"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestMajorVersionOfModule checks that "~> 1" allows later major versions of a module, as in Terraform, and that a call
+// with "~> 1.0" has another entry in the lock file.
+func TestMajorVersionOfModule(t *testing.T) {
+	for constraint, want := range map[string]string{
+		"~> 1": "3.1.0", "~>v1": "3.1.0", "~> 1, < 3": "2.0.0", "!= 3.1.0,~> 0": "2.0.0", "~> 1.0": "1.2.0", "~> 2": "3.1.0", "~> 1.1.0": "none",
+	} {
+		allowed, err := wantedVersions(constraint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "none"
+		for _, v := range []string{"1.2.0", "2.0.0", "3.1.0"} {
+			if allowed.Has(versions.MustParseVersion(v)) && versionFits(v, constraint) == nil {
+				got = v
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", constraint, got, want)
+		}
+	}
+	s, m := modules(t)
+	for _, v := range []string{"1.2.0", "3.1.0"} {
+		s.Module("acme/net/test", v, s.Put("/"+v+".zip", registrytest.Zip(map[string]string{"main.tf": "# " + v})))
+	}
+	for constraint, want := range map[string]string{"~> 1": "3.1.0", "~> 1.0": "1.2.0"} {
+		if _, _, v, err := m.Install(t.Context(), "k"+want[:1], s.Host+"/acme/net/test", constraint); err != nil || v != want {
+			t.Errorf("%q: %s, %v", constraint, v, err)
+		}
 	}
 }
 
