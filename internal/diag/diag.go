@@ -101,12 +101,30 @@ type Related struct {
 
 // Errorf returns an error without a place.
 func Errorf(summary, format string, a ...any) Diagnostic {
-	return Diagnostic{Severity: Error, Summary: summary, Detail: fmt.Sprintf(format, a...)}
+	return Diagnostic{Severity: Error, Summary: summary, Detail: sentence(format, a...)}
 }
 
 // Warningf returns a warning without a place.
 func Warningf(summary, format string, a ...any) Diagnostic {
-	return Diagnostic{Severity: Warning, Summary: summary, Detail: fmt.Sprintf(format, a...)}
+	return Diagnostic{Severity: Warning, Summary: summary, Detail: sentence(format, a...)}
+}
+
+// sentence formats like fmt.Sprintf. Texts of errors of Windows end with a full stop. sentence removes it if the format
+// has a punctuation mark after the error.
+func sentence(format string, a ...any) string {
+	text := fmt.Sprintf(format, a...)
+	for _, arg := range a {
+		err, ok := arg.(error)
+		if !ok || err == nil {
+			continue
+		}
+		if full := err.Error(); strings.HasSuffix(full, ".") && !strings.HasSuffix(full, "..") {
+			for _, mark := range []string{".", ",", ":", ";"} {
+				text = strings.ReplaceAll(text, full+mark, full[:len(full)-1]+mark)
+			}
+		}
+	}
+	return text
 }
 
 // At returns d with its subject set, or d unchanged if r is the zero value.

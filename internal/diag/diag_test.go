@@ -1,6 +1,7 @@
 package diag_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -138,4 +139,22 @@ func titles(b *diag.Bag) []string {
 		out = append(out, d.Summary)
 	}
 	return out
+}
+
+// TestErrorsWithFullStop checks that a sentence has one full stop if the text of an error, as on Windows, has one.
+func TestErrorsWithFullStop(t *testing.T) {
+	err := fmt.Errorf("the state cannot be read: %w", errors.New("Access is denied."))
+	for format, want := range map[string]string{
+		"%s.":               "the state cannot be read: Access is denied.",
+		"Nothing: %s":       "Nothing: the state cannot be read: Access is denied.",
+		"%s. Correct it.":   "the state cannot be read: Access is denied. Correct it.",
+		"%s, so nothing...": "the state cannot be read: Access is denied, so nothing...",
+	} {
+		if got := diag.Errorf("x", format, err).Detail; got != want {
+			t.Errorf("%s: %q", format, got)
+		}
+	}
+	if got := diag.Warningf("x", "%s.", errors.New("and so on...")).Detail; got != "and so on...." {
+		t.Error(got)
+	}
 }

@@ -26,6 +26,10 @@ func openFile(name string, flag int, mode fs.FileMode) (f *os.File, err error) {
 				return err
 			}
 		}
+		if !filepath.IsLocal(filepath.Base(name)) { // a device, such as nul, which os.Root refuses
+			f, err = os.OpenFile(name, flag, mode)
+			return err
+		}
 		return within(filepath.Dir(name), func(dir *os.Root) error {
 			f, err = dir.OpenFile(filepath.Base(name), flag, mode)
 			return err

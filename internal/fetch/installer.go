@@ -45,7 +45,7 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 	if err := m.settle(ctx, c); err != nil {
 		return "", "", "", err
 	}
-	base := moduleDir(m.DataDir, key)
+	base := m.dirOf(key)
 	if err := m.bring(ctx, c, base); err != nil {
 		return "", "", "", err
 	}
@@ -241,8 +241,11 @@ func (m *Installer) lookup(c *moduleCall, source string) (dir, from, version str
 	case c.locked && version != c.lock.Version:
 		return "", "", "", false
 	}
-	base := moduleDir(m.DataDir, c.key)
-	if rel, err := filepath.Rel(base, dir); err != nil || !filepath.IsLocal(rel) {
+	base, plain := m.dirOf(c.key), moduleDir(m.DataDir, c.key)
+	if base != plain && isBelow(plain, dir) { // another module is there
+		return "", "", "", false
+	}
+	if !isBelow(base, dir) {
 		base = dir
 	}
 	e := m.installed()[c.key]
@@ -288,7 +291,7 @@ func (m *Installer) Find(key, source, constraint string) (dir, from, version str
 	default:
 		return dir, from, version, nil
 	}
-	base := moduleDir(m.DataDir, key)
+	base := m.dirOf(key)
 	if m.Store.find(c.lock.Hash) == "" || straight(m.DataDir, base) != nil || m.fromStore(c, base) != nil {
 		return "", "", "", err
 	}

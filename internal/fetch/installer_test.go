@@ -92,7 +92,12 @@ func TestArchiveModule(t *testing.T) {
 		w.Header().Set("X-Terraform-Get", "http://example.com/m.zip")
 	})
 	host := "https://" + s.Host
+	local := filepath.Join(t.TempDir(), "m.zip")
+	if err := os.WriteFile(local, zip, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for source, want := range map[string]string{
+		local: "# root", "file://" + filepath.ToSlash(local) + "//net-*": "# below", local + "//none": "error no subdirectory",
 		u: "# root", u + "//net-*": "# below", host + "/noname?archive=zip": "# root", host + "/page": "# below",
 		host + "/wild.zip//a-*": "error several that match", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
 		host + "/nothing": "error neither an archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
@@ -112,8 +117,45 @@ func TestArchiveModule(t *testing.T) {
 	if _, _, _, err := m.Install(t.Context(), "k", u, "1.0"); err == nil || !strings.Contains(err.Error(), "Remove the version") {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(m.DataDir, ".*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
+	for _, dir := range []string{m.DataDir, filepath.Join(m.DataDir, "modules")} {
+		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+			t.Errorf("left behind: %q", left)
+		}
+	}
+}
+
+// TestKeysOfOneDirectory checks that two modules whose names differ only in case get two directories on a file system
+// that ignores the case of names.
+func TestKeysOfOneDirectory(t *testing.T) {
+	s, m := modules(t)
+	sources := map[string]string{}
+	for _, key := range []string{"Net", "net", "NET"} {
+		sources[key] = s.Put("/"+key+".zip", registrytest.Zip(map[string]string{"main.tf": "# " + key}))
+	}
+	for range 2 {
+		dirs := map[string]string{}
+		for _, key := range []string{"Net", "net", "NET"} {
+			dir, _, _, err := m.Install(t.Context(), key, sources[key], "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dirs[key] = dir
+			if want := map[string]string{"net": "net+2", "NET": "NET+3"}[key]; want != "" && filepath.Base(dir) != want {
+				t.Errorf("%s is in %s", key, dir)
+			}
+			for _, other := range []string{"net", "NET"} { // other file systems simulate it with links
+				_ = os.Symlink(dirs["Net"], moduleDir(m.DataDir, other))
+			}
+		}
+		for key, dir := range dirs {
+			if got := holds(t, dir); got != "# "+key {
+				t.Errorf("%s in %s: %s", key, dir, got)
+			}
+		}
+		if err := m.Remember(); err != nil {
+			t.Fatal(err)
+		}
+		m.known, m.done = nil, nil
 	}
 }
 

@@ -100,6 +100,9 @@ func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, d
 	case s.bucket != "":
 		return "", m.object(ctx, s, dir)
 	case s.local != "":
+		if info, err := os.Stat(s.local); err == nil && info.Mode().IsRegular() && isArchive().MatchString(s.local) {
+			return "", m.unpack(s.local, dir)
+		}
 		return "", errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
 	}
 	return m.archive(ctx, s.archive, locked, dir, 0)

@@ -55,8 +55,8 @@ func fill(dir string, copy func(tmp string) error) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close()
 	defer disk.OS.RemoveAll(tmp)
+	defer lock.Close() // first, because Windows does not remove an open file
 	at := filepath.Join(tmp, "package")
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err

@@ -8,7 +8,11 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/disk"
@@ -132,6 +136,32 @@ func (l *Local) out(workspace string) string {
 // at resolves a path relative to the directory of the store.
 func (l *Local) at(path string) string { return paths.In(l.opts.Dir, path) }
 
+// checkName is like CheckName. It also returns an error if the file system takes the name for another name. Many file
+// systems ignore the case of names. Windows ignores dots at their end, and has devices with names such as "con".
+func (l *Local) checkName(workspace string) error {
+	if err := CheckName(workspace); err != nil || workspace == Default {
+		return err
+	}
+	if !filepath.IsLocal(workspace) || runtime.GOOS == "windows" && strings.HasSuffix(workspace, ".") {
+		return fmt.Errorf("the workspace name %q is not allowed, because Windows cannot use it as the name of a directory", workspace)
+	}
+	dir := l.at(l.opts.WorkspaceDir)
+	is, err := l.fs.Lstat(filepath.Join(dir, workspace))
+	if err != nil {
+		return nil // a new workspace, or a directory whose state cannot be read
+	}
+	entries, _ := l.fs.ReadDir(dir)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == workspace }) {
+		return nil
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && os.SameFile(info, is) {
+			return fmt.Errorf("the workspace name %q is not allowed, because the file system takes it for the workspace %q", workspace, e.Name())
+		}
+	}
+	return nil
+}
+
 // Capabilities implements Store.
 func (l *Local) Capabilities() Capabilities {
 	return Capabilities{Breaker: l, Files: l, Place: l, History: l, Rewriter: l}
@@ -174,7 +204,7 @@ func (l *Local) readPath(workspace string) string {
 
 // Get implements Store.
 func (l *Local) Get(_ context.Context, workspace string) ([]byte, Version, error) {
-	if err := CheckName(workspace); err != nil {
+	if err := l.checkName(workspace); err != nil {
 		return nil, "", err
 	}
 	data, err := l.read(l.readPath(workspace))

@@ -1,38 +1,46 @@
 package store
 
-import "testing"
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
 
-// TestWordsOfCommands checks that the shells of both systems pass printed words unchanged: a POSIX shell, and PowerShell.
-func TestWordsOfCommands(t *testing.T) {
-	for _, c := range []struct{ word, posix, windows string }{
-		{"tfplan", "tfplan", "tfplan"},
-		{`sub\p`, `'sub\p'`, `sub\p`},
-		{"", "''", "''"},
-		{"it's", `'it'\''s'`, "'it''s'"},
-		{`aws_instance.a["x"]`, `'aws_instance.a["x"]'`, `'aws_instance.a["x"]'`},
-		{"-replace-ok=aws_instance.a", "-replace-ok=aws_instance.a", "'-replace-ok=aws_instance.a'"},
+	"github.com/lethe-iac/lethe/internal/disk"
+)
+
+// folding is a file system that ignores the case of the names of workspaces, when a name is looked up.
+type folding struct{ disk.FS }
+
+func (f folding) Lstat(name string) (fs.FileInfo, error) {
+	return f.FS.Lstat(filepath.Join(filepath.Dir(name), strings.ToLower(filepath.Base(name))))
+}
+
+// TestNamesOfOneDirectory checks that no name of a workspace leads to the state of another workspace on a file system
+// that ignores the case of names.
+func TestNamesOfOneDirectory(t *testing.T) {
+	ctx := context.Background()
+	l := NewLocal(LocalOptions{Dir: t.TempDir(), FS: folding{disk.OS}})
+	data := []byte(`{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}`)
+	if _, err := l.Put(ctx, "prod", data, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := l.Get(ctx, "prod"); err != nil || string(got) != string(data) {
+		t.Errorf("%s, %v", got, err)
+	}
+	for what, do := range map[string]func() error{
+		"get":     func() error { _, _, err := l.Get(ctx, "Prod"); return err },
+		"put":     func() error { _, err := l.Put(ctx, "Prod", data, ""); return err },
+		"lock":    func() error { _, err := l.Lock(ctx, "PROD", LockInfo{}); return err },
+		"delete":  func() error { return l.Delete(ctx, "PROD") },
+		"history": func() error { _, err := l.History(ctx, "PROD"); return err },
 	} {
-		if got := shellWord(c.word, false); got != c.posix {
-			t.Errorf("%s: %s", c.word, got)
-		}
-		if got := shellWord(c.word, true); got != c.windows {
-			t.Errorf("%s on Windows: %s", c.word, got)
+		if err := do(); err == nil || !strings.Contains(err.Error(), `takes it for the workspace "prod"`) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
-	for _, c := range []struct{ name, posix, windows string }{
-		{"tfplan", `"tfplan"`, `"tfplan"`},
-		{"my plan", `"my plan"`, `"my plan"`},
-		{`sub\p`, `'sub\p'`, `"sub\p"`},
-		{`C:\Users\a\p`, `'C:\Users\a\p'`, `"C:\Users\a\p"`},
-		{"$HOME", "'$HOME'", "'$HOME'"},
-		{"plän", `"plän"`, `"plän"`},
-		{"a\x1b[31m", `"a\x1b[31m"`, `"a\x1b[31m"`},
-	} {
-		if got := shellFile(c.name, false); got != c.posix {
-			t.Errorf("%s: %s", c.name, got)
-		}
-		if got := shellFile(c.name, true); got != c.windows {
-			t.Errorf("%s on Windows: %s", c.name, got)
-		}
+	if _, _, err := l.Get(ctx, "staging"); err != nil {
+		t.Error(err)
 	}
 }
