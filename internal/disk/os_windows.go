@@ -127,7 +127,7 @@ func remove(name string) error {
 // removeAll removes a file or a directory with its contents. If os.RemoveAll fails because the file system lacks the
 // calls of os.Root, removeAll uses the plain calls.
 func removeAll(name string) error {
-	err := os.RemoveAll(name)
+	err := patiently(func() error { return os.RemoveAll(name) })
 	if !refused(err) {
 		return err
 	}

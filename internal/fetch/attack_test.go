@@ -194,6 +194,7 @@ func nothing(t *testing.T, dir string) {
 
 // TestLinksInTheWay checks that a link of an attacker in the place of a package directory is not followed.
 func TestLinksInTheWay(t *testing.T) {
+	disktest.NeedLinks(t)
 	for _, x := range []struct {
 		name string
 		at   func(s *stage, host string) string // the path of the link

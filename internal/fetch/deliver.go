@@ -175,10 +175,14 @@ func (p *Providers) unpacked(ctx context.Context, pkg parcel, dir string) (strin
 }
 
 // place installs a package in dir, which is below base, and replaces the previous content. A directory is linked, an
-// archive is unpacked. place returns the "h1:" hash if it is known without reading the package again, otherwise "".
+// archive is unpacked. A directory that already has the content stays, because other processes may be using it. place
+// returns the "h1:" hash if it is known without reading the package again, otherwise "".
 func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	if err := straight(base, dir); err != nil {
 		return "", err
+	}
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && p.same(pkg, dir) {
+		return "", nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return "", err
@@ -204,7 +208,8 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	if disk.Symlink(real, dir) == nil {
 		return "", nil
 	}
-	return "", os.CopyFS(dir, os.DirFS(real)) // some systems and users cannot create links
+	// Some systems and users cannot create links.
+	return "", fill(dir, func(tmp string) error { return os.CopyFS(tmp, os.DirFS(real)) })
 }
 
 // checkLocked returns an error if the lock file has hashes of the provider, but none of own. own are the hashes of the

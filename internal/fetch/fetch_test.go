@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -260,7 +261,8 @@ func TestLocked(t *testing.T) {
 	if err := s.p.Verify(acme, s.lockfile()); err != nil {
 		t.Error(err)
 	}
-	s.unpacked(s.mirror, acme.Host, "1.1.0", "changed") // the package is a link to it
+	s.unpacked(s.mirror, acme.Host, "1.1.0", "changed") // the package is a link to it, or a copy
+	s.write(filepath.Join(packageDir(s.p.base(), acme, "1.1.0"), "terraform-provider-toy_v1.1.0"), "changed")
 	if err := s.p.Verify(acme, s.lockfile()); err == nil || !strings.Contains(err.Error(), "does not match any of the checksums") {
 		t.Errorf("a changed package: %v", err)
 	}
@@ -271,17 +273,26 @@ func TestLocked(t *testing.T) {
 func TestImplied(t *testing.T) {
 	s := newStage(t)
 	s.p.Sources.Settings = &cliconfig.Settings{}
-	for i, dir := range []string{
+	dirs := []string{
 		filepath.Join(s.dir, "terraform.d/plugins"), filepath.Join(s.env["HOME"], ".terraform.d/plugins"),
 		filepath.Join(s.env["HOME"], ".local/share/terraform/plugins"), filepath.Join(s.env["XDG_DATA_DIRS"], "opentofu/plugins"),
-	} {
+	}
+	data := "XDG_DATA_HOME"
+	if runtime.GOOS == "windows" {
+		data, s.env["APPDATA"] = "APPDATA", t.TempDir()
+		dirs = []string{
+			filepath.Join(s.dir, "terraform.d/plugins"), filepath.Join(s.env["APPDATA"], "terraform.d/plugins"),
+			filepath.Join(s.env["APPDATA"], "HashiCorp/Terraform/plugins"), filepath.Join(s.env["APPDATA"], "OpenTofu/plugins"),
+		}
+	}
+	for i, dir := range dirs {
 		version := fmt.Sprintf("1.%d.0", i)
 		s.unpacked(dir, acme.Host, version, dir)
 		s.fine(s.install(true))
 		s.wants(version, dir)
 	}
-	s.env["XDG_DATA_HOME"] = t.TempDir()
-	s.addPackage(filepath.Join(s.env["XDG_DATA_HOME"], "terraform/plugins"), acme.Host, "2.0.0", "data home")
+	s.env[data] = t.TempDir()
+	s.addPackage(filepath.Join(s.env[data], map[string]string{"XDG_DATA_HOME": "terraform/plugins", "APPDATA": "OpenTofu/plugins"}[data]), acme.Host, "2.0.0", "data home")
 	s.fine(s.install(true))
 	s.wants("2.0.0", "data home")
 	s.p.Sources.Settings.Installs = true // a provider_installation block, so no implied directories
@@ -350,7 +361,7 @@ func TestCache(t *testing.T) {
 		s.fine(s.install(false))
 		s.wants("1.0.0", "the program")
 		target, err := os.Readlink(packageDir(s.p.base(), acme, "1.0.0"))
-		if err != nil || target != packageDir(cache, acme, "1.0.0") {
+		if runtime.GOOS != "windows" && (err != nil || target != packageDir(cache, acme, "1.0.0")) {
 			t.Errorf("not a link into the cache: %s %v", target, err)
 		}
 	}

@@ -155,7 +155,7 @@ func (l *Local) checkName(workspace string) error {
 		return nil
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && os.SameFile(info, is) {
+		if other, err := l.fs.Lstat(filepath.Join(dir, e.Name())); err == nil && os.SameFile(other, is) {
 			return fmt.Errorf("the workspace name %q is not allowed, because the file system takes it for the workspace %q", workspace, e.Name())
 		}
 	}

@@ -147,22 +147,26 @@ type Keeper interface {
 const Variable = "TF_WORKSPACE"
 
 // Selected returns the name of the workspace that commands use. It is the value of the environment variable Variable,
-// or else the name that Select wrote, or else the default.
+// or else the name that Select wrote, or else the default. It is "", which CheckName refuses, if the name that Select
+// wrote cannot be read.
 func (e *Env) Selected() string {
-	name, _ := e.selected()
+	name, _, _ := e.selected()
 	return name
 }
 
 // selected returns the selected workspace and the source of the selection for messages. by is "" for the default.
-func (e *Env) selected() (name, by string) {
+func (e *Env) selected() (name, by string, err error) {
 	if w := e.Getenv(Variable); w != "" {
-		return w, "the environment variable " + Variable
+		return w, "the environment variable " + Variable, nil
 	}
-	text, err := os.ReadFile(e.selection())
-	if w := strings.TrimSpace(string(text)); err == nil && w != "" {
-		return w, "the file " + e.selection() + ", which \"lethe workspace select\" writes"
+	text, err := disk.Read(e.FS, e.selection())
+	if err != nil {
+		return "", "", err
 	}
-	return store.Default, ""
+	if w := strings.TrimSpace(string(text)); w != "" {
+		return w, "the file " + e.selection() + ", which \"lethe workspace select\" writes", nil
+	}
+	return store.Default, "", nil
 }
 
 // Select selects the workspace for later commands: it writes the name to a file in the data directory, and creates the
@@ -184,8 +188,13 @@ func (e *Env) CheckName(name string) bool {
 	if store.CheckName(name) == nil {
 		return true
 	}
+	selected, by, err := e.selected()
+	if name == "" && err != nil {
+		e.Bag.Add(diag.Errorf("Failed to read the selected workspace", "The file %s, which \"lethe workspace select\" writes, cannot be read: %s. Nothing was done, because another workspace may be selected there. Correct or remove the file, or set the environment variable %s.", e.selection(), disk.Reason(err), Variable))
+		return false
+	}
 	origin := ""
-	if selected, by := e.selected(); name == selected && by != "" {
+	if name == selected && by != "" {
 		origin = " It comes from " + by + "."
 	}
 	e.Bag.Add(diag.Errorf("Invalid workspace name", "The workspace name %q is not allowed. The name must contain only URL safe characters, and no path separators.%s", name, origin))

@@ -156,6 +156,11 @@ func killedAfterInterim(t *testing.T) (*bench, *puts) {
 	j := b.record(s)
 	b.change(j, "x_t.a")
 	p.next(t, 1, "x_t.a")
+	// The goroutine receives the next work after it has recorded that the store has the interim state.
+	s.interims.work <- struct{}{}
+	for len(s.interims.work) > 0 {
+		time.Sleep(time.Millisecond)
+	}
 	p.fail = func(int) (bool, error) { return false, errors.New("down") }
 	b.change(j, "x_t.b")
 	<-p.all

@@ -62,6 +62,9 @@ func Open(c *base.Call, o *Options) (*Directory, bool) {
 		c.Bag.Add(diag.Errorf("Invalid data directory", "Lethe keeps data of this directory in %s, but that is a file. Remove it, or set TF_DATA_DIR to another directory.", d.Data))
 		return nil, false
 	}
+	if env := Workspaces(c); env.Selected() == "" && !env.CheckName("") {
+		return nil, false
+	}
 	d.Log = logging.New(c)
 	d.Log.Begin(c)
 	if c.Flags.Lookup("input") == nil {
