@@ -55,6 +55,33 @@ func (m *Installer) Install(ctx context.Context, key, source, constraint string)
 	return dir, s.recorded(), c.lock.Version, nil
 }
 
+// dirOf returns the directory for the package of the module with the given key. On a file system that ignores the case
+// of names, a key that differs only in case from the key of another installed module gets a directory with a number.
+func (m *Installer) dirOf(key string) string {
+	dir, number := moduleDir(m.DataDir, key), 1
+	for _, e := range m.done {
+		if e.Key != key && strings.EqualFold(e.Key, key) && sameFile(moduleDir(m.DataDir, e.Key), dir) {
+			number++
+		}
+	}
+	if number > 1 {
+		dir += fmt.Sprintf("+%d", number)
+	}
+	return dir
+}
+
+func sameFile(a, b string) bool {
+	is, err := os.Stat(a)
+	other, failed := os.Stat(b)
+	return err == nil && failed == nil && os.SameFile(is, other)
+}
+
+// isBelow reports whether path is dir or a path in dir.
+func isBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // settle chooses the version of a registry module: the version that is locked for this call, otherwise an allowed
 // version that is locked for another call of the same module, otherwise the newest. If modules are vendored, the list
 // of vendored packages counts like the lock file.

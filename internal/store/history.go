@@ -159,7 +159,7 @@ func identity(data []byte) (serial uint64, lineage string, ok bool) {
 
 // History implements Historian.
 func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
-	if err := l.checkName(workspace); err != nil {
+	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err
 	}
 	var out []Past
@@ -193,7 +193,7 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 
 // Former implements Historian.
 func (l *Local) Former(_ context.Context, workspace string, p Past) ([]byte, error) {
-	if err := l.checkName(workspace); err != nil {
+	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err
 	}
 	all, err := l.listKept(workspace)
@@ -220,7 +220,7 @@ func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
 
 // RewriteFormer implements FormerRewriter.
 func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite func(uint64, []byte) ([]byte, error)) (changed int, err error) {
-	if err := l.checkName(workspace); err != nil {
+	if err := checkLocalName(l, workspace); err != nil {
 		return 0, err
 	}
 	all, err := l.listKept(workspace)

@@ -136,9 +136,9 @@ func (l *Local) out(workspace string) string {
 // at resolves a path relative to the directory of the store.
 func (l *Local) at(path string) string { return paths.In(l.opts.Dir, path) }
 
-// checkName is like CheckName. It also returns an error if the file system takes the name for another name. Many file
+// checkLocalName is like CheckName. It also returns an error if the file system takes the name for another name. Many file
 // systems ignore the case of names. Windows ignores dots at their end, and has devices with names such as "con".
-func (l *Local) checkName(workspace string) error {
+func checkLocalName(l *Local, workspace string) error {
 	if err := CheckName(workspace); err != nil || workspace == Default {
 		return err
 	}
@@ -204,7 +204,7 @@ func (l *Local) readPath(workspace string) string {
 
 // Get implements Store.
 func (l *Local) Get(_ context.Context, workspace string) ([]byte, Version, error) {
-	if err := l.checkName(workspace); err != nil {
+	if err := checkLocalName(l, workspace); err != nil {
 		return nil, "", err
 	}
 	data, err := l.read(l.readPath(workspace))

@@ -17,7 +17,7 @@ import (
 
 // Lock implements Store.
 func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
-	if err := l.checkName(workspace); err != nil {
+	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()

@@ -15,7 +15,7 @@ import (
 
 // Put implements Store.
 func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
-	if err := l.checkName(workspace); err != nil {
+	if err := checkLocalName(l, workspace); err != nil {
 		return "", err
 	}
 	if len(data) == 0 {
@@ -152,7 +152,7 @@ func (l *Local) SetAside(workspace string) error {
 
 // Delete implements Store.
 func (l *Local) Delete(_ context.Context, workspace string) error {
-	if err := cmp.Or(Deletable(workspace), l.checkName(workspace)); err != nil {
+	if err := cmp.Or(Deletable(workspace), checkLocalName(l, workspace)); err != nil {
 		return err
 	}
 	dir := l.at(l.opts.WorkspaceDir)

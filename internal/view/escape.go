@@ -1,7 +1,6 @@
 package view
 
 import (
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -26,12 +25,5 @@ func doubleBackslashes(s string) string { return strings.ReplaceAll(s, `\`, `\\`
 // EscapeLine makes text safe for a terminal, and escapes line breaks and tabs too, so that the text stays on one line.
 func EscapeLine(s string) string { return printable.Escape(s, printable.Control) }
 
-// quote returns the name of a file in double quotes, as a word of a command line. Characters that cannot be printed are
-// escaped. In shells of Windows, a backslash is an ordinary character.
-func quote(name string) string {
-	word := strconv.Quote(name)
-	if filepath.Separator == '\\' {
-		word = strings.ReplaceAll(word, `\\`, `\`)
-	}
-	return word
-}
+// quote returns a string in double quotes on one line. Characters that cannot be printed are escaped.
+func quote(s string) string { return strconv.Quote(s) }
