@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
-	"github.com/lethe-iac/lethe/internal/view/printable"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
@@ -234,7 +234,7 @@ func (h *Human) next(saved string) string {
 	}
 	o := h.o
 	o.Width = cmp.Or(o.Width, 78) // Terraform wraps this text without a terminal, too, and clients look for its lines
-	return rule + o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), printable.Word(saved)))
+	return rule + o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), store.ShellFile(saved)))
 }
 
 // writerFunc is an io.Writer that calls a function with each text.

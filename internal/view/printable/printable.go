@@ -3,7 +3,6 @@ package printable
 
 import (
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,14 +34,4 @@ func Escape(s string, unsafe func(rune) bool) string {
 		s = s[n:]
 	}
 	return b.String()
-}
-
-// Word returns the name of a file in double quotes, as a word of a command line. Characters that cannot be printed are
-// escaped. In shells of Windows, a backslash is an ordinary character.
-func Word(name string) string {
-	word := strconv.Quote(name)
-	if filepath.Separator == '\\' {
-		word = strings.ReplaceAll(word, `\\`, `\`)
-	}
-	return word
 }
