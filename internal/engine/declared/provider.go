@@ -30,12 +30,18 @@ func MayHave(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 // object. It returns false in these cases:
 //
 //   - the configuration cannot have an instance with the key (see MayHave);
-//   - the key is from a configuration with another alias or in another module, and the key in the declaration can be
-//     computed early (see Early).
+//   - the key is from a configuration of another provider, with another alias or in another module, and the key in the
+//     declaration can be computed early (see Early).
 func Fits(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) bool {
-	now := prog.Decls()[prog.ProviderOf(d.ID)].Provider
-	same := stored.Key.IsNone() || now.Alias == stored.Alias && now.Module == stored.Module
+	now := addr.ProviderInstance{ProviderConfig: prog.Decls()[prog.ProviderOf(d.ID)].Provider, Key: stored.Key}
+	same := stored.Key.IsNone() || SameInstance(now, stored)
 	return MayHave(prog, d, stored.Key) && (same || !Early(prog, steady, d))
+}
+
+// SameInstance reports whether two addresses name the same provider instance, possibly with different registries.
+func SameInstance(a, b addr.ProviderInstance) bool {
+	a.Provider, b.Provider = a.Provider.Canon(), b.Provider.Canon()
+	return a == b
 }
 
 // Early reports whether the provider key of a declared object depends on no resource.

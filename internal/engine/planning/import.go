@@ -49,7 +49,7 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		return object.Current{}, nil, true
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
-	if !ok || !conform(t, &im) {
+	if !ok || !through(x.run.Bag, &im, u) || !conform(t, &im) {
 		return object.Current{}, nil, false
 	}
 	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance, Several: x.p.imports.byCommand(x.inst)})

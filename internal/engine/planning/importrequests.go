@@ -5,6 +5,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
@@ -62,6 +63,16 @@ func conform(t *object.Tools, im *frame.Import) bool {
 	return true
 }
 
+// through reports an error and returns false if an import block names another instance of the provider than its resource,
+// which uses u. Otherwise the import would silently use the instance of the resource.
+func through(bag *diag.Bag, im *frame.Import, u declared.Use) bool {
+	if im.Provider == nil || im.Provider.Key == nil || im.Key == u.Instance.Key {
+		return true
+	}
+	bag.Add(diag.Errorf("Invalid import provider argument", "The import block for %s names the instance %s of the provider, and the resource uses %s. Remove the argument here, or set the same instance in both.", im.To, im.Key, u.Instance).At(im.Provider.Range).About(im.To))
+	return false
+}
+
 // byCommand reports whether the import command requested the import of an instance.
 func (r importRequests) byCommand(inst addr.Instance) bool {
 	return slices.ContainsFunc(r.commanded, func(im Import) bool { return im.To == inst })
@@ -88,9 +99,8 @@ func (r importRequests) keep(s *refreshedState, changes []*plan.Change) {
 			continue
 		}
 		if to, is := imported[of(c.Object, e)]; is && to != c.Object {
-			was, now, other := e.Provider, s.found[to].Entry.Provider, ""
-			was.Provider, now.Provider = was.Provider.Canon(), now.Provider.Canon()
-			if was != now {
+			other := ""
+			if !declared.SameInstance(e.Provider, s.found[to].Entry.Provider) {
 				other = " If it is a different object, for example in another account, import it first with -target."
 			}
 			d, _ := r.run.Program.Resource(to.Resource())

@@ -59,6 +59,7 @@ type Import struct {
 	Identity cty.Value // NilVal if ID is set
 	Unknown  bool      // id or identity is not known yet
 	Provider *config.ProviderRef
+	Key      addr.Key // the key of Provider; NoKey if it has none
 	Block    *config.Import
 	Range    diag.Range
 }

@@ -121,6 +121,11 @@ func importOne(f *Frame, b *program.ImportBlock, each *eachPair, bag *diag.Bag) 
 		return out, s.outcome()
 	}
 	out.To = to
+	if b.Def.ProviderKey != nil {
+		if out.Key, ok = s.providerKey(b.Def.ProviderKey); !ok {
+			return out, s.outcome()
+		}
+	}
 	if b.Identity != nil {
 		out, _ = im.identity(out)
 	} else {

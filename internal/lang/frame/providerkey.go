@@ -71,13 +71,19 @@ func chosenKey(f *Frame, resource program.Decl, e hclsyntax.Expression, d *progr
 func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
+	key, _ := s.providerKey(e)
+	return key, s.outcome()
+}
+
+// providerKey evaluates a key expression. It returns false if the key cannot be evaluated or is invalid.
+func (s *scope) providerKey(e hclsyntax.Expression) (addr.Key, bool) {
 	v := s.Eval(e)
 	if s.outcome() != OK {
-		return addr.NoKey, s.outcome()
+		return addr.NoKey, false
 	}
-	fail := func(detail string) (addr.Key, Status) {
+	fail := func(detail string) (addr.Key, bool) {
 		s.Error(s.WithValues(diag.Errorf("Invalid provider instance key", "%s", detail).At(e.Range()), e, s.Ctx))
-		return addr.NoKey, Broken
+		return addr.NoKey, false
 	}
 	switch {
 	case mark.Is(v, mark.Ephemeral):
@@ -92,10 +98,10 @@ func providerKey(f *Frame, e hclsyntax.Expression, d *program.Def, k addr.Key, f
 	case str.IsNull():
 		return fail("The key of a provider instance must not be null.")
 	case !str.IsKnown():
-		if f.w.o.Validate {
-			return addr.NoKey, OK
+		if s.f.w.o.Validate {
+			return addr.NoKey, true
 		}
 		return fail("The key of a provider instance must be known during plan.")
 	}
-	return addr.StringKey(str.AsString()), OK
+	return addr.StringKey(str.AsString()), true
 }

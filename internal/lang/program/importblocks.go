@@ -19,6 +19,9 @@ func (c *compiler) importBlock(im *config.Import) {
 	d.Repetition = out.ForEach
 	out.ID = c.in(ByImport, pl).optional(im.ID)
 	out.Identity = c.in(ByImport, pl).optional(im.Identity)
+	if im.Provider != nil {
+		d.ProviderKey = c.in(ByImport, pl).optional(im.Provider.Key)
+	}
 	out.ModuleKeys = make([]hclsyntax.Expression, len(im.Resource.Module.Path()))
 	words := 0
 	for _, step := range c.importSteps(Native(im.To), pl) {
