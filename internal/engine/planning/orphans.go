@@ -27,9 +27,11 @@ func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept ma
 	}
 	var jobs []job
 	for _, o := range p.stored(d.Resource) {
-		if o.IsDeposed() {
+		switch {
+		case p.sel.Stays(o.Instance):
+		case o.IsDeposed():
 			jobs = append(jobs, job{ended: o})
-		} else if !kept[o.Instance] && !p.deferred.inUnknownModule(o.Module) {
+		case !kept[o.Instance] && !p.deferred.inUnknownModule(o.Module):
 			jobs = append(jobs, job{ended: o, why: orphanReason(d, at[o.Module], o)})
 		}
 	}
