@@ -200,7 +200,7 @@ func (t *planText) deferred() {
 // why not now.
 func DeferralText(c *plan.Change) string {
 	d := c.Deferral
-	why := map[plan.Reason]string{plan.ReplaceByTriggers: "; then it is replaced (replace_triggered_by)"}[c.Why]
+	why := map[plan.Reason]string{plan.ReplaceByTriggers: "; then it is replaced (replace_triggered_by)", plan.ReplaceByRequest: "; then it is replaced (-replace)"}[c.Why]
 	switch {
 	case d.Reason == plan.InstanceCountUnknown && d.Pattern == "":
 		return "stays in this round, because its keys are not known yet" + why

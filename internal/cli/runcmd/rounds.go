@@ -100,7 +100,11 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 		return 0, true
 	case r.f.autoApprove || !r.c.UI.MayAsk():
 		r.s.Engine.EndRounds(&r.c.Bag)
-		return r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again with the same options. In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
+		again := "with the same options"
+		if len(r.f.replace) > 0 {
+			again += " except -replace" // the objects that are left are tainted
+		}
+		return r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again "+again+". In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
 	case !approve(r.c, pl, r.f.rounds):
 		return r.fail(), false
 	}

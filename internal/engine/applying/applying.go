@@ -127,13 +127,13 @@ func (a *applier) recordMoves() {
 	}
 }
 
-// taint taints each object whose replacement was deferred to a later round (a further plan and apply of the command)
-// although replace_triggered_by requires it. The trigger has changed in this round and does not change again. If the
-// command ends before the later round, the taint makes the next command replace the object.
+// taint taints each object whose replacement was deferred to a later round although -replace or replace_triggered_by
+// requires it. The trigger has changed in this round and does not change again. If the command ends before the later
+// round, the taint makes the next command replace the object.
 func (a *applier) taint() {
 	var changed []journal.Change
 	for _, c := range a.plan.Deferred {
-		if e := a.edit.Get(c.Object); e != nil && c.Why == plan.ReplaceByTriggers {
+		if e := a.edit.Get(c.Object); e != nil && c.ReplacedLater() {
 			tainted := *e
 			tainted.Tainted = true
 			changed = append(changed, journal.Change{Object: c.Object, Entry: &tainted})

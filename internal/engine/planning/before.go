@@ -167,7 +167,7 @@ func (b *beforeFace) handOn(o addr.Object, e *state.Entry) {
 }
 
 func (b *beforeFace) readOrStored(ctx context.Context, d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
-	if v, entry, ok := b.p.useStored(d, t, config, inst); ok {
+	if v, entry, ok := b.p.useStored(d, t, config, inst, u); ok {
 		return v, entry, true
 	}
 	v, entry, out := t.ReadData(ctx, config, object.Stored{Provider: u.Instance, Recorded: b.p.recordedOf(d.ID)}, true)

@@ -124,7 +124,7 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 		x.p.outcomes.notePending(x.d.ID, x.inst, out.Why)
 		return x.readLater(u, out.Why, placeholder(t, config)), out
 	}
-	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst); ok {
+	if stored, entry, ok := x.p.useStored(x.d, t, config, x.inst, u); ok {
 		if entry != x.p.prior.Get(x.inst.Current()) {
 			x.p.state.put(x.inst.Current(), entry)
 		}

@@ -33,7 +33,9 @@ func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys
 	c.Deferral = &plan.Deferral{Reason: plan.InstanceCountUnknown, Pattern: addressAt(f.Addr().String(), repeated(d.Resource.Local(), d))}
 	x.record(c)
 	for _, k := range x.p.prior.Resource(d.Resource.In(f.Addr())).Keys() {
-		x.keep(d, d.Resource.In(f.Addr()).Instance(k).Current(), plan.InstanceCountUnknown)
+		if i := d.Resource.In(f.Addr()).Instance(k); x.p.sel.Includes(i) {
+			x.keep(d, i.Current(), plan.InstanceCountUnknown)
+		}
 	}
 	return true
 }
@@ -139,20 +141,35 @@ func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
 	x.record(c)
 }
 
-// trigger marks the deferred change of an object if replace_triggered_by requires its replacement, because of a change
-// in this round or in an earlier one. Apply taints the object, because no later command sees the change that triggers
-// it.
+// trigger marks the deferred change of an object if -replace or replace_triggered_by requires its replacement, because
+// of a change in this round or in an earlier one. Apply taints the object, because no later command sees the change that
+// triggers it, and the user may omit -replace there, to replace no other object again.
 func (x *deferrals) trigger(d *program.Declaration, c *plan.Change) {
+	if c.Entry == nil || c.Entry.Tainted {
+		return
+	}
 	f := x.p.run.Frame.At(c.Object.Module, frame.After)
-	if f == nil || c.Entry == nil || c.Entry.Tainted || len(d.Res.Lifecycle.Triggers) == 0 {
+	switch {
+	case x.triggered(d, f, c.Object):
+		c.Why = plan.ReplaceByTriggers
+	case slices.Contains(x.p.req.Replace, c.Object.Instance) && !c.Object.IsDeposed():
+		c.Why = plan.ReplaceByRequest
+	default:
 		return
 	}
-	triggers, out := f.Triggers(d.ID, c.Object.Key, &diag.Bag{})
-	if !x.p.req.Earlier.triggers(c.Object) && (out != frame.OK || !slices.ContainsFunc(triggers, x.p.decisions.triggered)) {
-		return
+	if f != nil {
+		x.p.allowed(d, f, &plan.Change{Object: c.Object, Action: plan.DeleteCreate, Entry: c.Entry})
 	}
-	c.Why = plan.ReplaceByTriggers
-	x.p.allowed(d, f, &plan.Change{Object: c.Object, Action: plan.DeleteCreate, Entry: c.Entry})
+}
+
+// triggered reports whether replace_triggered_by requires the replacement of an object. f is the frame of its module
+// instance, or nil.
+func (x *deferrals) triggered(d *program.Declaration, f *frame.Frame, o addr.Object) bool {
+	if f == nil || len(d.Res.Lifecycle.Triggers) == 0 {
+		return false
+	}
+	triggers, out := f.Triggers(d.ID, o.Key, &diag.Bag{})
+	return x.p.req.Earlier.triggers(o) || out == frame.OK && slices.ContainsFunc(triggers, x.p.decisions.triggered)
 }
 
 // kept returns a change that keeps an object of the state. It returns nil if the object no longer exists or is not

@@ -11,12 +11,14 @@ import (
 func (e *Earlier) Add(r *Result) {
 	p := r.Plan
 	if e.decided == nil {
-		e.decided, e.read, e.triggered, e.planTime = map[addr.Object]bool{}, map[addr.Object]bool{}, map[addr.Object]bool{}, p.Timestamp
+		e.decided, e.read, e.replaced, e.planTime = map[addr.Object]bool{}, map[addr.Object]bool{}, map[addr.Object]plan.Reason{}, p.Timestamp
 	}
 	left := map[addr.Object]bool{}
 	for _, c := range p.Deferred {
 		left[c.Object] = true
-		e.triggered[c.Object] = e.triggered[c.Object] || c.Why == plan.ReplaceByTriggers
+		if c.ReplacedLater() && e.replaced[c.Object] != plan.ReplaceByTriggers {
+			e.replaced[c.Object] = c.Why
+		}
 		if c.Entry != nil && !r.doubts[c.Object] {
 			e.read[c.Object] = true
 		}
@@ -41,17 +43,19 @@ func (e *Earlier) has(o addr.Object) bool { return e != nil && e.decided[o] }
 
 // triggers reports whether a change of an earlier round requires the replacement of an object whose change was
 // deferred.
-func (e *Earlier) triggers(o addr.Object) bool { return e != nil && e.triggered[o] }
+func (e *Earlier) triggers(o addr.Object) bool {
+	return e != nil && e.replaced[o] == plan.ReplaceByTriggers
+}
 
-// untainted returns a state in which the objects in e.triggered are not tainted. Their taint is only for other commands
+// untainted returns a state in which the objects in e.replaced are not tainted. Their taint is only for other commands
 // that run if this one ends early. The objects themselves are complete.
 func (e *Earlier) untainted(s *state.Snapshot) *state.Snapshot {
-	if e == nil || len(e.triggered) == 0 {
+	if e == nil || len(e.replaced) == 0 {
 		return s
 	}
 	edit := s.Edit()
-	for o, is := range e.triggered {
-		if x := s.Get(o); is && x != nil {
+	for o := range e.replaced {
+		if x := s.Get(o); x != nil {
 			complete := *x
 			complete.Tainted = false
 			edit.Put(o, &complete)

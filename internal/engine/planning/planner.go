@@ -9,6 +9,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
 	"github.com/lethe-iac/lethe/internal/engine/receivers"
@@ -79,9 +80,9 @@ type Earlier struct {
 	planTime time.Time
 	decided  map[addr.Object]bool
 	read     map[addr.Object]bool // refreshed, but not decided
-	// triggered has the deferred objects that replace_triggered_by replaces because of a change in an earlier round.
-	// The state has them as tainted.
-	triggered map[addr.Object]bool
+	// replaced has the deferred objects that a later round replaces, because of -replace, or because a change in an
+	// earlier round triggers it (replace_triggered_by). The state has them as tainted.
+	replaced map[addr.Object]plan.Reason
 }
 
 // Generated is the result of Generate.
@@ -231,8 +232,8 @@ func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 //   - -refresh=false is set;
 //   - no round came before: in a later round, the changes for which a data source waited have been made;
 //   - the data source is not in a check block, and is not terraform_remote_state;
-//   - its configuration is the same as when the result was stored.
-func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance) (mark.Value, *state.Entry, bool) {
+//   - its configuration and its provider instance are the same as when the result was stored.
+func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
 	if p.req.Refresh || p.req.Earlier != nil || d.Res.Check != "" || d.Resource.Type == "terraform_remote_state" {
 		return mark.Value{}, nil, false
 	}
@@ -241,6 +242,9 @@ func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark
 		p.again.Do(func() {
 			p.run.Settings.Send(event.Note{Text: "Reading data sources although -refresh=false is set, because their results are not in the state (forget_data)."})
 		})
+	}
+	if entry == nil || !declared.SameInstance(entry.Provider, u.Instance) {
+		return mark.Value{}, nil, false
 	}
 	return t.StoredData(config, entry)
 }
