@@ -46,7 +46,19 @@ func SameInstance(a, b addr.ProviderInstance) bool {
 
 // Early reports whether the provider key of a declared object depends on no resource.
 func Early(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration) bool {
-	return !slices.ContainsFunc(prog.Refs(d.ID), func(ref program.Ref) bool {
-		return ref.Use&(program.ByProvider|program.ByRepeat) != 0 && prog.Decls()[ref.To].Kind != program.Provider && !steady(ref.To)
-	})
+	return !slices.ContainsFunc(ForKey(prog, d), func(to program.Decl) bool { return !steady(to) })
+}
+
+// ForKey returns the declarations to which the provider key and the instance keys of a declared object refer.
+func ForKey(prog *program.Program, d *program.Declaration) (out []program.Decl) {
+	uses := program.ByProvider | program.ByRepeat
+	if _, passed := prog.PassedKey(d.ID); passed {
+		uses |= program.ByModule
+	}
+	for _, ref := range prog.Refs(d.ID) {
+		if ref.Use&uses != 0 && prog.Decls()[ref.To].Kind != program.Provider {
+			out = append(out, ref.To)
+		}
+	}
+	return out
 }

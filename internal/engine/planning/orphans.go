@@ -106,7 +106,9 @@ func (p *planner) addGhost(res addr.Resource) {
 			use(implied)
 		}
 	}
-	p.addRefresh(objects, res, decide, through...)
+	if len(objects) > 0 {
+		p.addRefresh(objects, res, decide, through...)
+	}
 }
 
 func (p *planner) ghostReason(o addr.Object) plan.Reason {

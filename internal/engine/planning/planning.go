@@ -159,11 +159,26 @@ func (p *planner) build() {
 	}
 	for _, d := range decls {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
-			p.addRefresh(p.stored(d.Resource), d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID))
+			if objects := p.stored(d.Resource); len(objects) > 0 {
+				p.waitForKey(d, p.addRefresh(objects, d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID)))
+			}
 		}
 	}
 	p.addGhosts()
 	p.addLeaseNodes()
+}
+
+// waitForKey makes the refresh node of a resource wait for the data sources from which the key of its provider is
+// computed. The refresh evaluates the key if the stored one may not be valid (see storedObject.presentUse).
+func (p *planner) waitForKey(d *program.Declaration, refresh walk.Node) {
+	if p.run.Program.Decls()[p.run.Program.ProviderOf(d.ID)].Repeat() == program.Once {
+		return
+	}
+	for _, to := range declared.ForKey(p.run.Program, d) {
+		if p.run.Receivers.Steady(to) {
+			p.nodes.graph.Waits(refresh, p.nodes.decide[to])
+		}
+	}
 }
 
 // add adds the node that decides about a declaration. When the node ends, it calls Frame.Past: from then on, an

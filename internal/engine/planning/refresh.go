@@ -2,6 +2,7 @@ package planning
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -19,12 +20,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh adds a node that refreshes the stored objects of a resource. Without objects, it adds none. The node runs
-// before the node decide, and after the nodes of the provider configurations in through.
-func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) {
-	if len(objects) == 0 {
-		return
-	}
+// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node decide, and
+// after the nodes of the provider configurations in through.
+func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) walk.Node {
 	n := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
@@ -36,6 +34,7 @@ func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide wa
 		p.nodes.use(c, n)
 		p.nodes.graph.Waits(n, p.nodes.decide[c])
 	}
+	return n
 }
 
 // storedObject is an object of the state that a plan walk refreshes.
@@ -51,6 +50,10 @@ type storedObject struct {
 func (x *storedObject) look(ctx context.Context) bool {
 	if x.p.req.Earlier.has(x.o) {
 		x.again()
+		return true
+	}
+	present, first := x.presentUse()
+	if first && x.found(ctx, present) {
 		return true
 	}
 	t, u, s, ok := x.tools(ctx)
@@ -81,6 +84,9 @@ func (x *storedObject) look(ctx context.Context) bool {
 		x.fail()
 		return false
 	}
+	if read && cur.Entry == nil && present.Declared && !first && x.found(ctx, present) {
+		return true
+	}
 	if read {
 		x.drifted(t, last, cur)
 		if cur.Entry != nil {
@@ -98,9 +104,58 @@ func (x *storedObject) look(ctx context.Context) bool {
 	return true
 }
 
-// tools returns the tools to refresh the object, its provider instance and the session (the configured process). The
-// session is nil if the settings of the provider are unknown. The object then keeps its stored value, and the first
-// such object of a session causes a warning. It returns false if an error was reported.
+// presentUse returns the provider instance that the configuration names for the object, if it is another instance of the
+// same provider block than the stored one. The zero Use means that there is none, or that it is not known yet. first is
+// true if the block no longer has the key of the stored instance: usually the key was renamed, so the object is first
+// looked for through the new instance.
+func (x *storedObject) presentUse() (u declared.Use, first bool) {
+	d, ok := x.p.run.Program.Resource(x.o.Resource())
+	if !ok || x.o.IsDeposed() || x.entry.Provider.Key.IsNone() || x.p.req.Mode == plan.Destroy || x.p.moved.Retyped[x.o] != (addr.Instance{}) || x.p.req.Rewrite[x.o] != "" {
+		return declared.Use{}, false
+	}
+	u, ok = x.p.run.EarlyUse(d, x.o.Instance)
+	if !ok || u.Instance.Key == x.entry.Provider.Key || !declared.Fits(x.p.run.Program, x.p.run.Receivers.Steady, d, x.entry.Provider) {
+		return declared.Use{}, false
+	}
+	f := x.p.run.Frame.At(x.o.Module, frame.After)
+	home := x.p.run.Frame.At(u.Instance.Module.Unkeyed(), frame.After)
+	if f == nil || home == nil || !slices.Contains(f.Keys(d.ID, frame.After, &diag.Bag{}).List, x.o.Key) {
+		return declared.Use{}, false // an object that is not declared belongs to its stored instance
+	}
+	return u, home.Keys(u.Decl, frame.After, &diag.Bag{}).Lacks(x.entry.Provider.Key)
+}
+
+// found reads the object through the provider instance u, and keeps the result if u finds the object. It returns false
+// if it does not.
+func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
+	var bag diag.Bag
+	s, ok := x.p.run.Sessions.GetIf(ctx, &bag, u, frame.After, true)
+	if !ok || s.Unknown {
+		return false
+	}
+	typ := x.p.run.Types.Of(ctx, &bag, u.Instance.Provider, x.o.Resource(), x.o.Instance)
+	if typ == nil {
+		return false
+	}
+	t, last, cur := x.p.run.With(&bag).Tools(x.o, s, typ), object.Current{}, object.Current{}
+	if last.Entry, last.Known, ok = t.Upgrade(ctx, x.entry); !ok {
+		return false
+	}
+	if cur.Entry, cur.Known, ok = t.Read(ctx, last.Entry, last.Known); !ok || cur.Entry == nil {
+		return false
+	}
+	here := *cur.Entry
+	here.Provider = u.Instance
+	cur.Entry, t.Bag = &here, x.p.run.Bag
+	x.p.run.Bag.Add(bag.List()...)
+	x.drifted(t, last, cur)
+	x.keep(cur, cur, t)
+	return true
+}
+
+// tools returns the tools to refresh the object, its provider instance and the session. The session is nil if the
+// settings of the provider are unknown. The object then keeps its stored value, and the first such object of a session
+// causes a warning. It returns false if an error was reported.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	stored := x.entry.Provider
 	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {

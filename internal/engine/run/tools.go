@@ -124,14 +124,8 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 // and it could destroy or miss another object. presentUse reports an error and returns false if the key depends on
 // resources, or if the provider has no such instance.
 func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
-	f := r.Frame.At(i.Module, frame.After)
-	if f == nil {
-		f = r.Frame.At(i.Module, frame.Before)
-	}
-	if f != nil && declared.Early(r.Program, r.Receivers.Steady, d) {
-		if key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{}); out == frame.OK && declared.MayHave(r.Program, d, key) {
-			return declared.UseOf(r.Program, d, key), true
-		}
+	if u, ok := r.EarlyUse(d, i); ok {
+		return u, true
 	}
 	if declared.MayHave(r.Program, d, stored.Key) {
 		return declared.UseOf(r.Program, d, stored.Key), true // the instance is not declared, and the configuration was renamed
@@ -139,6 +133,20 @@ func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.Pr
 	r.Bag.Add(diag.Errorf("Provider configuration not present",
 		"The state has %s with %s, and for_each was added to the provider block or removed from it. The configuration does not say which instance of the provider the object needs now. Add an instance for it, with a key that does not depend on resources.", i, stored).At(d.Range).About(i))
 	return declared.Use{}, false
+}
+
+// EarlyUse returns the provider instance that the configuration names for an instance of a resource, before anything is
+// decided. It returns false if this depends on resources, or if the provider has no such instance.
+func (r *Run) EarlyUse(d *program.Declaration, i addr.Instance) (declared.Use, bool) {
+	f := r.Frame.At(i.Module, frame.After)
+	if f == nil {
+		f = r.Frame.At(i.Module, frame.Before)
+	}
+	if f == nil || !declared.Early(r.Program, r.Receivers.Steady, d) {
+		return declared.Use{}, false
+	}
+	key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{})
+	return declared.UseOf(r.Program, d, key), out == frame.OK && declared.MayHave(r.Program, d, key)
 }
 
 // needsNothing reports whether a provider has no required settings. It returns false if the schemas cannot be loaded.
