@@ -136,6 +136,9 @@ func (x *invoking) final(inst addr.Instance, config mark.Value) bool {
 	case !s.NullWriteOnly(config.Raw).RawEquals(config.Raw):
 		x.p.run.Bag.Add(diag.Errorf("Action for destroy must be known", "%s is invoked when %s is destroyed. The plan contains the configuration of such actions, and no plan contains values of write-only arguments, so these must be null.", inst, of).At(x.at).About(of.Instance))
 		return false
+	case !config.Raw.IsWhollyKnown() && x.f.Keys(x.i.Decl, x.face, &diag.Bag{}).Lacks(x.i.Key):
+		x.p.run.Bag.Add(diag.Errorf("Action for destroy must be known", "%s is invoked when %s is destroyed, and its key is no longer in the for_each of the action, so each.value is not known. Use each.key only, or values of \"caller\".", inst, of).At(x.at).About(of.Instance))
+		return false
 	case !config.Raw.IsWhollyKnown():
 		x.p.run.Bag.Add(diag.Errorf("Action for destroy must be known", "%s is invoked when %s is destroyed, so its configuration must be known during plan. It depends on values that are known only after apply.", inst, of).At(x.at).About(of.Instance))
 		return false

@@ -63,9 +63,8 @@ func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigg
 }
 
 // Invoked evaluates the key of a reference to an action, and returns the instance of the action. k is the key of the
-// instance whose trigger has the reference. If the key is invalid, or the action has no instance with this key, Invoked
-// adds an error and returns a status other than OK. During validation it accepts any key that can be evaluated. If the
-// reference has no key, Invoked returns the instance without a key, and checks nothing.
+// instance whose trigger has the reference. If this instance is no longer declared, the action may lack its key, too: the
+// same for_each often repeats both.
 func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef, face Face, bag *diag.Bag) (ActionInstance, Status) {
 	f := r.f
 	out := ActionInstance{Decl: f.n.Decl(ref.Local)}
@@ -95,7 +94,7 @@ func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef,
 	case !ok:
 		s.Error(diag.Errorf(title, "The instance key must be a known string or whole number.").At(ref.Key.Range()))
 		return out, Broken
-	case f.keys(action, face, bag).Lacks(key):
+	case f.keys(action, face, bag).Lacks(key) && !f.keys(f.local(d), After, &diag.Bag{}).Lacks(k):
 		s.Error(diag.Errorf("Reference to non-existent action instance", "There is no instance %s of %s.", key, action.Src.Res.In(f.n.Config.Path).Local()).At(ref.At))
 		return out, Broken
 	}
