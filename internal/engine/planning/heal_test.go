@@ -1,7 +1,6 @@
 package planning_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -35,12 +34,13 @@ type cloud struct {
 
 func newCloud(t *testing.T) *cloud {
 	c := &cloud{World: world.New(t), objects: map[string]int{}, forgotten: map[string]int{}, leaves: map[addr.Object]bool{}}
-	c.OnApply, c.OnRead, c.Settings.Sink = c.change, c.read, c
+	c.Settings.Sink = c
+	c.divide()
 	return c
 }
 
-// change makes one change of an object.
-func (c *cloud) change(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
+// change makes one change of an object in a region.
+func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	prior, next := c.Value(r.Prior), c.Value(r.Planned)
 	c.calls++
 	failed := provider.Diags{diag.Errorf("failed", "")}
@@ -52,12 +52,12 @@ func (c *cloud) change(_ context.Context, r provider.ApplyRequest) (provider.App
 		c.history = append(c.history, "failed late")
 		return provider.ApplyResponse{State: r.Prior}, failed
 	case next.IsNull():
-		if name := world.Text(prior, "name"); c.objects[name] > 0 {
+		if name := world.Text(prior, "name") + "@" + region; c.objects[name] > 0 {
 			add(c.objects, name, -1)
 		}
 		c.history = append(c.history, "-"+world.Text(prior, "name"))
 	case prior.IsNull():
-		add(c.objects, world.Text(next, "name"), 1)
+		add(c.objects, world.Text(next, "name")+"@"+region, 1)
 		c.history = append(c.history, "+"+world.Text(next, "name"))
 	default:
 		c.history = append(c.history, "~"+world.Text(next, "name"))
@@ -70,9 +70,9 @@ func (c *cloud) change(_ context.Context, r provider.ApplyRequest) (provider.App
 	return made, nil
 }
 
-// read answers that an object does not exist if it was deleted outside of Lethe.
-func (c *cloud) read(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
-	if c.objects[world.Text(c.Value(r.State), "name")] == 0 {
+// read answers that an object does not exist if it is in another region, or was deleted outside of Lethe.
+func (c *cloud) read(region string, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
+	if c.objects[world.Text(c.Value(r.State), "name")+"@"+region] == 0 {
 		return provider.ReadResponse{State: c.Wire(cty.NullVal(c.Value(r.State).Type()))}, nil
 	}
 	return provider.ReadResponse{State: r.State, Private: r.Private}, nil
@@ -90,7 +90,7 @@ func (c *cloud) stored() map[string]int {
 	for _, e := range c.State.Objects() {
 		_, name, _ := strings.Cut(string(e.Attrs), `"name":"`)
 		name, _, _ = strings.Cut(name, `"`)
-		add(out, name, 1)
+		add(out, name+"@"+regionOf(e.Provider.Key), 1)
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func (c *cloud) command(text string, rounds bool, change func(*planning.Request)
 		c.history = append(c.history, "|")
 		for _, f := range p.Changes {
 			if c.leaves[f.Object] {
-				add(c.forgotten, world.Text(f.Before.Raw, "name"), 1)
+				add(c.forgotten, world.Text(f.Before.Raw, "name")+"@"+regionOf(f.Entry.Provider.Key), 1)
 			}
 		}
 		clear(c.leaves)
@@ -204,7 +204,11 @@ func TestCommandsLoseNoObject(t *testing.T) {
 					c.history = append(c.history, "gone "+name)
 				}
 			}
-			c.command(text, r.IntN(4) == 0, options)
+			began := len(c.history)
+			done := c.command(text, r.IntN(4) == 0, options)
+			if name := untold(c.history[began:], invoking(all)); done && name != "" && (c.failAt == 0 || c.calls < c.failAt) {
+				t.Fatalf("seed %d, step %d %s: invocations of %s\n%s\n%s", seed, step, named, name, c.history, text)
+			}
 			if c.lost() {
 				t.Fatalf("seed %d, step %d %s: exist %v, the state has %v\n%s\n%s", seed, step, named, c.objects, c.stored(), c.history, text)
 			}
@@ -232,7 +236,7 @@ func TestCommandsLoseNoObject(t *testing.T) {
 func entries(c *cloud) string {
 	var out []string
 	for o, e := range c.State.Objects() {
-		out = append(out, fmt.Sprintf("%s %s tainted %v first %v skip %v", o, e.Attrs, e.Tainted, e.CreateFirst, e.SkipDestroy))
+		out = append(out, fmt.Sprintf("%s %s tainted %v first %v skip %v in %s", o, e.Attrs, e.Tainted, e.CreateFirst, e.SkipDestroy, e.Provider.Key))
 	}
 	slices.Sort(out)
 	return strings.Join(out, "\n")
@@ -244,6 +248,8 @@ type thing struct {
 	absent, first, keeps, removed bool
 	repeat                        int // 0: none, 1: count, 2: for_each, 3: enabled
 	keys, generation, note        int
+	region                        int   // the key of the provider: 0: none, 1 to 3: a constant, 4: the key of the instance
+	acts                          int   // 0: invokes no actions; otherwise, the index of on_failure in failures
 	refers                        []int // indexes of earlier things
 	byName                        bool  // the references are part of the name
 }
@@ -251,7 +257,7 @@ type thing struct {
 func drawn(r *rand.Rand) []*thing {
 	var all []*thing
 	for i := range 3 + r.IntN(4) {
-		x := &thing{name: fmt.Sprintf("r%d", i), repeat: max(0, r.IntN(6)-2), keys: r.IntN(4)}
+		x := &thing{name: fmt.Sprintf("r%d", i), repeat: max(0, r.IntN(6)-2), keys: r.IntN(4), region: max(0, r.IntN(8)-3), acts: max(0, r.IntN(6)-2)}
 		for j := range i {
 			if r.IntN(3) == 0 {
 				x.refers = append(x.refers, j)
@@ -266,7 +272,13 @@ func drawn(r *rand.Rand) []*thing {
 func redraw(r *rand.Rand, all []*thing) {
 	for i, x := range all {
 		x.was, x.removed = "", false
-		switch r.IntN(12) {
+		switch r.IntN(14) {
+		case 11:
+			if x.region > 0 { // an object is read through the block that its resource selects, as in Terraform
+				x.region = 1 + r.IntN(4)
+			}
+		case 12:
+			x.acts = r.IntN(4)
 		case 0, 1:
 			x.generation++
 		case 2:
@@ -299,9 +311,30 @@ func redraw(r *rand.Rand, all []*thing) {
 	}
 }
 
+// invoking returns a function that reports whether the object with a name invokes actions.
+func invoking(all []*thing) func(string) bool {
+	return func(name string) bool {
+		var i int
+		if _, err := fmt.Sscanf(name, "o%d-", &i); err != nil {
+			panic(name)
+		}
+		return all[i].acts > 0 && !all[i].absent
+	}
+}
+
+// failures are the values of on_failure.
+var failures = []string{"", "halt", "continue", "taint"}
+
 // written returns the text of a configuration.
 func written(all []*thing) string {
 	var b strings.Builder
+	b.WriteString("provider \"fake\" {\n  alias = \"by\"\n  for_each = toset([\"r1\", \"r2\", \"r3\"")
+	if slices.ContainsFunc(all, func(x *thing) bool { return x.region == 4 && !x.absent && x.repeat == 2 }) {
+		b.WriteString(", \"a\", \"b\", \"c\"") // otherwise, objects of removed instances use keys that the block lacks
+	}
+	b.WriteString("])\n  region = each.key == \"r3\" ? \"r1\" : each.key\n}\n")
+	b.WriteString("action \"fake_act\" \"before\" {\n  config {\n    text = \"before ${caller.name}\"\n  }\n}\n")
+	b.WriteString("action \"fake_act\" \"after\" {\n  config {\n    text = \"after ${caller.name}\"\n  }\n}\n")
 	for i, x := range all {
 		if x.removed {
 			fmt.Fprintf(&b, "removed {\n  from = fake_thing.%s\n  lifecycle {\n    destroy = %t\n  }\n}\n", x.name, x.keeps)
@@ -318,6 +351,12 @@ func written(all []*thing) string {
 		case 2:
 			fmt.Fprintf(&b, "  for_each = toset(slice([\"a\", \"b\", \"c\"], 0, %d))\n", x.keys)
 			key = "-${each.key}"
+		}
+		switch {
+		case x.region == 4 && x.repeat == 2:
+			b.WriteString("  provider = fake.by[each.key]\n")
+		case x.region > 0:
+			fmt.Fprintf(&b, "  provider = fake.by[\"r%d\"]\n", min(x.region, 3))
 		}
 		for _, j := range x.refers {
 			if y := all[j]; !y.absent && y.repeat == 0 {
@@ -337,6 +376,12 @@ func written(all []*thing) string {
 		fmt.Fprintf(&b, "  name = \"%s\"\n  note = \"%s\"\n  lifecycle {\n    create_before_destroy = %t\n", name, note, x.first)
 		if x.keeps {
 			b.WriteString("    destroy = false\n")
+		}
+		if x.acts > 0 {
+			const trigger = "    action_trigger {\n      events = [%s]\n      actions = [action.fake_act.%s]\n%s    }\n"
+			fmt.Fprintf(&b, trigger, "before_update, before_destroy", "before", "")
+			fmt.Fprintf(&b, trigger, "after_create", "after", "      on_failure = "+failures[x.acts]+"\n")
+			fmt.Fprintf(&b, trigger, "after_update, after_destroy", "after", "")
 		}
 		if x.repeat == 3 {
 			fmt.Fprintf(&b, "    enabled = %t\n", x.keys > 0)
