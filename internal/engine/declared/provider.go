@@ -20,22 +20,36 @@ func UseOf(prog *program.Program, d *program.Declaration, key addr.Key) Use {
 	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: key}}
 }
 
+// SameUse returns the use of a stored provider instance. It returns false if the program has no such configuration.
+func SameUse(prog *program.Program, stored addr.ProviderInstance) (Use, bool) {
+	c, ok := prog.ProviderFor(stored.Module, stored.Provider, stored.Alias)
+	if !ok {
+		return Use{}, false
+	}
+	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: stored.Key}}, true
+}
+
+// FormerUse returns the use of the stored provider instance of a declared object, if the resource now has another provider
+// block, and the former block is still in the program. It returns false if the settings of the former block depend on
+// resources, because no step of the object waits for these. fromResources reports whether a declaration depends on
+// resources.
+func FormerUse(prog *program.Program, fromResources func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) (Use, bool) {
+	u, ok := SameUse(prog, stored)
+	return u, ok && u.Decl != prog.ProviderOf(d.ID) && !fromResources(u.Decl)
+}
+
 // MayHave reports whether the provider configuration of a declared object may have an instance with the key. It may not if
 // for_each was added to the configuration, or removed from it, after the key was stored.
 func MayHave(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 	return key.IsNone() == (prog.Decls()[prog.ProviderOf(d.ID)].Repeat() == program.Once)
 }
 
-// Fits reports whether the key of a stored provider instance may be used with the provider configuration of a declared
-// object. It returns false in these cases:
-//
-//   - the configuration cannot have an instance with the key (see MayHave);
-//   - the key is from a configuration of another provider, with another alias or in another module, and the key in the
-//     declaration can be computed early (see Early).
-func Fits(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) bool {
+// Fits reports whether the key of a stored provider instance belongs to the provider configuration of a declared object,
+// and the configuration may have an instance with the key (see MayHave). Otherwise the key may mean an instance with other
+// settings.
+func Fits(prog *program.Program, d *program.Declaration, stored addr.ProviderInstance) bool {
 	now := addr.ProviderInstance{ProviderConfig: prog.Decls()[prog.ProviderOf(d.ID)].Provider, Key: stored.Key}
-	same := stored.Key.IsNone() || SameInstance(now, stored)
-	return MayHave(prog, d, stored.Key) && (same || !Early(prog, steady, d))
+	return MayHave(prog, d, stored.Key) && (stored.Key.IsNone() || SameInstance(now, stored))
 }
 
 // SameInstance reports whether two addresses name the same provider instance, possibly with different registries.

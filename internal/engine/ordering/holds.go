@@ -54,11 +54,15 @@ func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32,
 	if inst.Provider.IsZero() {
 		return 0, false
 	}
-	u := declared.Use{Instance: inst}
 	if d, ok := o.source.Program.Resource(obj.Resource()); ok {
-		u = declared.UseOf(o.source.Program, d, inst.Key)
-	} else if p, ok := o.source.Program.ProviderFor(inst.Module, inst.Provider, inst.Alias); ok {
-		u = declared.Use{Decl: p, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: o.source.Program.Decls()[p].Provider, Key: inst.Key}}
+		u := declared.UseOf(o.source.Program, d, inst.Key)
+		if c == nil || u.Instance == inst { // a change may destroy the object through the former block of its resource
+			return o.holdFor(u), true
+		}
+	}
+	u, ok := declared.SameUse(o.source.Program, inst)
+	if !ok {
+		u = declared.Use{Instance: inst}
 	}
 	return o.holdFor(u), true
 }

@@ -228,10 +228,17 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	return int32(len(o.Objects) - 1)
 }
 
-// fits reports whether the provider of an object may still have the stored instance.
+// fits reports whether the provider block of an object may have the stored instance, and this instance destroys the
+// object.
 func fits(prog *program.Program, refs *receivers.Analysis, obj addr.Object, e *state.Entry) bool {
 	d, ok := prog.Resource(obj.Resource())
-	return !ok || declared.Fits(prog, refs.Steady, d, e.Provider)
+	if !ok || declared.Fits(prog, d, e.Provider) {
+		return true
+	}
+	if _, former := declared.FormerUse(prog, refs.FromResources, d, e.Provider); former {
+		return false
+	}
+	return declared.MayHave(prog, d, e.Provider.Key) && !declared.Early(prog, refs.Steady, d)
 }
 
 // provisioners returns the provisioners and the invocations of actions around the creation, update or destruction of an

@@ -10,16 +10,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// elsewhere reports whether only another instance of the provider block finds the object of an instance. This happens if
-// the provider key of the resource has changed, for example to another region. The refresh has read the object through
-// the stored instance, which also destroys it. elsewhere reads the object through the new instance, if the two have
-// different settings, even with -refresh=false: otherwise the state would name an instance that does not have the object. If the settings of the new instance are unknown, a later round decides, or else elsewhere reports an
-// error. The outcome is Known if elsewhere could decide.
+// elsewhere reports whether only another instance of the provider finds the object of an instance. This happens if the
+// provider key of the resource has changed, for example to another region. The refresh has read the object through
+// the stored instance, which also destroys it. If the two have different settings, elsewhere reads the object through the
+// new instance, even with -refresh=false: otherwise the state would name an instance that does not have the object. If the
+// settings of the new instance are unknown, a later round decides, or else elsewhere reports an error. The outcome is
+// Known if elsewhere could decide.
 func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current, forced object.Forced) (bool, plan.Outcome) {
-	if cur.Entry == nil || !u.Declared || cur.Entry.Provider.Key == u.Instance.Key || !declared.Fits(x.run.Program, x.run.Receivers.Steady, x.d, cur.Entry.Provider) {
+	if cur.Entry == nil || !u.Declared {
 		return false, plan.Done(true)
 	}
-	was := declared.UseOf(x.run.Program, x.d, cur.Entry.Provider.Key)
+	was, ok := x.run.StoredUse(ctx, x.inst, cur.Entry.Provider)
+	if !ok || was.Instance == u.Instance {
+		return false, plan.Done(ok)
+	}
 	before, known := x.run.Sessions.Settle(ctx, x.run.Bag, was, frame.After)
 	after, settled := x.run.Sessions.Settle(ctx, x.run.Bag, u, frame.After)
 	switch {

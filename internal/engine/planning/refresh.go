@@ -114,7 +114,7 @@ func (x *storedObject) presentUse() (u declared.Use, first bool) {
 		return declared.Use{}, false
 	}
 	u, ok = x.p.run.EarlyUse(d, x.o.Instance)
-	if !ok || u.Instance.Key == x.entry.Provider.Key || !declared.Fits(x.p.run.Program, x.p.run.Receivers.Steady, d, x.entry.Provider) {
+	if !ok || u.Instance.Key == x.entry.Provider.Key || !declared.Fits(x.p.run.Program, d, x.entry.Provider) {
 		return declared.Use{}, false
 	}
 	f := x.p.run.Frame.At(x.o.Module, frame.After)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -95,13 +96,13 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 // the provider needs no settings. If there is no such instance, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
-		if declared.Fits(r.Program, r.Receivers.Steady, d, stored) {
+		if declared.Fits(r.Program, d, stored) {
 			return declared.UseOf(r.Program, d, stored.Key), true
 		}
 		return r.presentUse(d, i, stored)
 	}
-	if c, ok := r.Program.ProviderFor(stored.Module, stored.Provider, stored.Alias); ok {
-		return declared.Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: r.Program.Decls()[c].Provider, Key: stored.Key}}, true
+	if u, ok := declared.SameUse(r.Program, stored); ok {
+		return u, true
 	}
 	if stored.Module.IsRoot() && stored.Alias == "" && r.needsNothing(ctx, stored.Provider) {
 		return declared.Use{Instance: stored}, true
@@ -121,10 +122,14 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 // presentUse returns the provider instance that the configuration names for a stored object. It is for an object whose
 // stored key does not fit, because for_each was added to the provider block or removed from it, or because the object now
 // has a provider block with another name. With the stored key, the settings of the provider would be unknown or wrong,
-// and it could destroy or miss another object. presentUse reports an error and returns false if the key depends on
-// resources, or if the provider has no such instance.
+// and it could destroy or miss another object. If the key depends on resources, or if the provider has no such instance,
+// presentUse returns the stored instance of the former block, unless its settings depend on resources. If there is no such
+// block, presentUse reports an error and returns false.
 func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if u, ok := r.EarlyUse(d, i); ok {
+		return u, true
+	}
+	if u, ok := declared.FormerUse(r.Program, r.Receivers.FromResources, d, stored); ok {
 		return u, true
 	}
 	if declared.MayHave(r.Program, d, stored.Key) {
@@ -136,17 +141,23 @@ func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.Pr
 }
 
 // EarlyUse returns the provider instance that the configuration names for an instance of a resource, before anything is
-// decided. It returns false if this depends on resources, or if the provider has no such instance.
+// decided. It returns false if this depends on managed resources, or if the provider has no such instance. A destroy plan
+// reads no data sources, so there it also returns false if this depends on data sources.
 func (r *Run) EarlyUse(d *program.Declaration, i addr.Instance) (declared.Use, bool) {
 	f := r.Frame.At(i.Module, frame.After)
 	if f == nil {
 		f = r.Frame.At(i.Module, frame.Before)
 	}
-	if f == nil || !declared.Early(r.Program, r.Receivers.Steady, d) {
+	if f == nil || !declared.Early(r.Program, r.Receivers.Steady, d) || r.Kind.Destroys() && slices.ContainsFunc(declared.ForKey(r.Program, d), r.readsResources) {
 		return declared.Use{}, false
 	}
 	key, out := f.ProviderKey(d.ID, i.Key, frame.After, &diag.Bag{})
 	return declared.UseOf(r.Program, d, key), out == frame.OK && declared.MayHave(r.Program, d, key)
+}
+
+// readsResources reports whether a declaration is a resource or depends on one.
+func (r *Run) readsResources(d program.Decl) bool {
+	return r.Program.Decls()[d].Kind == program.Resource || r.Receivers.FromResources(d)
 }
 
 // needsNothing reports whether a provider has no required settings. It returns false if the schemas cannot be loaded.
