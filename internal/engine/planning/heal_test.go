@@ -126,7 +126,7 @@ func (c *cloud) command(text string, rounds bool, change func(*planning.Request)
 		c.history = append(c.history, "|")
 		for _, f := range p.Changes {
 			if c.leaves[f.Object] {
-				add(c.forgotten, world.Text(f.Before.Raw, "name")+"@"+regionOf(f.Entry.Provider.Key), 1)
+				c.forget(world.Text(f.Before.Raw, "name"), regionOf(f.Entry.Provider.Key))
 			}
 		}
 		clear(c.leaves)
@@ -137,6 +137,16 @@ func (c *cloud) command(text string, rounds bool, change func(*planning.Request)
 			c.Fatalf("nothing is decided:\n%s", text)
 		}
 		earlier.Add(c.Result)
+	}
+}
+
+// forget records that a run has forgotten an object. In a region, somebody deletes the object: an object with the same id in
+// another region cannot be told from it, if the key of the provider changes.
+func (c *cloud) forget(name, region string) {
+	if name += "@" + region; region == "" {
+		add(c.forgotten, name, 1)
+	} else if c.objects[name] > 0 {
+		add(c.objects, name, -1)
 	}
 }
 

@@ -100,7 +100,7 @@ func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 	if out != frame.OK || x.t.Event.Ends() && !x.final(inst, config) || x.t.Requested() && !x.exists(inst, config) {
 		return false
 	}
-	pk, out := x.f.ProviderKey(i.Decl, i.Key, x.face, r.Bag)
+	pk, out := frame.Actions(x.f).ProviderKey(i, x.face, r.Bag)
 	if out != frame.OK {
 		return false
 	}

@@ -102,6 +102,15 @@ func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef,
 	return out, OK
 }
 
+// ProviderKey evaluates the key of the provider instance that an instance of an action uses. If the action no longer has
+// the instance (see Invoked), the provider may lack its key, too.
+func (r ActionReader) ProviderKey(i ActionInstance, face Face, bag *diag.Bag) (addr.Key, Status) {
+	if d := r.f.local(i.Decl); d.ProviderKey != nil && r.f.keys(d, face, &diag.Bag{}).Lacks(i.Key) {
+		return providerKey(r.f, d.ProviderKey, d, i.Key, face, bag)
+	}
+	return r.f.ProviderKey(i.Decl, i.Key, face, bag)
+}
+
 // Config evaluates the configuration of an instance of an action: the value of its config block. caller is the object
 // whose change invokes the action. It is nil if the user invokes the action directly. Config reports ephemeral values
 // in all arguments that are not write-only. After an error it returns an unknown value and a status other than OK.
