@@ -20,9 +20,3 @@ type Deferral struct {
 	// After lists the resources that the decision waits for, sorted.
 	After []string `json:"after,omitempty"`
 }
-
-// ReplacedLater reports whether a later round replaces the object of a deferred change, because of -replace or
-// replace_triggered_by.
-func (c *Change) ReplacedLater() bool {
-	return c.Deferral != nil && (c.Why == ReplaceByTriggers || c.Why == ReplaceByRequest)
-}

@@ -391,7 +391,13 @@ func (i *Invocation) Compare(o *Invocation) int {
 	return cmp.Or(a.Object.Compare(b.Object), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Block, b.Block), cmp.Compare(a.Index, b.Index), i.Action.Compare(o.Action))
 }
 
-// EventsOf returns the events of a change, in their order. It returns nil for an action without events.
+// ReplacedLater reports whether a later round replaces the object of a deferred change, because of -replace or
+// replace_triggered_by.
+func (c *Change) ReplacedLater() bool {
+	return c.Deferral != nil && (c.Why == ReplaceByTriggers || c.Why == ReplaceByRequest)
+}
+
+// EventsOf returns the events of a change, in their order.
 func EventsOf(a Action) []config.Event {
 	switch a {
 	case Create:

@@ -160,7 +160,7 @@ func (p *planner) build() {
 	for _, d := range decls {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
 			if objects := p.stored(d.Resource); len(objects) > 0 {
-				p.waitForKey(d, p.addRefresh(objects, d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID)))
+				waitForKey(p, d, p.addRefresh(objects, d.Resource, p.nodes.decide[d.ID], p.run.Program.ProviderOf(d.ID)))
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func (p *planner) build() {
 
 // waitForKey makes the refresh node of a resource wait for the data sources from which the key of its provider is
 // computed. The refresh evaluates the key if the stored one may not be valid (see storedObject.presentUse).
-func (p *planner) waitForKey(d *program.Declaration, refresh walk.Node) {
+func waitForKey(p *planner, d *program.Declaration, refresh walk.Node) {
 	if p.run.Program.Decls()[p.run.Program.ProviderOf(d.ID)].Repeat() == program.Once {
 		return
 	}
