@@ -105,7 +105,7 @@ func (x *storedObject) look(ctx context.Context) bool {
 }
 
 // presentUse returns the provider instance that the configuration names for the object, if it is another instance of the
-// same provider block than the stored one. The zero Use means that there is none, or that it is not known yet. first is
+// same provider block than the stored one. It returns the zero Use for the same instance, and for an instance that is not known yet. first is
 // true if the block no longer has the key of the stored instance: usually the key was renamed, so the object is first
 // looked for through the new instance.
 func (x *storedObject) presentUse() (u declared.Use, first bool) {

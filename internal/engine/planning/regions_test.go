@@ -87,8 +87,8 @@ func (c *cloud) invoke(text string) provider.Diags {
 }
 
 // untold names an object whose changes in the history of a successful run have not invoked its actions, or whose actions
-// were invoked without a change. acts reports whether the object with a name invokes actions. untold returns "" if there is
-// none. An update of which nothing is left during apply invokes the actions.
+// were invoked without a change. acts reports whether the object with a name invokes actions. If all agree, untold returns
+// "". An update of which nothing is left during apply invokes the actions.
 func untold(history []string, acts func(name string) bool) string {
 	counts := map[string]map[string]int{}
 	for _, h := range history {
