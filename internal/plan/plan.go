@@ -397,7 +397,7 @@ func (c *Change) ReplacedLater() bool {
 	return c.Deferral != nil && (c.Why == ReplaceByTriggers || c.Why == ReplaceByRequest)
 }
 
-// EventsOf returns the events of a change, in their order.
+// EventsOf returns the events of a change, in their order. It returns nil for an action without events.
 func EventsOf(a Action) []config.Event {
 	switch a {
 	case Create:

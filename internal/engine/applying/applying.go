@@ -127,9 +127,9 @@ func (a *applier) recordMoves() {
 	}
 }
 
-// taint taints each object whose replacement was deferred to a later round although -replace or replace_triggered_by
-// requires it. The trigger has changed in this round and does not change again. If the command ends before the later
-// round, the taint makes the next command replace the object.
+// taint taints each object whose replacement was deferred to a later round (a further plan and apply of the command)
+// although -replace or replace_triggered_by requires it. The trigger has changed in this round and does not change again.
+// If the command ends before the later round, the taint makes the next command replace the object.
 func (a *applier) taint() {
 	var changed []journal.Change
 	for _, c := range a.plan.Deferred {

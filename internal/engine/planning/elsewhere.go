@@ -14,8 +14,8 @@ import (
 // provider key of the resource has changed, for example to another region. The refresh has read the object through
 // the stored instance, which also destroys it. If the two have different settings, elsewhere reads the object through the
 // new instance, even with -refresh=false: otherwise the state would name an instance that does not have the object. If the
-// settings of the new instance are unknown, a later round decides, or else elsewhere reports an error. The outcome is
-// Known if elsewhere could decide.
+// settings of the new instance are unknown, a later round (a further plan and apply) decides, or, if the command has no
+// rounds, elsewhere reports an error. The outcome is Known if elsewhere could decide.
 func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current, forced object.Forced) (bool, plan.Outcome) {
 	if cur.Entry == nil || !u.Declared {
 		return false, plan.Done(true)

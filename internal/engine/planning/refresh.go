@@ -153,9 +153,9 @@ func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
 	return true
 }
 
-// tools returns the tools to refresh the object, its provider instance and the session. The session is nil if the
-// settings of the provider are unknown. The object then keeps its stored value, and the first such object of a session
-// causes a warning. It returns false if an error was reported.
+// tools returns the tools to refresh the object, its provider instance and the session (the configured process). The
+// session is nil if the settings of the provider are unknown. The object then keeps its stored value, and the first
+// such object of a session causes a warning. It returns false if an error was reported.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	stored := x.entry.Provider
 	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {

@@ -63,8 +63,10 @@ func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigg
 }
 
 // Invoked evaluates the key of a reference to an action, and returns the instance of the action. k is the key of the
-// instance whose trigger has the reference. If this instance is no longer declared, the action may lack its key, too: the
-// same for_each often repeats both.
+// instance whose trigger has the reference. If the key is invalid, or the action has no instance with this key, Invoked
+// adds an error and returns a status other than OK. If the instance k is no longer declared, the action may lack its key,
+// too: the same for_each often repeats both. During validation Invoked accepts any key that can be evaluated. If the
+// reference has no key, Invoked returns the instance without a key, and checks nothing.
 func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef, face Face, bag *diag.Bag) (ActionInstance, Status) {
 	f := r.f
 	out := ActionInstance{Decl: f.n.Decl(ref.Local)}
