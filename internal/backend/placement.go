@@ -8,6 +8,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -169,10 +170,10 @@ func holdsAnything(data []byte) bool {
 func sameFiles(a, b store.Store) bool { return sameFile(a, b, store.Default) && sameFile(a, b, "w") }
 
 // sameFile is like sameFiles, for one workspace. Two directories may share the files of all workspaces except the
-// default workspace.
+// default workspace. Paths with symbolic links may be two names of one file.
 func sameFile(a, b store.Store, workspace string) bool {
 	x, y := a.Capabilities().Files, b.Capabilities().Files
-	return x != nil && y != nil && x.File(workspace) == y.File(workspace)
+	return x != nil && y != nil && disk.Real(disk.OS, x.File(workspace)) == disk.Real(disk.OS, y.File(workspace))
 }
 
 // moved returns sentences about the places between which the state has to move. If one of the places cannot be opened,

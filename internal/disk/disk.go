@@ -145,6 +145,16 @@ func Resolve(fsys FS, path string) (string, error) {
 	return "", &fs.PathError{Op: "write", Path: path, Err: errors.New("too many symbolic links")}
 }
 
+// Real returns the path of a file without symbolic links, so that two names of one file have the same path. Unlike
+// Resolve, it also follows the links in the directories on the way to the file. The file and its directories need not
+// exist. If Resolve fails, Real only follows the links in the directories.
+func Real(fsys FS, path string) string {
+	if to, err := Resolve(fsys, path); err == nil {
+		path = to
+	}
+	return filepath.Join(realDir(fsys, filepath.Dir(path), 40), filepath.Base(path))
+}
+
 // realDir returns the path of a directory after following the symbolic links on the way to it. links is the maximum
 // number of links. If more links follow, realDir returns the path with the remaining links. ".." in a link means the
 // parent of the real directory that contains the link.

@@ -41,6 +41,15 @@ func TestResolveInLinkedDirectory(t *testing.T) {
 			t.Errorf("%s leads to %s, %v", path, got, err)
 		}
 	}
+	for _, path := range []string{"real/deep/b/state", "place/link/state", "place/link/again", "real/deep/a/state"} {
+		if got := disk.Real(disk.OS, filepath.Join(top, path)); got != want {
+			t.Errorf("the real path of %s is %s", path, got)
+		}
+	}
+	// Neither the directory new nor the file exists.
+	if got := disk.Real(disk.OS, top+"/place/link/new/state"); got != filepath.Join(top, "real/deep/b/new/state") {
+		t.Errorf("the real path of a new file is %s", got)
+	}
 	if got, err := disk.Resolve(disk.OS, top+"/place/loop/state"); err == nil {
 		t.Errorf("a loop leads to %s", got)
 	}

@@ -114,6 +114,7 @@ type Request struct {
 	Part      Selecting     // selects the part of a shared state that the command needs; nil: the whole state
 	Interim   *Interim      // when to write the state during an apply; nil: only at the end
 	Written   func()        // called after the first write of the state; may be nil
+	File      string        // the state file that the user named; "" for the state of the workspace
 
 	arrived *arrived // set if the target of an unfinished transfer locks the source
 }

@@ -33,7 +33,7 @@ func PlaceOf(env *Env, st store.Store, name string) string {
 	c := st.Capabilities()
 	switch {
 	case c.Files != nil:
-		return "file " + journalFile(env, st, name)
+		return "file " + disk.Real(env.FS, c.Files.File(name))
 	case c.Place != nil:
 		return c.Place.Place(name)
 	}

@@ -53,14 +53,19 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	}
 	out := f.StateOut // the destination; from here on, StateOut must not be another name for the source
 	f.StateOut = ""
-	if out != "" && out != f.State {
+	if out != "" {
 		return moveInto(ctx, c, f, ends[0], ends[1], out)
 	}
-	return change(ctx, c, &f.Options, operation.Move, func(s *state.Snapshot) (*state.Snapshot, bool) {
-		next, _, done, ok := s.Mv(ends[0], ends[1], nil, &c.Bag)
+	return change(ctx, c, &f.Options, operation.Move, f.within(c, ends[0], ends[1]))
+}
+
+// within returns the edit that moves objects within one state.
+func (f *mvFlags) within(c *base.Call, from, to addr.Target) func(*state.Snapshot) (*state.Snapshot, bool) {
+	return func(s *state.Snapshot) (*state.Snapshot, bool) {
+		next, _, done, ok := s.Mv(from, to, nil, &c.Bag)
 		moved(c.UI, done, ok, f.dryRun)
 		return next, ok && !f.dryRun
-	})
+	}
 }
 
 // moved prints the moved objects. If dryRun is true, it prints the objects that would be moved. If ok is false, a move
@@ -79,7 +84,8 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 }
 
 // moveInto moves objects into the state in the file out, and returns the exit code. It writes the destination first: if
-// the second write fails, the objects are in both states, and none is lost. With -dry-run, it only prints the moves.
+// the second write fails, the objects are in both states, and none is lost. If out is a name of the source, moveInto
+// moves the objects within the source. With -dry-run, it only prints the moves.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
 	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
 	st, source, ok := locked(ctx, c, &f.Options, operation.Move)
@@ -91,7 +97,7 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 		return c.UI.Fail()
 	}
 	req := st.Request(operation.MoveTo)
-	req.Name = store.Default // a state file has only the default workspace
+	req.Name, req.File = store.Default, out // a state file has only the default workspace
 	backup := cmp.Or(f.backupOut, stamped(c, out))
 	if backup != store.NoBackup {
 		backup = c.Path(backup)
@@ -99,7 +105,14 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 	if req.Store, ok = st.Backend.OpenFile(c.Path(out), backup); !ok {
 		return c.UI.Fail()
 	}
-	target, ok := workspace.Lock(ctx, workdir.Workspaces(c), req)
+	env := workdir.Workspaces(c)
+	if source.Place() == workspace.PlaceOf(env, req.Store, req.Name) {
+		if next, ok := f.within(c, from, to)(source.Snapshot()); ok && !source.Save(next) {
+			return c.UI.Fail()
+		}
+		return c.UI.Done(base.ExitOK)
+	}
+	target, ok := workspace.Lock(ctx, env, req)
 	if !ok {
 		return c.UI.Fail()
 	}
