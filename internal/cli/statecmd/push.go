@@ -58,13 +58,13 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 
 // follows adds an error and returns false if the pushed state would replace a state of another lineage, a newer state,
 // or a different state with the same serial. An empty state may always be replaced. A state without a lineage, as older
-// programs write, is not compared.
+// programs write, may belong to any lineage, so only the serials are compared. "state pull" prints a state without a
+// lineage and with the serial 0 if a workspace has no state.
 func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 	have := ws.Snapshot()
 	switch {
 	case have == nil || have.Len() == 0 && len(have.Outputs) == 0:
-	case have.Lineage == "" || pushed.Lineage == "":
-	case have.Lineage != pushed.Lineage:
+	case have.Lineage != "" && pushed.Lineage != "" && have.Lineage != pushed.Lineage:
 		bag.Add(diag.Errorf("Failed to write state", "Cannot import state with lineage %q over unrelated state with lineage %q, which may belong to another configuration. To replace it anyway, use -force.", pushed.Lineage, have.Lineage))
 		return false
 	case pushed.Serial < have.Serial:
