@@ -2,7 +2,6 @@ package backend
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -94,6 +93,7 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	if len(names) == 0 {
 		return err == nil
 	}
+	all := names
 	if !store.Single(ctx, to) || slices.Equal(names, []string{store.Default}) {
 		var ok bool
 		if names, ok = m.missing(ctx, from, to, names, !configured); !ok || len(names) == 0 {
@@ -112,11 +112,11 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		if sameFile(from, to, name) {
 			continue // the state is already in the new store
 		}
-		target, ok := m.renamed(ctx, name, to)
+		target, ok := m.renamed(ctx, name, all, to)
 		if !ok || !m.copyState(ctx, transfer{from, to, name, target}, !configured) {
 			return false
 		}
-		if name != target && !choose(m.env, target) {
+		if name != target && m.env.Selected() == name && !choose(m.env, target) {
 			return false
 		}
 	}
@@ -137,9 +137,10 @@ func (m *migration) allRead(ctx context.Context, from store.Store) bool {
 }
 
 // renamed returns the name of a workspace in the new store. It is another name only for the default workspace, if the
-// new store cannot have it: then the environment or the user gives the name. Without a name, renamed reports an error
-// and returns false.
-func (m *migration) renamed(ctx context.Context, name string, to store.Store) (string, bool) {
+// new store cannot have it: then the environment or the user gives the name. The names in all, the workspaces of the
+// former store, are taken: the state of such a workspace would replace the state of the default workspace. Without a
+// name, renamed reports an error and returns false.
+func (m *migration) renamed(ctx context.Context, name string, all []string, to store.Store) (string, bool) {
 	if name != store.Default || store.Single(ctx, to) {
 		return name, true
 	}
@@ -151,10 +152,13 @@ func (m *migration) renamed(ctx context.Context, name string, to store.Store) (s
 	if slices.Contains(existing, name) {
 		return name, true
 	}
-	if name = cmp.Or(m.env.Getenv(workspace.Variable), m.req.Rename()); name != "" {
+	if name = m.env.Getenv(workspace.Variable); name == "" || slices.Contains(all, name) {
+		name = m.req.Rename()
+	}
+	if name != "" && !slices.Contains(all, name) {
 		return name, true
 	}
-	m.env.Bag.Add(diag.Errorf("The default workspace needs a name", "The workspace %q of the previous backend has a state, but the new backend cannot have a workspace of that name. Set %s to its name in the new backend, or use -reconfigure to leave the state there.", store.Default, workspace.Variable))
+	m.env.Bag.Add(diag.Errorf("The default workspace needs a name", "The workspace %q of the previous backend has a state, but the new backend cannot have a workspace of that name. Set %s to its name in the new backend, which no other workspace of the previous backend has, or use -reconfigure to leave the state there.", store.Default, workspace.Variable))
 	return "", false
 }
 
