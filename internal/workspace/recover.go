@@ -47,6 +47,12 @@ func (rc *recovery) local(ctx context.Context) bool {
 	}
 	var mismatch *journal.MismatchError
 	switch {
+	case errors.As(err, &mismatch) && rc.busy(ctx):
+		ok := rc.inProgress(mismatch.Header)
+		if ok {
+			bag.Add(diag.Warningf("Another run is in progress", "The run %s is in progress, and its journal does not belong to the state: %s. This command does not include the changes of that run.", mismatch.Header.Run, mismatch.Reason))
+		}
+		return ok
 	case errors.As(err, &mismatch):
 		aside, err := journal.Aside(fsys, path)
 		if err != nil {
@@ -67,17 +73,12 @@ func (rc *recovery) local(ctx context.Context) bool {
 		return true
 	}
 	if rc.busy(ctx) {
-		if rc.lock.held() && r.Header.Keeper != 0 {
-			bag.Add(diag.Errorf("Another run is in progress", "The run %s was killed or crashed. The process %d still waits for answers of its providers, to record their changes. Wait until that process has ended. If a provider never answers, end the process: it then closes open ephemeral resources and reports calls without an answer.", r.Header.Run, r.Header.Keeper))
-			return false
+		ok := rc.inProgress(r.Header)
+		if ok {
+			bag.Add(diag.Warningf("Another run is in progress", "The run %s is changing this state, and -lock=false turns off waiting for it. This command includes the changes of that run up to now, but not later ones.", r.Header.Run))
+			rc.doc.snapshot = r.Snapshot
 		}
-		if !rc.req.Operation.Policy().ReadOnly {
-			bag.Add(diag.Errorf("Another run is in progress", "The run %s is changing this state. Two runs cannot change one state at the same time, not even with -lock=false. Wait until the run has ended.", r.Header.Run))
-			return false
-		}
-		bag.Add(diag.Warningf("Another run is in progress", "The run %s is changing this state, and -lock=false turns off waiting for it. This command includes the changes of that run up to now, but not later ones.", r.Header.Run))
-		rc.doc.snapshot = r.Snapshot
-		return true
+		return ok
 	}
 	rc.report(r)
 	if rc.req.Operation.Policy().ReadOnly {
@@ -121,6 +122,20 @@ func (rc *recovery) busy(ctx context.Context) bool {
 	}
 	var held *store.LockError
 	return errors.As(err, &held)
+}
+
+// inProgress reports whether the command may continue while the run of a journal is in progress: only if it has no
+// lock, and only reads. Otherwise inProgress adds an error.
+func (rc *recovery) inProgress(h journal.Header) bool {
+	switch {
+	case rc.lock.held() && h.Keeper != 0:
+		rc.env.Bag.Add(diag.Errorf("Another run is in progress", "The run %s was killed or crashed. The process %d still waits for answers of its providers, to record their changes. Wait until that process has ended. If a provider never answers, end the process: it then closes open ephemeral resources and reports calls without an answer.", h.Run, h.Keeper))
+	case !rc.req.Operation.Policy().ReadOnly:
+		rc.env.Bag.Add(diag.Errorf("Another run is in progress", "The run %s is changing this state. Two runs cannot change one state at the same time, not even with -lock=false. Wait until the run has ended.", h.Run))
+	default:
+		return true
+	}
+	return false
 }
 
 // withJournal returns the state with the changes of a journal. changed is true if this state must be written. An

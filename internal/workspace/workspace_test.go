@@ -558,6 +558,30 @@ func TestWithoutLock(t *testing.T) {
 	s.Unlock()
 }
 
+// TestWithoutLockOther checks that a command without a lock leaves the journal of a running run in its place, although
+// the journal does not continue the state: the run reads one state file and writes another, for example.
+func TestWithoutLockOther(t *testing.T) {
+	b := newBench(t)
+	run := b.lock(Request{})
+	change(t, run, "a.x")
+	if _, err := b.store.Put(ctx, store.Default, []byte(`{"version":4,"serial":7,"lineage":"other","outputs":{},"resources":[]}`), ""); err != nil {
+		t.Fatal(err)
+	}
+	reader, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Operation: operation.Plan})
+	if !ok || reader.Snapshot().Lineage != "other" {
+		t.Fatal(b.Bag.List())
+	}
+	reader.Unlock()
+	b.reported("Another run is in progress")
+	if _, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default}); ok {
+		t.Error("two runs change one state")
+	}
+	b.reported("Another run is in progress")
+	if !b.journals() {
+		t.Error("the journal of the run was moved")
+	}
+}
+
 // TestWithoutLockKeeper checks that no run replays the journal of a crashed run while the keeper of that run (a second
 // process) is still using it.
 func TestWithoutLockKeeper(t *testing.T) {
@@ -615,6 +639,32 @@ func TestStoreRefuses(t *testing.T) {
 	}
 	if _, err := os.Stat(journal.Path(filepath.Join(b.Data, store.Default))); err != nil {
 		t.Errorf("the journal is gone: %v", err)
+	}
+}
+
+// TestStoreRefusesNamedFile checks that the message about a state that a named file does not accept does not recommend
+// "state push": that command would replace the state of the workspace.
+func TestStoreRefusesNamedFile(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		b := newBench(t)
+		if !stale {
+			b.store = broken{b.store}
+		}
+		s := b.lock(Request{File: "x.tfstate"})
+		if stale {
+			if _, err := b.store.Put(ctx, store.Default, []byte(`{"version":4,"serial":7,"lineage":"l","outputs":{},"resources":[]}`), ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Save(with(t, s.Snapshot(), "a.x")) {
+			t.Error("it was saved")
+		}
+		s.Unlock()
+		detail := b.Bag.List()[0].Detail
+		b.reported("Failed to save state")
+		if !strings.Contains(detail, "replace x.tfstate with") || strings.Contains(detail, "lethe state p") {
+			t.Errorf("stale %t: %s", stale, detail)
+		}
 	}
 }
 

@@ -89,7 +89,11 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 		c.Bag.Add(diag.Errorf("State cannot be repaired", "The state cannot be decrypted, so Lethe cannot tell whether it is damaged: %s", r.State.Problem))
 		return c.UI.Fail()
 	case r.State.Problem != "":
-		c.Bag.Add(diag.Errorf("State cannot be repaired", "Neither the state nor a backup can be read: %s\n\nTo replace the state with a state in a file, run: lethe state push -force FILE", r.State.Problem))
+		replace := "To replace the state with a state in a file, run: lethe state push -force FILE"
+		if f.State != "" { // "state push" would replace the state of the workspace
+			replace = fmt.Sprintf("To use another state, replace the file %s.", f.State)
+		}
+		c.Bag.Add(diag.Errorf("State cannot be repaired", "Neither the state nor a backup can be read: %s\n\n%s", r.State.Problem, replace))
 		return c.UI.Fail()
 	default:
 		c.UI.Print("The state needs no repair.\n")

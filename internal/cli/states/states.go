@@ -159,6 +159,7 @@ func (s *States) Request(of operation.Operation) workspace.Request {
 	}
 	return workspace.Request{
 		Interim:   interim,
+		File:      cmp.Or(s.dir.Options.StateOut, s.dir.Options.State),
 		Operation: of, Lock: s.dir.Options.Lock, Timeout: s.dir.Options.LockTimeout,
 		Waiting: func() {
 			s.dir.Call.UI.Send(event.Note{Kind: "state_lock_acquire", Text: "Acquiring state lock. This may take a few moments..."})
