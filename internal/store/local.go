@@ -181,6 +181,11 @@ func (l *Local) Place(workspace string) string {
 // File implements Files.
 func (l *Local) File(workspace string) string { return l.at(l.out(workspace)) }
 
+// Apart implements Files. In and Out may be two names of one file.
+func (l *Local) Apart(workspace string) bool {
+	return disk.Real(l.fs, l.readPath(workspace)) != disk.Real(l.fs, l.File(workspace))
+}
+
 // BackupFile implements Files. The file has the content before the first Put.
 func (l *Local) BackupFile(workspace string) string {
 	switch l.opts.Backup {

@@ -204,8 +204,15 @@ func TestStateOut(t *testing.T) {
 	if err != nil || !bytes.Equal(data, stateText(1)) {
 		t.Fatalf("%q, %v", data, err)
 	}
+	apart := func(l Store) bool { return l.Capabilities().Files.Apart(Default) }
+	if !apart(l) || apart(l.Capabilities().Files.Override("", "./in", "")) || apart(NewLocal(LocalOptions{Dir: dir})) {
+		t.Error("another file is written")
+	}
 	if v, err = l.Put(ctx, Default, stateText(2), v); err != nil {
 		t.Fatal(err)
+	}
+	if apart(l) {
+		t.Error("after a write, another file is read")
 	}
 	if _, err = l.Put(ctx, Default, stateText(3), v); err != nil {
 		t.Fatal(err)

@@ -109,6 +109,8 @@ type Breaker interface {
 type Files interface {
 	// File returns the path of a workspace's state. The journal is beside it.
 	File(workspace string) string
+	// Apart reports whether the next Put of a workspace writes another file than Get reads.
+	Apart(workspace string) bool
 	// BackupFile returns the path of the backup, or "" if no backup is written.
 	BackupFile(workspace string) string
 	// SetAside renames the state of a workspace to the backup, because the state was moved to another store.

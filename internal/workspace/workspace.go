@@ -130,8 +130,8 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 
 // Save writes a snapshot with the next serial, if it differs from the state that was read, if the encryption settings
 // have changed, or if the run has invoked an action, because a saved plan with the invocation is then out of date. If
-// the state is shared, Save writes only the changes of the command. After an error, it reports the error and returns
-// false.
+// the state is written to another file than it was read from, and does not differ, Save writes a copy. If the state is
+// shared, Save writes only the changes of the command. After an error, it reports the error and returns false.
 func (s *State) Save(next *state.Snapshot) bool {
 	s.stopInterims()
 	if next != nil && next.Lineage == "" && s.doc.snapshot.Lineage == "" && !state.Equal(s.doc.snapshot, next) { // the journal has the same
@@ -154,6 +154,9 @@ func (s *State) save(next *state.Snapshot) bool {
 	}
 	if !changed && s.record.invoked() && s.doc.version != "" {
 		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
+	}
+	if f := s.req.Store.Capabilities().Files; !changed && f != nil && f.Apart(s.req.Name) && s.doc.version != "" {
+		next, changed = s.doc.snapshot, true // the next command may read the other file
 	}
 	if !changed {
 		s.record.keep = false
