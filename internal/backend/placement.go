@@ -32,10 +32,15 @@ func newPlacement(o *opener, r *record) *placement {
 	return &placement{env: o.env, declared: o.declared, record: r, opener: o}
 }
 
-// usable reports whether commands may use a place that is not recorded. If not, it adds an error.
+// usable reports whether commands may use a place that is not recorded. If not, it adds an error. It records the place
+// if it has a state. An empty state does not count if the directory has a former state.
 func (p *placement) usable(ctx context.Context, current settings, st store.Store) bool {
 	name := p.env.Selected()
-	if workspace.HasState(ctx, p.env, st, name) {
+	has, holds, err := workspace.HasState(ctx, p.env, st, name)
+	if err != nil {
+		return true // the command reports the error, and a later command finds out whether the state is there
+	}
+	if holds {
 		p.adopt(current, false)
 		return true
 	}
@@ -52,6 +57,9 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 		p.env.Bag.Add(formerly(implied(), err))
 	}
 	if len(left) == 0 {
+		if has && err == nil {
+			p.adopt(current, false)
+		}
 		return err == nil
 	}
 	from := name
@@ -66,7 +74,11 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 		}
 		from = left[0]
 	}
-	places := fmt.Sprintf("The configured backend, %s, has no state, but the previous backend, %s, has a state. With an empty state, all objects would be created again.", p.opener.place(current, st, name), p.opener.place(implied(), old, from))
+	what := "no state"
+	if has {
+		what = "an empty state"
+	}
+	places := fmt.Sprintf("The configured backend, %s, has %s, but the previous backend, %s, has a state. With an empty state, all objects would be created again.", p.opener.place(current, st, name), what, p.opener.place(implied(), old, from))
 	p.env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places))
 	return false
 }

@@ -43,6 +43,25 @@ func TestPlaceWithAStateIsRecorded(t *testing.T) {
 	}
 }
 
+// TestPlaceIsNotRecordedBeforeItsStateIsRead checks that a place whose state cannot be read, or is empty, does not replace
+// the former state: the next plan would create all objects again.
+func TestPlaceIsNotRecordedBeforeItsStateIsRead(t *testing.T) {
+	for text, usable := range map[string]bool{"{": true, `{"version":99}`: true, emptyState: false} {
+		b := newBench(t)
+		b.write("terraform.tfstate", laterState)
+		s := b.declare(`backend "local" { path = "one/s" }`)
+		b.write("one/s", text)
+		if got := b.placement.usable(ctx, s, b.opened(s)); got != usable || b.exists(".terraform") {
+			t.Errorf("%s: usable %t, or recorded: %v", text, got, b.Env.Bag.List())
+		}
+		if !usable {
+			if d := b.reported(initNeeded); !strings.Contains(d, "one/s, has an empty state, but the previous backend, terraform.tfstate, has") {
+				t.Error(d)
+			}
+		}
+	}
+}
+
 func TestEmptyPlaceIsUsableIfItHasOtherWorkspaces(t *testing.T) {
 	b := newBench(t)
 	b.write("terraform.tfstate", laterState)

@@ -165,14 +165,22 @@ func (s *State) save(next *state.Snapshot) bool {
 	return !changed || s.Put(next.WithOverridden(s.overridden))
 }
 
-// HasState reports whether a workspace has a state, or a journal of a state. An unreadable state counts, because the
-// command that reads it will report the reason.
-func HasState(ctx context.Context, env *Env, st store.Store, name string) bool {
+// HasState reports whether a workspace has a state, or a journal of a state. holds is false if the state is empty: it
+// has neither objects nor outputs, and no journal. HasState returns an error if the state cannot be read.
+func HasState(ctx context.Context, env *Env, st store.Store, name string) (has, holds bool, err error) {
 	data, _, err := st.Get(ctx, name)
-	if err != nil || len(data) > 0 {
-		return true
+	if err != nil {
+		return false, false, err
 	}
-	return recorded(env, st, name)
+	if holds = recorded(env, st, name); len(data) == 0 {
+		return holds, holds, nil
+	}
+	var bag diag.Bag
+	s, ok := state.Read(data, &bag)
+	if !ok {
+		return false, false, errors.New(bag.List()[0].Detail)
+	}
+	return true, holds || s.Len()+len(s.Outputs) > 0, nil
 }
 
 // recorded reports whether a local file has the journal of a workspace.

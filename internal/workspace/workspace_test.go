@@ -248,7 +248,7 @@ func TestSave(t *testing.T) {
 // writes stores it.
 func TestKilled(t *testing.T) {
 	b := newBench(t)
-	if HasState(ctx, b.Env, b.store, store.Default) {
+	if has, holds, err := HasState(ctx, b.Env, b.store, store.Default); has || holds || err != nil {
 		t.Error("begun before anything was done")
 	}
 	s := b.lock(Request{})
@@ -260,7 +260,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	die(t, s)
-	if !HasState(ctx, b.Env, b.store, store.Default) {
+	if has, holds, err := HasState(ctx, b.Env, b.store, store.Default); !has || !holds || err != nil {
 		t.Error("not begun, although there is a journal")
 	}
 	if have, ok := Read(ctx, b.Env, b.store, store.Default); !ok || have.Len() != 1 {
