@@ -608,6 +608,37 @@ func TestInitSamePlace(t *testing.T) {
 	}
 }
 
+// TestInitNamesJournalsOfAnotherPlace checks that init -reconfigure names the journal of a killed run that used another
+// backend: no later command there replays it.
+func TestInitNamesJournalsOfAnotherPlace(t *testing.T) {
+	b := newBench(t)
+	at := httptest.NewServer(&storetest.HTTP{})
+	t.Cleanup(at.Close)
+	use := func(path string, titles ...string) string {
+		t.Helper()
+		b.configure(fmt.Sprintf("backend \"http\" { address = %q }", at.URL+path))
+		if _, ok := b.Init(ctx, InitRequest{Reconfigure: true, Lock: workspace.Request{Lock: true}}); !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		return b.reported(titles...)
+	}
+	use("/a")
+	b.save()
+	b.leaveJournal()
+	o, ok := b.Open(ctx, Files{})
+	if !ok {
+		t.Fatal(b.Env.Bag.List())
+	}
+	place := string(store.Digest([]byte(o.Capabilities().Place.Place(store.Default))))[:16]
+	if err := os.Rename(filepath.Join(b.Env.Data, "default.journal"), filepath.Join(b.Env.Data, "default."+place+".journal")); err != nil {
+		t.Fatal(err)
+	}
+	if d := use("/b", "Journal of another state"); !strings.Contains(d, ".terraform/default.") {
+		t.Error(d)
+	}
+	use("/a")
+}
+
 // leaveJournal leaves the journal of a run that created an object and was killed.
 func (b *bench) leaveJournal() {
 	b.Helper()

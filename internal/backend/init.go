@@ -70,6 +70,9 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 		return "", false
 	}
 	d.warnClear(next)
+	if req.Reconfigure {
+		d.warnJournals(ctx, next)
+	}
 	if moves && block == nil && before != nil {
 		req.Unset(before.Type)
 	}
@@ -153,4 +156,16 @@ func (d *Directory) warnClear(s settings) {
 		return
 	}
 	d.Env.Bag.Add(d.declared.at(diag.Warningf("Encryption not in use", "The provider %s receives the state in clear, with all secrets in it, because no encryption block encrypts states. Add an encryption block with a method for \"state\", unless you trust the provider and its service with these secrets.", s.provider.ForDisplay()), s.driver.Schema))
+}
+
+// warnJournals warns of journals in the directory that belong to states in other places than those of s. The states
+// there may lack changes, and no command with the settings s replays these journals.
+func (d *Directory) warnJournals(ctx context.Context, s settings) {
+	st, ok := d.opener.open(ctx, s)
+	if !ok {
+		return
+	}
+	if left := workspace.OtherJournals(d.Env, st); len(left) > 0 {
+		d.Env.Bag.Add(diag.Warningf("Journal of another state", "The directory has journals of interrupted runs that used another backend: %s. The states there may lack changes of these runs. To recover the changes, set up that backend again with \"lethe init -reconfigure\", and run \"lethe apply -refresh-only\".", strings.Join(left, ", ")))
+	}
 }

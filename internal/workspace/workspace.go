@@ -3,6 +3,8 @@ package workspace
 import (
 	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
@@ -187,6 +189,28 @@ func HasState(ctx context.Context, env *Env, st store.Store, name string) (has, 
 func recorded(env *Env, st store.Store, name string) bool {
 	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
 	return err != nil || r != nil
+}
+
+// OtherJournals lists the journals of interrupted or running runs in the data directory that belong to states in other
+// places than st.
+func OtherJournals(env *Env, st store.Store) []string {
+	entries, err := env.FS.ReadDir(env.Data)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		base, ok := strings.CutSuffix(e.Name(), ".journal")
+		at := strings.LastIndexByte(base, '.')
+		path := filepath.Join(env.Data, e.Name())
+		if !ok || at < 0 || path == journalFile(env, st, base[:at]) {
+			continue
+		}
+		if r, err := journal.Recover(env.FS, path, &state.Snapshot{}, nil); r != nil || err != nil {
+			out = append(out, relative(env, path))
+		}
+	}
+	return out
 }
 
 // Unfinished reports whether an interrupted run or transfer has changes, here or in the store, that the state of a
