@@ -158,7 +158,7 @@ func (d *Directory) warnClear(s settings) {
 	d.Env.Bag.Add(d.declared.at(diag.Warningf("Encryption not in use", "The provider %s receives the state in clear, with all secrets in it, because no encryption block encrypts states. Add an encryption block with a method for \"state\", unless you trust the provider and its service with these secrets.", s.provider.ForDisplay()), s.driver.Schema))
 }
 
-// warnJournals warns of journals in the directory that belong to states in other places than those of s. The states
+// warnJournals warns of journals in the directory that belong to states in other places than the store of s. The states
 // there may lack changes, and no command with the settings s replays these journals.
 func (d *Directory) warnJournals(ctx context.Context, s settings) {
 	st, ok := d.opener.open(ctx, s)

@@ -40,7 +40,7 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 		}
 		return nil, fmt.Errorf("the state file %s cannot be locked: %w", l.File(workspace), err)
 	}
-	if err := l.writeInfo(h.info, who); err != nil {
+	if err := writeInfo(l.fs, h.info, who); err != nil {
 		l.release(h)
 		return nil, fmt.Errorf("the lock info cannot be written: %w", err)
 	}
@@ -211,18 +211,18 @@ func (l *Local) createUnlinked(h *holding) (made bool, err error) {
 }
 
 // writeInfo writes the file about the holder of the lock.
-func (l *Local) writeInfo(path string, who LockInfo) error {
-	f, err := disk.Temp(l.fs, path)
+func writeInfo(fsys disk.FS, path string, who LockInfo) error {
+	f, err := disk.Temp(fsys, path)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(who.Marshal())
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = l.fs.Rename(f.Name(), path)
+		err = fsys.Rename(f.Name(), path)
 	}
 	if err != nil {
-		l.fs.Remove(f.Name())
+		fsys.Remove(f.Name())
 	}
 	return err
 }
