@@ -106,7 +106,7 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		}
 	}
 	if store.Single(ctx, to) && !slices.Equal(names, []string{store.Default}) {
-		return m.copySelected(ctx, from, to, names)
+		return m.copySelected(ctx, from, to, names, !configured)
 	}
 	for _, name := range names {
 		if sameFile(from, to, name) {
@@ -163,16 +163,16 @@ func (m *migration) renamed(ctx context.Context, name string, all []string, to s
 }
 
 // copySelected copies the selected workspace into a store that keeps only one state. The other workspaces stay in the
-// former store. If the selected workspace has no state, or copying fails, copySelected reports an error and returns
-// false.
-func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string) bool {
+// former store. moves has the same meaning as in copyState. If the selected workspace has no state, or copying fails,
+// copySelected reports an error and returns false.
+func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string, moves bool) bool {
 	next := m.next
 	selected := m.env.Selected()
 	if !slices.Contains(names, selected) {
 		m.env.Bag.Add(diag.Errorf("Workspaces not supported", "The backend %q stores only one state, but the selected workspace %q has no state to copy. Select one of these first: %s.", next.driver.Name, selected, strings.Join(names, ", ")))
 		return false
 	}
-	if !m.copyState(ctx, transfer{from, to, selected, store.Default}, false) {
+	if !m.copyState(ctx, transfer{from, to, selected, store.Default}, moves) {
 		return false
 	}
 	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
