@@ -181,12 +181,12 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 			if file := s.req.File; file != "" {
 				return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in %s. Compare the two files first. To discard the newer changes, replace %s with %s.", path, file, file, path)
 			}
-			return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in the stored state. Compare them first (lethe state pull). To replace the stored state, which discards its newer changes, run: lethe state push -force %s", path, path)
+			return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in the stored state. Compare them first (lethe state pull). To replace the stored state, which discards its newer changes, run: lethe state push -force %s", path, store.ShellCommand(path))
 		}
 		if file := s.req.File; file != "" { // "state push" would replace the state of the workspace
 			return fmt.Sprintf("The updated state was written to %s. To store it, replace %s with this file.", path, file)
 		}
-		return fmt.Sprintf("The updated state was written to %s. To store it, run: lethe state push %s", path, path)
+		return fmt.Sprintf("The updated state was written to %s. To store it, run: lethe state push %s", path, store.ShellCommand(path))
 	case recorded:
 		return journalHas
 	case !s.record.keep:
