@@ -40,13 +40,17 @@ resource "terraform_data" "same" {
   count = 3
   input = count.index
 }
-resource "terraform_data" "keyed" {
-  for_each = toset([nonsensitive(var.password), "other-${nonsensitive(var.password)}"])
-  input    = each.key
-}
 output "dsn" {
   value     = var.password
   sensitive = true
+}
+`
+
+// keyed has instances whose keys contain the secret.
+const keyed = `
+resource "terraform_data" "keyed" {
+  for_each = toset([nonsensitive(var.password), "other-${nonsensitive(var.password)}"])
+  input    = each.key
 }
 `
 
@@ -72,7 +76,7 @@ func scrubbed(t *testing.T, p place) *directory {
 	ours, err := lethe()
 	check(t, err)
 	u := newDirectory(t, ours, place{p.backend, append(append([]string{}, p.env...), "TF_VAR_password="+canary)})
-	u.configure(storing + p.backend)
+	u.configure(storing + keyed + p.backend)
 	u.run(0, "apply", "-auto-approve")
 	u.run(0, "apply", "-auto-approve", "-var=note=more")
 	u.run(0, "plan", "-var=note=still", "-out=stale")
