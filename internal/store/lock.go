@@ -36,6 +36,9 @@ func OtherLock(held *LockInfo, id string) *LockError {
 
 // LockDiagnostic returns the diagnostic for an error of Lock or Acquire. program is the name of this program.
 func LockDiagnostic(err error, program string) diag.Diagnostic {
+	if errors.Is(err, ErrOnly) { // no lock is the reason
+		return diag.Errorf("Workspaces not supported", "The backend stores only one state, so its only workspace is %q. Another workspace is selected, by the environment variable TF_WORKSPACE or by \"lethe workspace select\".", Default)
+	}
 	return diag.Errorf("Error acquiring the state lock",
 		"Error message: %v\n\n%s locks the state so that only one process writes it at a time. Resolve the issue above, or wait with -lock-timeout=5m. If the holder no longer exists, run force-unlock with the ID. The option -lock=false skips locking, which is not recommended.", err, program)
 }

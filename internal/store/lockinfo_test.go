@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // FuzzLockInfo checks that ParseLockInfo returns an error or information that is unchanged after it is written and read
 // again.
@@ -18,4 +22,11 @@ func FuzzLockInfo(f *testing.F) {
 			t.Errorf("%v\n%v%v", err, i, again)
 		}
 	})
+}
+
+// TestLockOfAnotherWorkspace checks that a store with one state does not recommend to break a lock.
+func TestLockOfAnotherWorkspace(t *testing.T) {
+	if d := LockDiagnostic(fmt.Errorf("http: %w", ErrOnly), "Lethe"); d.Summary != "Workspaces not supported" || strings.Contains(d.Detail, "force-unlock") {
+		t.Error(d)
+	}
 }
