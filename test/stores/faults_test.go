@@ -237,7 +237,6 @@ func ranThrough(t *testing.T, st store.Store, prev store.Version, next []byte) s
 // TestFaultAtTheEnd checks that a write and the release of a lock survive three faults, and a service that fails for 30
 // seconds.
 func TestFaultAtTheEnd(t *testing.T) {
-	t.Parallel()
 	const factor = 200
 	hurried(t, factor)
 	for name, open := range faultyStores {

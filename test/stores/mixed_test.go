@@ -39,7 +39,7 @@ var lethe = sync.OnceValues(func() (string, error) {
 func TestMain(m *testing.M) {
 	// Most tests wait for pauses of stores and for other processes, not for the processor.
 	flag.Parse()
-	_ = flag.Set("test.parallel", "8")
+	_ = flag.Set("test.parallel", "4")
 	code := m.Run()
 	if path, err := lethe(); err == nil && os.Getenv("LETHE_BIN") == "" {
 		os.RemoveAll(filepath.Dir(path))

@@ -202,17 +202,13 @@ func (s *shop) says(out string, words ...string) {
 
 // TestParts lets several runs work on one state at the same time.
 func TestParts(t *testing.T) {
-	t.Parallel()
 	port := startPostgres(t)
 	for name, run := range map[string]func(*shop){
 		"disjoint": (*shop).disjoint, "same": (*shop).same, "queue": (*shop).queue, "died": (*shop).died, "exclusive": (*shop).exclusive, "destroy": (*shop).destroy, "dependency": (*shop).dependency,
 		"saved": (*shop).saved, "killed": (*shop).killed, "overtaken": (*shop).overtaken, "edits": (*shop).edits, "connection": (*shop).connection,
 		"one directory": (*shop).oneDirectory, "outputs": (*shop).outputs, "crowd": (*shop).crowd, "cut": (*shop).cut,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(newShop(t, port, "s_"+strings.ReplaceAll(name, " ", "_")))
-		})
+		t.Run(name, func(t *testing.T) { run(newShop(t, port, "s_"+strings.ReplaceAll(name, " ", "_"))) })
 	}
 }
 

@@ -109,7 +109,6 @@ func (l *line) serve(c net.Conn) {
 // server that cannot be reached once, three times or for 30 seconds, and a server that is read-only for a time. The
 // connection of the lock breaks each time, and the lock is taken again.
 func TestPostgresFaults(t *testing.T) {
-	t.Parallel()
 	const factor = 200
 	hurried(t, factor)
 	port := startPostgres(t)
@@ -169,7 +168,6 @@ func readOnlyOff(t *testing.T, port string) {
 // TestFailover ends the server of a run. Its replica takes over, read-only at first. The state is written to the
 // replica after its promotion. Before, only a plan takes a lock on the replica.
 func TestFailover(t *testing.T) {
-	t.Parallel()
 	const factor = 20
 	hurried(t, factor)
 	for _, layout := range []string{"document", "rows"} {
@@ -189,7 +187,9 @@ func TestFailover(t *testing.T) {
 			if _, err := other.Lock(ctx, store.Default, store.NewLockInfo("OperationTypeApply", "1")); err == nil || !strings.Contains(err.Error(), "read-only") {
 				t.Errorf("an apply has a lock on a replica: %v", err)
 			}
-			time.AfterFunc(time.Second, promote)
+			promoted := make(chan struct{})
+			time.AfterFunc(time.Second, func() { promote(); close(promoted) })
+			defer func() { <-promoted }()
 			v, err = st.Put(ctx, store.Default, document(2, 1, 10, ""), v)
 			check(t, err)
 			check(t, unlock(ctx))
