@@ -7,7 +7,7 @@ import (
 )
 
 // Baseline is a list of accepted findings. It identifies them by address, attribute and reason. It contains no value
-// and no digest, so that nobody can test a guess against it.
+// and no digest, because readers could test guesses against a digest.
 type Baseline map[BaselineEntry]bool
 
 // BaselineEntry identifies a finding.

@@ -106,7 +106,7 @@ type pinned struct {
 	Config  json.RawMessage `json:"config,omitempty"`
 }
 
-// Planned is the backend that a saved plan was made with. Apply uses it, whatever init has set up since.
+// Planned is the backend that a saved plan was made with. Apply uses it even if init has set up another backend since.
 type Planned struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config"`

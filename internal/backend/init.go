@@ -55,7 +55,8 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	if moves && !m.migrate(ctx, before != nil) {
 		return "", false
 	}
-	if _, ok := d.opener.open(ctx, next); !ok {
+	st, ok := d.opener.open(ctx, next)
+	if !ok {
 		return "", false // do not record invalid settings
 	}
 	first, anew := before == nil, len(req.Overrides) > 0 || req.Reconfigure
@@ -71,7 +72,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	}
 	d.warnClear(next)
 	if req.Reconfigure {
-		d.warnJournals(ctx, next)
+		d.warnJournals(st)
 	}
 	if moves && block == nil && before != nil {
 		req.Unset(before.Type)
@@ -83,8 +84,8 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 }
 
 // asked asks the user for missing required settings with ask, and returns s with the answers. It stops when the store
-// can be opened, when opening fails for another reason, or when the user gives no answer. ask may be nil: then nobody
-// can be asked. See InitRequest.Setting.
+// can be opened, when opening fails for another reason, or when the user gives no answer. If ask is nil,
+// asked asks no questions. See InitRequest.Setting.
 func (o *opener) asked(ctx context.Context, s settings, ask func(name, note string, secret bool) (string, bool)) settings {
 	for {
 		_, err := o.clients.open(ctx, s)
@@ -158,13 +159,9 @@ func (d *Directory) warnClear(s settings) {
 	d.Env.Bag.Add(d.declared.at(diag.Warningf("Encryption not in use", "The provider %s receives the state in clear, with all secrets in it, because no encryption block encrypts states. Add an encryption block with a method for \"state\", unless you trust the provider and its service with these secrets.", s.provider.ForDisplay()), s.driver.Schema))
 }
 
-// warnJournals warns of journals in the directory that belong to states in other places than the store of s. The states
-// there may lack changes, and no command with the settings s replays these journals.
-func (d *Directory) warnJournals(ctx context.Context, s settings) {
-	st, ok := d.opener.open(ctx, s)
-	if !ok {
-		return
-	}
+// warnJournals warns of journals in the directory that belong to states in other places than st. The states there may
+// lack changes, and no command that uses st replays these journals.
+func (d *Directory) warnJournals(st store.Store) {
 	if left := workspace.OtherJournals(d.Env, st); len(left) > 0 {
 		d.Env.Bag.Add(diag.Warningf("Journal of another state", "The directory has journals of interrupted runs that used another backend: %s. The states there may lack changes of these runs. To recover the changes, set up that backend again with \"lethe init -reconfigure\", and run \"lethe apply -refresh-only\".", strings.Join(left, ", ")))
 	}

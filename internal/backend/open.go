@@ -105,7 +105,7 @@ func (d *Directory) CheckDeclared() bool {
 	return ok
 }
 
-// OpenDeclared opens the store of the backend block, whatever the record of init says. It reports an error and returns
+// OpenDeclared opens the store of the backend block, and ignores the record of init. It reports an error and returns
 // false if that fails.
 func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	s, ok := d.declared.settings()

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"strings"
+
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // splitShell splits a line into words like a shell: spaces separate words, except in quotes and after a backslash. It
@@ -94,5 +96,5 @@ func quoteShell(text string) string {
 	if text != "" && strings.Trim(text, "/._-+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return subprocess.Quote(text)
 }

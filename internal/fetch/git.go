@@ -340,7 +340,7 @@ func writeKey(key string) (string, error) {
 // withKey returns the command with which git starts ssh, with a private key. command is the user's command, or "". Git
 // passes the result to a shell.
 func withKey(command, file string) string {
-	return cmp.Or(command, "ssh") + " -i '" + strings.ReplaceAll(filepath.ToSlash(file), "'", `'\''`) + "'"
+	return cmp.Or(command, "ssh") + " -i " + subprocess.Quote(filepath.ToSlash(file))
 }
 
 // beside returns the address of a submodule. A relative address is relative to base, the address of its repository.

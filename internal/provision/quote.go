@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/sshconn"
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // platform is the kind of system on the target: unix, or windows.
@@ -32,7 +33,7 @@ func (p platform) quote(path string) (string, error) {
 		return path, nil
 	}
 	if p == unix {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'", nil
+		return subprocess.Quote(path), nil
 	}
 	// cmd.exe and PowerShell have no common way to quote other characters than spaces.
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune("\"%!^&|<>$`*?'\n\r", r) || r < ' ' }) {

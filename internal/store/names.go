@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
 // CheckName returns an error if a name of a workspace cannot be used in URLs or as the name of a directory.
@@ -80,7 +82,7 @@ func shellWord(w string, windows bool) string {
 	case windows:
 		return "'" + strings.ReplaceAll(w, "'", "''") + "'"
 	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	return subprocess.Quote(w)
 }
 
 // ShellFile returns the name of a file as a word of a command. Like Terraform, it prints double quotes, which all shells

@@ -118,7 +118,7 @@ func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 // behind forwards the events that report a begin, an end or a repetition. It wraps them in event.Behind, so that views
 // print no line for them. It also records the invocations of actions.
 type behind struct {
-	to  event.Sink // nil: nobody receives events
+	to  event.Sink // receives the events; nil: events are dropped
 	run *Run
 
 	mu sync.Mutex

@@ -54,10 +54,16 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 		return true
 	}
 	if len(r.Objects) > 0 && rc.lock.shared() {
-		if rc.used(ctx, r) {
+		err := rc.lock.claim(ctx, recovered(r), 0)
+		var part *store.PartError
+		switch {
+		case errors.As(err, &part):
 			return true
+		case err != nil:
+			rc.env.Bag.Add(rc.lock.problem(err))
+			return false
 		}
-		done, ok := rc.claim(ctx, r)
+		done, ok := rc.turn(ctx)
 		defer done()
 		if !ok {
 			return false
@@ -93,14 +99,6 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	}
 	rc.restored = append(rc.restored, r.Objects...)
 	return rc.doc.load(ctx)
-}
-
-// used reports whether another run uses the parts that an interrupted run changed. If not, used claims the parts, and
-// claim does not wait for them. After another error, used returns false: claim makes the request again, and reports its
-// error.
-func (rc *recovery) used(ctx context.Context, r *journal.Recovery) bool {
-	var part *store.PartError
-	return errors.As(rc.lock.share.participant.Claim(ctx, recovered(r)), &part)
 }
 
 // drop removes a journal from the store, because its changes are in the state. A command that only reads removes

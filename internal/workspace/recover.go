@@ -139,7 +139,7 @@ func (rc *recovery) inProgress(h journal.Header) bool {
 }
 
 // withJournal returns the state with the changes of a journal. changed is true if this state must be written. An
-// invocation of an action counts as a change, so that nobody applies the plan of the run again. If the state in the
+// invocation of an action counts as a change, so that the plan of the run cannot be applied again. If the state in the
 // store has the changes already, it is returned unchanged. A read-only command continues with the same snapshot, serial
 // included, so that its saved plan fits the state that the apply writes first.
 func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
@@ -264,6 +264,12 @@ func (rc *recovery) claimParts(ctx context.Context, p store.Parts) (done func(),
 		rc.env.Bag.Add(rc.lock.problem(err))
 		return func() {}, false
 	}
+	return rc.turn(ctx)
+}
+
+// turn waits until the command may write the state, and reads the state again. Until done is called, no other command
+// writes the state. After an error, turn reports it and returns false; done is never nil.
+func (rc *recovery) turn(ctx context.Context) (done func(), ok bool) {
 	done, err := rc.lock.turn()
 	if err != nil {
 		rc.env.Bag.Add(rc.lock.problem(err))

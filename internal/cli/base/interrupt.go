@@ -28,8 +28,8 @@ const (
 	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
 )
 
-// within calls do, and returns when do ends or d has passed. Handlers of interrupts use it to print: if nobody reads
-// standard output, writes to it block.
+// within calls do, and returns when do ends or d has passed. Handlers of interrupts use it to print: if no
+// process reads standard output, writes to it block.
 func within(d time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()

@@ -73,7 +73,8 @@ func (c *Call) counted() bool {
 	return false
 }
 
-// NotApproved returns the error for a plan that nobody can approve. use is the advice.
+// NotApproved returns the error for a plan that cannot be approved, because the command cannot ask a user. use is the
+// advice.
 func NotApproved(use string) diag.Diagnostic {
 	return diag.Errorf("Plan not approved", notApproved, use)
 }

@@ -39,8 +39,8 @@ func showPages(c *base.Call, pages []*code.Page) {
 	}
 }
 
-// similarPages returns the pages that contain the operands, joined by spaces, in a title or in the first line, whatever
-// their case, or that have a title with placeholders which matches them.
+// similarPages returns the pages that contain the operands, joined by spaces, in a title or in the first line, or
+// that have a title with placeholders which matches them. Upper and lower case are equal.
 func similarPages(c *base.Call) []*code.Page {
 	words := strings.ToLower(strings.Join(c.Operands, " "))
 	var found []*code.Page

@@ -358,34 +358,30 @@ type loss struct {
 }
 
 // lost returns the moves of generated values whose secret manager has another value, for example because another
-// program has changed it. After such a move, nobody would know the generated value.
+// program has changed it. After such a move, the generated value would be lost.
 func (e *edition) lost(r *engine.Result) []loss {
 	var out []loss
 	if r == nil {
 		return nil
 	}
-	before := map[addr.Object]*plan.Change{}
+	// In the plan, the module may have several instances. Generators and secret managers that move have no key.
+	current, modules := map[addr.AbsResource]*plan.Change{}, map[addr.Resource][]addr.ModuleInstance{}
 	for _, c := range r.Plan.Changes {
-		before[c.Object] = c
-	}
-	// In the plan, the module may have several instances.
-	current := func(of addr.Resource, in addr.ModuleInstance) *plan.Change {
-		return before[of.In(in).Instance(addr.NoKey).Current()]
+		if o := c.Object; o.Key.IsNone() && !o.IsDeposed() {
+			current[o.Abs()] = c
+			modules[o.Resource()] = append(modules[o.Resource()], o.Module)
+		}
 	}
 	for _, m := range e.moves {
 		if m.target.way != toManager {
 			continue
 		}
 		attribute := strings.TrimSuffix(m.result.Arguments[0], "_wo")
-		for _, c := range r.Plan.Changes {
-			in := c.Object.Module
-			if c.Object.Resource() != m.target.resource || c != current(m.target.resource, in) {
-				continue
-			}
-			manager := m.result.ReadsBack.In(in)
-			generated, stored := textBefore(c, m.target.stored[0]), textBefore(current(m.result.ReadsBack, in), attribute)
+		for _, in := range modules[m.target.resource] {
+			generator, manager := m.target.resource.In(in), m.result.ReadsBack.In(in)
+			generated, stored := textBefore(current[generator], m.target.stored[0]), textBefore(current[manager], attribute)
 			if generated != "" && stored != "" && generated != stored {
-				out = append(out, loss{m, fmt.Sprintf("%s of %s has another value than %s.%s, so the generated value would be nowhere afterwards. Decide which value counts, and apply, before the value moves.", attribute, manager, c.Object, m.target.stored[0])})
+				out = append(out, loss{m, fmt.Sprintf("%s of %s has another value than %s.%s, so the generated value would be nowhere afterwards. Decide which value counts, and apply, before the value moves.", attribute, manager, generator, m.target.stored[0])})
 				break
 			}
 		}

@@ -68,7 +68,7 @@ func Open(c *base.Call, o *Options) (*Directory, bool) {
 	d.Log = logging.New(c)
 	d.Log.Begin(c)
 	if c.Flags.Lookup("input") == nil {
-		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && base.Asks(c) // if a program reads the output, nobody answers questions
+		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && base.Asks(c) // if a program reads the output, no user answers questions
 	}
 	if d.PlanKey = plankey.New(c); d.PlanKey == nil {
 		return nil, false

@@ -195,7 +195,7 @@ func (l *Leases) Failures() []Failure {
 	return slices.Clone(l.failures)
 }
 
-// ask returns the opening of an instance on a face, and creates it if nobody has requested it before.
+// ask returns the opening of an instance on a face, and creates it at the first request.
 func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,7 +211,7 @@ func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	return o
 }
 
-// asked returns an opening, or nil if nobody has requested it.
+// asked returns an opening, or nil if it was not requested.
 func (l *Leases) asked(k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -140,8 +140,8 @@ func (c *cloud) command(text string, rounds bool, change func(*planning.Request)
 	}
 }
 
-// forget records that a run has forgotten an object. In a region, somebody deletes the object: an object with the same id in
-// another region cannot be told from it, if the key of the provider changes.
+// forget records that a run has forgotten an object. In a region, the test also deletes the object: an
+// object with the same id in another region cannot be told from it, if the key of the provider changes.
 func (c *cloud) forget(name, region string) {
 	if name += "@" + region; region == "" {
 		add(c.forgotten, name, 1)

@@ -104,7 +104,7 @@ func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 	}
 }
 
-// instances returns the existing instances of a target's resource or module, whatever their keys. It returns false if
+// instances returns the existing instances of a target's resource or module, with any key. It returns false if
 // not all instances are known. An instance of a module has only the field Module.
 func (r *Request) instances(t addr.Target, root *frame.Frame) (existing []addr.Instance, sure bool) {
 	if root != nil {

@@ -128,7 +128,7 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	if len(carry.Earlier) > 0 {
 		add(earlierRecord, encode(earlierJSON{carry.Earlier}))
 	}
-	return w.put(b, false) // nobody waits for the copy: the first record of a call or lease completes it
+	return w.put(b, false) // no caller waits for the copy: the first record of a call or lease completes it
 }
 
 // Intent implements Journal.

@@ -26,8 +26,8 @@ func (h *held) alive(ctx context.Context) bool {
 }
 
 // writable returns an error if the server is read-only and the operation is not a plan. PostgreSQL 14 reports that to a
-// client that connects; older servers may not report it. A lock on a replica would exclude nobody, and an apply could
-// not write its result.
+// client that connects; older servers may not report it. A lock on a replica would exclude no other run, and an
+// apply could not write its result.
 func (h *held) writable() error {
 	if h.who.Operation != "OperationTypePlan" && (h.conn.ParameterStatus("in_hot_standby") == "on" || h.conn.ParameterStatus("default_transaction_read_only") == "on") {
 		return &store.UnansweredError{Err: errors.New("the server is read-only, such as a replica: the state cannot be written there"), Unsent: true}

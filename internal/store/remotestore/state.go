@@ -46,7 +46,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return a.Body, store.Version(now.ID), nil
 }
 
-// errUnlocked reports that the caller's lock was taken away, and that nobody has locked the workspace since.
+// errUnlocked reports that the caller's lock was taken away, and that the workspace is not locked now.
 var errUnlocked = errors.New("the workspace is no longer locked")
 
 // Put implements store.Store. A caller without the lock takes it for the write, also if its lock was taken away. If

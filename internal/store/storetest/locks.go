@@ -199,7 +199,7 @@ func (s *suite) stolen() {
 	second()
 }
 
-// unlocked checks that the former holder of a broken lock can write the state if nobody has written it since.
+// unlocked checks that the former holder of a broken lock can write the state if it was not written since.
 func (s *suite) unlocked() {
 	a, b := s.open(), s.open()
 	br := b.Capabilities().Breaker

@@ -13,7 +13,7 @@ import (
 )
 
 // Compile compiles a root module. root is the text of the root module. called is the text of a second module, which may
-// be empty. Each module call leads to the second module, whatever its source. The test fails if the configuration
+// be empty. Each module call leads to the second module, with any source. The test fails if the configuration
 // cannot be loaded or compiled.
 func Compile(t *testing.T, root, called string) *program.Program {
 	t.Helper()
