@@ -164,10 +164,11 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"calls": calls,
-			"await": await,
-			"keeps": keeps,
-			"dial":  dial,
+			"calls":  calls,
+			"absent": absent,
+			"await":  await,
+			"keeps":  keeps,
+			"dial":   dial,
 			"private": func(ts *testscript.TestScript, _ bool, args []string) {
 				for _, name := range args { // only the owner may read them
 					ts.Check(disktest.Private(ts.MkAbs(name)))

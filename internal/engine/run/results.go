@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"maps"
 	"strings"
 	"sync"
@@ -65,7 +66,7 @@ func (r *Results) Digests() map[string]string {
 // value, or cannot be encoded.
 func digest(name string, values ...cty.Value) (string, bool) {
 	h := sha256.New()
-	piece(h, []byte(name))
+	piece(h, name)
 	for _, v := range values {
 		if mark.Anywhere(v, mark.Ephemeral) {
 			return "", false
@@ -74,17 +75,22 @@ func digest(name string, values ...cty.Value) (string, bool) {
 		if !unmarked.IsWhollyKnown() {
 			return "", false
 		}
+		if unmarked.Type() == cty.String && !unmarked.IsNull() { // often a large file, which needs no JSON
+			piece(h, "string")
+			piece(h, unmarked.AsString())
+			continue
+		}
 		text, err := ctyjson.Marshal(unmarked, cty.DynamicPseudoType)
 		if err != nil {
 			return "", false
 		}
-		piece(h, text)
+		piece(h, string(text))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), true
 }
 
-// piece writes b with its length, so that the boundary between pieces is unambiguous.
-func piece(h hash.Hash, b []byte) {
-	fmt.Fprintf(h, "%d:", len(b))
-	h.Write(b)
+// piece writes s with its length, so that the boundary between pieces is unambiguous.
+func piece(h hash.Hash, s string) {
+	fmt.Fprintf(h, "%d:", len(s))
+	_, _ = io.Copy(h, io.LimitReader(strings.NewReader(s), int64(len(s)))) // in parts, instead of a copy of the text
 }

@@ -162,23 +162,37 @@ func kindOf(m fs.FileMode) string {
 	return "an irregular file"
 }
 
-// read returns the content of the file that the first argument names. If the content has more bytes than the limit, it
-// returns an error. It counts the bytes that it reads, because files in /proc report a size of zero and have content.
+// read returns the content of the file that the first argument names.
 func (a fileArgument) read() ([]byte, error) {
+	var b bytes.Buffer
+	err := a.copyTo(&b)
+	return b.Bytes(), err
+}
+
+// copyTo appends the content of the file that the first argument names to a buffer. If the content has more bytes than
+// the limit, it returns an error. It counts the bytes that it reads, because files in /proc report a size of zero and
+// have content.
+func (a fileArgument) copyTo(to interface {
+	io.Writer
+	Grow(bytes int)
+}) error {
 	f, err := a.open(1)
 	if err != nil {
-		return nil, a.cannotRead(err)
+		return a.cannotRead(err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil {
+		to.Grow(int(info.Size()) + bytes.MinRead) // a large file is not copied from buffer to buffer
+	}
 	most := a.c.limits.Bytes
-	raw, err := io.ReadAll(io.LimitReader(f, most+1))
+	n, err := io.Copy(to, io.LimitReader(f, most+1))
 	switch {
 	case err != nil:
-		return nil, a.cannotRead(err)
-	case int64(len(raw)) > most:
-		return nil, bad(0, "%s: %s", a.c.show(0, a.c.args[0].AsString()), a.c.tooLong())
+		return a.cannotRead(err)
+	case n > most:
+		return bad(0, "%s: %s", a.c.show(0, a.c.args[0].AsString()), a.c.tooLong())
 	}
-	return raw, nil
+	return nil
 }
 
 func (a fileArgument) cannotRead(err error) error {
@@ -200,24 +214,24 @@ func (a fileArgument) relative(err error) error {
 }
 
 func readText(c *call) (cty.Value, error) {
-	raw, err := fileArgument{c}.text()
+	text, err := fileArgument{c}.text()
 	if err != nil {
 		return cty.NilVal, err
 	}
-	return cty.StringVal(string(raw)), nil
+	return cty.StringVal(text), nil
 }
 
 // text returns the content of the file, or an error if it is not UTF-8.
-func (a fileArgument) text() ([]byte, error) {
-	raw, err := a.read()
-	if err != nil {
-		return nil, err
+func (a fileArgument) text() (string, error) {
+	var b strings.Builder
+	if err := a.copyTo(&b); err != nil {
+		return "", err
 	}
-	if !utf8.Valid(raw) {
-		return nil, fmt.Errorf("contents of %s are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents "+
+	if !utf8.ValidString(b.String()) {
+		return "", fmt.Errorf("contents of %s are not valid UTF-8; use the filebase64 function to obtain the Base64 encoded contents "+
 			"or the other file functions (e.g. filemd5, filesha256) to obtain file hashing results instead", a.c.quote(0, a.c.args[0].AsString()))
 	}
-	return raw, nil
+	return b.String(), nil
 }
 
 func readBase64(c *call) (cty.Value, error) {

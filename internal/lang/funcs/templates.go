@@ -69,7 +69,7 @@ func templateFile(c *call) (cty.Value, error) {
 	if err != nil {
 		return cty.NilVal, err
 	}
-	t, diags := r.parse(c.show(0, path), src, c.limits)
+	t, diags := r.parse(c.show(0, path), []byte(src), c.limits)
 	if diags.HasErrors() {
 		return cty.NilVal, x.failure(diags)
 	}

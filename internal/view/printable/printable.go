@@ -13,9 +13,10 @@ import (
 // Control reports whether a character can control a terminal.
 func Control(r rune) bool { return r < 0x20 || r == 0x7f || jsondoc.Unsafe(r) }
 
-// Escape returns s with escapes in place of the characters for which unsafe returns true, and of invalid UTF-8.
+// Escape returns s with escapes in place of the characters for which unsafe returns true, and of invalid UTF-8. It does
+// not call unsafe with printable ASCII characters, because most texts have only these.
 func Escape(s string, unsafe func(rune) bool) string {
-	if utf8.ValidString(s) && strings.IndexFunc(s, unsafe) < 0 {
+	if safe(s, unsafe) {
 		return s
 	}
 	var b strings.Builder
@@ -24,7 +25,7 @@ func Escape(s string, unsafe func(rune) bool) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case !unsafe(r):
+		case printableASCII(s[0]), !unsafe(r):
 			b.WriteString(s[:n])
 		case strings.ContainsRune("\r\n\t", r):
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
@@ -35,3 +36,21 @@ func Escape(s string, unsafe func(rune) bool) string {
 	}
 	return b.String()
 }
+
+// safe reports whether Escape returns s unchanged.
+func safe(s string, unsafe func(rune) bool) bool {
+	for i := 0; i < len(s); {
+		if printableASCII(s[i]) {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 || unsafe(r) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+func printableASCII(c byte) bool { return c >= 0x20 && c < 0x7f }
