@@ -100,6 +100,8 @@ var shapes = []string{
 	`substr(E, 0, E)`, `trimprefix(E, E)`, `title(E)`, `chunklist(E, E)`, `sensitive(E)`, `nonsensitive(E)`, `base64encode(E)`, `sha256(E)`,
 	`ephemeralasnull(E)`, `try(E[E], E)`, `can(E[E])`, `[for x in E : can(x == E)]`, `length([for x in E : x if x == E])`,
 	`length({ (E) = 1 })`, `[E...]`, `merge([E, E]...)`, `max(E...)`, `keys({ (E) = E })`,
+	`can([E])`, `can({ k = E })`, `can("x${E}")`, `can([E][0].a)`, `can([for x in [E] : x.a])`, `can([for x in [E] : x[0]])`,
+	`can("%{for x in E}${x}%{endfor}")`, `can(true ? [E] : [1])`,
 }
 
 // flows evaluates an expression with both sets of secrets.
@@ -147,6 +149,25 @@ func TestNoExpressionLosesEphemeralMarks(t *testing.T) {
 			t.Fatalf("%s\nis ephemeral, but not while validating: %#v", src, v)
 		}
 	})
+}
+
+// TestAttemptsKeepMarksOfTheirParts checks that the success of an expression with an ephemeral value inside stays
+// ephemeral, because it is a fact about the value.
+func TestAttemptsKeepMarksOfTheirParts(t *testing.T) {
+	both, _ := newFlows(t)
+	for _, src := range []string{
+		`can([regex("^a", var.s)])`, `can({ k = regex("^a", var.s) })`, `can({ k = [regex("^a", var.s)] }.k)`,
+		`try([regex("^a", var.s)], "none")`, `can(regex("^a", var.s) == null)`, `can("x${var.s == "a" ? null : "b"}")`,
+		`can([for x in [{ (var.s) = 1 }] : x.a])`, `can([for x in [var.l] : x[1]])`,
+		`can("%{for x in [var.s == "a" ? null : "b"]}${x}%{endfor}")`, `can(true ? [[var.s, {}][var.n]] : [1])`,
+		`can([{ (var.s) = tobool(var.s), zz = var.s }])`,
+	} {
+		for i, f := range both.plain {
+			if v, ok := value(f, src); !ok || !v.Has(mark.Ephemeral) {
+				t.Errorf("%s is %#v, %t with the secrets %d", src, v, ok, i)
+			}
+		}
+	}
 }
 
 // clean reports whether a value of the validation is wholly known. Such a value may lack the ephemeral mark of the

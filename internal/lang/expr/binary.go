@@ -210,7 +210,7 @@ func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	v, diags := other.Value(ctx)
 	if diags.HasErrors() {
-		return cty.UnknownVal(cty.Bool), diags
+		return Raise(cty.UnknownVal(cty.Bool), v), diags
 	}
 	v, remark := mark.Unmark(v)
 	out := cty.UnknownVal(cty.Bool).RefineNotNull()

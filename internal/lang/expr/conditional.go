@@ -22,7 +22,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	case selectsAbsent(e.TrueResult, ctx) || selectsAbsent(e.FalseResult, ctx):
 		ty = cty.DynamicPseudoType
 	default:
-		return sameMarks(cty.DynamicVal, yes, no), e.mismatch(yes.Type(), no.Type(), ctx)
+		return Raise(cty.DynamicVal, yes, no), e.mismatch(yes.Type(), no.Type(), ctx)
 	}
 	cond, diags := e.Condition.Value(ctx)
 	if cond.IsNull() {
@@ -44,7 +44,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	out, err := convert.To(value, ty)
 	if err != nil {
 		diags = append(diags, errorIn(arm, ctx, arm.Range(), e.SrcRange, "Inconsistent conditional result types", fmt.Sprintf("The %s result value has the wrong type: %s.", which, err)))
-		out = cty.UnknownVal(ty)
+		out = Raise(cty.UnknownVal(ty), value)
 	}
 	return remark(mark.Same(out, other)), diags
 }

@@ -44,7 +44,12 @@ func (e *LoopVar) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 			}
 		}
 	}
-	return e.ScopeTraversalExpr.Value(ctx)
+	v, diags := e.ScopeTraversalExpr.Value(ctx)
+	if diags.HasErrors() {
+		base, _ := e.Traversal[:1].TraverseAbs(ctx)
+		v, _ = traverse(base, e.Traversal[1:]) // the library drops the marks of the value at the step that fails
+	}
+	return v, diags
 }
 
 // attributesOf selects one attribute after the other. It returns false if ctyvalue.Attribute cannot select an

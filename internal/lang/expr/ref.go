@@ -29,7 +29,7 @@ type Relative struct {
 func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.Source.Value(ctx)
 	if diags.HasErrors() {
-		return sameMarks(cty.DynamicVal, v), diags
+		return Raise(cty.DynamicVal, v), diags
 	}
 	v, more := traverse(v, e.Traversal)
 	withContext(more, e, ctx)

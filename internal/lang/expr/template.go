@@ -24,7 +24,7 @@ func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	stub := &hclsyntax.TemplateJoinExpr{Tuple: &hclsyntax.LiteralValueExpr{Val: tuple, SrcRange: e.Tuple.Range()}}
 	v, more := stub.Value(ctx)
 	v = mark.Compact(v)
-	if !v.IsKnown() {
+	if !v.IsKnown() || more.HasErrors() {
 		v = Raise(v, tuple)
 	}
 	return v, append(diags, more...)
@@ -60,14 +60,14 @@ type writer struct {
 func (w *writer) part(part hclsyntax.Expression) {
 	v, diags := part.Value(w.ctx)
 	w.diags = append(w.diags, diags...)
-	if v.IsNull() {
-		w.error(part, "The expression result is null, and a string template cannot include null. Use coalesce() to set a default.")
-		return
-	}
 	if v.IsMarked() {
 		v = mark.Piece(v)
 		w.marks = append(w.marks, v)
 		v, _ = mark.Unmark(v)
+	}
+	if v.IsNull() {
+		w.error(part, "The expression result is null, and a string template cannot include null. Use coalesce() to set a default.")
+		return
 	}
 	if !v.IsKnown() {
 		w.known = false

@@ -102,14 +102,18 @@ func noneWorked(failed []attempt) error {
 }
 
 // ephemeralMarksOf adds the ephemeral marks of all values that a failed expression read to r. got is the value that was
-// returned with the failure: a compiled expression puts the marks of the values that it read onto got. For HCL's own
-// expressions, in templates, ephemeralMarksOf follows the references again. A failed reference has read the values
-// before the failure: `local.list[9]` has read the list but not its elements. An ephemeral element does not make the
-// length of its list ephemeral.
+// returned with the failure: a compiled expression puts the marks of the values that it read onto got, or onto a part of
+// got, as in `can([tonumber(var.secret)])`. For HCL's own expressions, in templates, ephemeralMarksOf follows the
+// references again. A failed reference has read the values before the failure: `local.list[9]` has read the list but not
+// its elements. An ephemeral element does not make the length of its list ephemeral.
 //
 // If a value is too large to be searched for marks, ephemeralMarksOf returns an error.
 func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, got cty.Value) (cty.Value, error) {
-	r = stillEphemeral(r, got)
+	s, all := c.look(got)
+	if !all {
+		return cty.NilVal, c.problem(s)
+	}
+	r = deepEphemeral(r, got, s)
 	for _, t := range e.Expression.Variables() {
 		for i := len(t); i > 0; i-- {
 			v, diags := t[:i].TraverseAbs(e.EvalContext)
