@@ -36,7 +36,7 @@ var numbers = []*builtin{
 	varying("parseint", "Parses a string as a whole number in a base.", parseIntType, parseInt,
 		param{name: "number", typ: cty.DynamicPseudoType, doc: "Digits with an optional sign. Letters are the digits above nine."},
 		number("base", "The base, from 2 to 62.")),
-	fixed("pow", "Raises a number to a power.", cty.Number, floats(math.Pow),
+	fixed("pow", "Raises a number to a power.", cty.Number, power,
 		number("num", "The number to raise."),
 		number("power", "The exponent.")),
 	fixed("signum", "Returns the sign of a whole number: -1, 0 or 1.", cty.Number, library(stdlib.SignumFunc),
@@ -104,6 +104,27 @@ func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 		}
 		return cty.NumberFloatVal(r), nil
 	}
+}
+
+// power raises a number to a power. Above 2^53, a number of type float64 has more digits than its shortest text, so that
+// the number changes when it is stored or sent to a provider. Therefore power returns such a number in the full
+// precision. A power of whole numbers is exact if it fits: `pow(2, 64)` is 18446744073709551616.
+func power(c *call) (cty.Value, error) {
+	v, err := floats(math.Pow)(c)
+	if err != nil {
+		return v, err
+	}
+	f := ctyvalue.Number(v)
+	if f.IsInf() || f.MantExp(nil) <= 53 {
+		return v, nil
+	}
+	const most = 512 // the precision of numbers in bits
+	base, exponent := ctyvalue.Number(c.args[0]), ctyvalue.Number(c.args[1])
+	if n, acc := exponent.Int64(); acc == big.Exact && base.IsInt() && n > 0 && f.MantExp(nil) <= most {
+		i, _ := base.Int(nil)
+		return cty.NumberVal(new(big.Float).SetPrec(most).SetInt(i.Exp(i, big.NewInt(n), nil))), nil
+	}
+	return cty.NumberVal(new(big.Float).SetPrec(most).Set(f)), nil
 }
 
 func parseIntType(c *call) (cty.Type, error) {
