@@ -203,6 +203,19 @@ func TestKeptNow(t *testing.T) {
 	}
 }
 
+// A value of a variables block cannot refer to another value of the block: it would get the default of the variable.
+func TestValuesOfOneBlockAreApart(t *testing.T) {
+	f := files(t, "variables {\n  v = 2\n  w = [var.v, var.other, path.module]\n}\nrun \"a\" {}")[0]
+	refs := testfile.RefsOf(f.Variables["w"].Expr)
+	var bag diag.Bag
+	if apart(refs, nil, f.Variables, &bag) || bag.Len() != 1 || bag.List()[0].Summary != "Reference to unavailable variable" {
+		t.Error(bag.List())
+	}
+	if bag = (diag.Bag{}); !apart(refs, map[string]frame.Given{"v": {}}, f.Variables, &bag) || bag.Len() != 0 {
+		t.Error("a variable that is also set outside of the block", bag.List())
+	}
+}
+
 // used returns the states in the order of their last use, without states that no run changed.
 func TestUsed(t *testing.T) {
 	f := &File{Runs: []*Run{{}, {}, {}}}

@@ -28,7 +28,7 @@ func (x *execution) values(r *Run, m *config.Module, bag *diag.Bag) (map[string]
 		}
 	}
 	ok := x.addFixed(given, m, r, bag)
-	ok = x.add(given, r.Variables, m, r, bag) && ok
+	ok = x.add(given, r.Variables, r.Variables, m, r, bag) && ok
 	x.undeclared(r, m, bag)
 	return given, ok && x.complete(given, m, r, bag)
 }
@@ -59,9 +59,9 @@ func declaredOnly(given map[string]frame.Given, m *config.Module) map[string]fra
 	return out
 }
 
-// add evaluates the values of a variables block and adds them to given. These values cannot refer to each other. add
-// returns false after an error.
-func (x *execution) add(given map[string]frame.Given, values map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
+// add evaluates values of a variables block and adds them to given. block has all values of the block, which cannot refer
+// to each other. add returns false after an error.
+func (x *execution) add(given map[string]frame.Given, values, block map[string]*testfile.Value, m *config.Module, r *Run, bag *diag.Bag) bool {
 	ok := true
 	before := given
 	if len(values) > 0 {
@@ -75,7 +75,7 @@ func (x *execution) add(given map[string]frame.Given, values map[string]*testfil
 			continue
 		}
 		refs := testfile.RefsOf(v.Expr)
-		if !outside(refs, bag) || !x.known(refs, r, bag) || !x.set(refs, before, m, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
+		if !outside(refs, bag) || !x.known(refs, r, bag) || !x.set(refs, before, m, bag) || !apart(refs, before, block, bag) || !r.settled(testfile.OutputsOf(v.Expr), bag) {
 			ok = false
 			continue
 		}
@@ -99,7 +99,7 @@ func (x *execution) addFixed(given map[string]frame.Given, m *config.Module, r *
 	for name := range x.fixed.values {
 		delete(open, name)
 	}
-	ok := x.add(given, open, m, r, bag)
+	ok := x.add(given, open, x.file.Variables, m, r, bag)
 	maps.Copy(given, x.fixed.values)
 	for name, v := range open {
 		if ok && !x.refersToModule(v) {
@@ -134,6 +134,20 @@ func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *con
 		}
 		ok = false
 		bag.Add(diag.Errorf("No value for required variable", "Values in the test file %s refer to the variable %q, which has no value. Use -var or -var-file, or set a default.", x.file.Name, ref.Name).At(v.Range))
+	}
+	return ok
+}
+
+// apart reports an error for each reference to a variable that only the same block sets. Without this check, the value
+// would be the default of the variable and not the value in the block. It returns false if it reported any.
+func apart(refs testfile.Refs, given map[string]frame.Given, block map[string]*testfile.Value, bag *diag.Bag) bool {
+	ok := true
+	for ref, at := range refs {
+		if _, is := given[ref.Name]; is || ref.Root != "var" || block[ref.Name] == nil {
+			continue
+		}
+		ok = false
+		bag.Add(diag.Errorf("Reference to unavailable variable", "The variable %q gets its value in the same \"variables\" block, and the values of one block cannot refer to each other. Repeat the value, or set it outside of the block, such as with -var.", ref.Name).At(at))
 	}
 	return ok
 }
