@@ -256,6 +256,9 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 			c.error("Invalid depends_on reference", "References in depends_on must name a whole object, such as a resource, not an attribute. Remove the attribute.", target.Rest.SourceRange())
 			continue
 		}
+		if target.HasKey && !r.keyed(target) {
+			continue
+		}
 		u := instancesOf(target)
 		u.local, u.why, u.at = target.Local, ByDepends, t.SourceRange()
 		switch target.Root {
