@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -21,6 +22,10 @@ const exampleAddress = "aws_instance.web or module.net"
 // endpoint reads the address in a moved or removed block. If the address is invalid, endpoint reports an error and
 // returns false.
 func (rd *reader) endpoint(a *hcl.Attribute) (Endpoint, bool) {
+	if _, quoted := plainText(a.Expr); quoted && !json.IsJSONExpression(a.Expr) {
+		rd.error(a.Expr.Range(), "Invalid expression", "The address in %q is written without quotes, such as %s. Remove the quotes.", a.Name, exampleAddress)
+		return Endpoint{}, false
+	}
 	t, ok := rd.traversal(a.Expr, a.Name, exampleAddress)
 	if !ok {
 		return Endpoint{}, false

@@ -118,6 +118,7 @@ var missingBase = map[string]struct{ title, what string }{
 	"data":      {"Missing data resource to override", "data resource"},
 	"ephemeral": {"Missing ephemeral resource to override", "ephemeral resource"},
 	"action":    {"Missing resource to override", "action"},
+	"provider":  {"Missing base provider configuration for override", "provider configuration"},
 }
 
 func (d *overrides) block(b *hcl.Block) {
@@ -128,14 +129,17 @@ func (d *overrides) block(b *hcl.Block) {
 		d.refuse(b)
 		base.Body = override(base.Body, b.Body)
 		base.places = append(base.places, extent(b))
-	case b.Type == "provider":
-		d.declare(b) // as in Terraform and OpenTofu, a provider block needs no base: it configures an implied provider
+	case b.Type == "provider" && k.b == "":
+		d.declare(b) // as in Terraform and OpenTofu, a provider block without an alias needs no base: it configures an implied provider
 	case d.l.mod.unreadable: // the base may be in a part that was not read
 	default:
 		m := missingBase[b.Type]
 		name := b.Labels[len(b.Labels)-1]
-		if len(b.Labels) == 2 {
+		switch {
+		case len(b.Labels) == 2:
 			name = b.Labels[0] + "." + name
+		case k.b != "": // the alias of a provider
+			name += "." + k.b
 		}
 		d.l.rd.error(place(b), m.title, "There is no %s named %q to override. Declare it in a file that is not an override file, or rename this file.", m.what, name)
 	}
@@ -150,7 +154,7 @@ func (d *overrides) refuse(b *hcl.Block) {
 	if a := c.Attributes["depends_on"]; a != nil {
 		d.l.rd.error(a.NameRange, "Unsupported override", "The depends_on argument may not be overridden. Set it where the block is declared.")
 	}
-	if b.Type == "output" {
+	if b.Type == "output" || b.Type == "variable" {
 		d.refuseConditions(b.Body)
 	}
 	for _, inner := range c.Blocks {
@@ -159,7 +163,7 @@ func (d *overrides) refuse(b *hcl.Block) {
 }
 
 func (d *overrides) refuseConditions(b hcl.Body) {
-	c, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}}})
+	c, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "precondition"}, {Type: "postcondition"}, {Type: "validation"}}})
 	for _, cond := range c.Blocks {
 		d.l.rd.error(cond.DefRange, "Can't override "+cond.Type+" blocks", "Override files cannot override %q blocks. Change the block where it is declared.", cond.Type)
 	}

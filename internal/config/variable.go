@@ -20,7 +20,7 @@ var variableSchema = &hcl.BodySchema{
 // block could set it.
 var reserved = map[string]bool{
 	"source": true, "version": true, "providers": true, "count": true,
-	"for_each": true, "lifecycle": true, "depends_on": true, "locals": true,
+	"for_each": true, "lifecycle": true, "depends_on": true, "locals": true, "provider": true,
 }
 
 func (l *loader) variable(b *hcl.Block) {
@@ -69,7 +69,7 @@ func (l *loader) variableType(v *Variable, a *hcl.Attribute) bool {
 	return ok
 }
 
-// typeConstraint reads a type expression. The words list, set and map without an element type mean collections whose
+// typeConstraint reads a type expression. The words list and map without an element type mean collections whose
 // elements have any one type. If the expression is invalid, typeConstraint reports an error and returns the dynamic
 // type and false. The Defaults are nil if the type has no optional attributes with defaults.
 func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
@@ -83,8 +83,6 @@ func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	switch hcl.ExprAsKeyword(n) {
 	case "list":
 		return cty.List(cty.DynamicPseudoType), nil, true
-	case "set":
-		return cty.Set(cty.DynamicPseudoType), nil, true
 	case "map":
 		return cty.Map(cty.DynamicPseudoType), nil, true
 	}
