@@ -696,3 +696,48 @@ func TestInitReplacesUnreadableRecord(t *testing.T) {
 		}
 	}
 }
+
+// stateOf returns the text of a state with one object.
+func stateOf(lineage string, serial int) string {
+	return fmt.Sprintf(`{"version":4,"terraform_version":"1.9.0","serial":%d,"lineage":%q,"outputs":{},"resources":[{"mode":"managed","type":"b","name":"y","provider":"provider[\"registry.opentofu.org/hashicorp/b\"]","instances":[{"attributes":{"id":%q}}]}]}`, serial, lineage, lineage)
+}
+
+// unrecorded is a file system that cannot write the record of init.
+type unrecorded struct{ disk.FS }
+
+func (f unrecorded) Rename(from, to string) error {
+	if filepath.Base(filepath.Dir(to)) == ".terraform" && filepath.Base(to) == "terraform.tfstate" {
+		return os.ErrPermission
+	}
+	return f.FS.Rename(from, to)
+}
+
+// TestInitSelectsLast checks that init selects another workspace only when the new backend is recorded. Otherwise the
+// next init would move the state of another workspace.
+func TestInitSelectsLast(t *testing.T) {
+	b, server := newBench(t), httptest.NewServer(&storetest.HTTP{})
+	t.Cleanup(server.Close)
+	b.write("terraform.tfstate", stateOf("default", 3))
+	b.write("terraform.tfstate.d/w/terraform.tfstate", stateOf("w", 3))
+	if err := b.Env.Select("w"); err != nil {
+		t.Fatal(err)
+	}
+	b.configure(fmt.Sprintf("backend \"http\" { address = %q }", server.URL))
+	b.Env.FS = unrecorded{disk.OS}
+	req := InitRequest{ForceCopy: true, Lock: workspace.Request{Lock: true}}
+	if _, ok := b.Init(ctx, req); ok || b.Env.Selected() != "w" {
+		t.Errorf("%t, selected %s", ok, b.Env.Selected())
+	}
+	b.reported("Workspaces left behind", "Failed to remember the backend")
+	b.Env.FS = disk.OS
+	if _, ok := b.Init(ctx, req); !ok || b.Env.Selected() != store.Default {
+		t.Errorf("selected %s: %v", b.Env.Selected(), b.Env.Bag.List())
+	}
+	o, ok := b.Open(ctx, Files{})
+	if !ok {
+		t.Fatal(b.Env.Bag.List())
+	}
+	if s, ok := workspace.Read(ctx, b.Env, o.Store, store.Default); !ok || s.Lineage != "w" {
+		t.Errorf("the new backend has the state of %s", s.Lineage)
+	}
+}

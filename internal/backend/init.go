@@ -60,11 +60,12 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 		return "", false // do not record invalid settings
 	}
 	first, anew := before == nil, len(req.Overrides) > 0 || req.Reconfigure
-	if !first && !d.record.write(declared, next, anew, d.Env.Bag) {
+	remember := func() bool { return d.record.write(declared, next, anew, d.Env.Bag) && m.selectMoved() }
+	if !first && !remember() {
 		return "", false
 	}
 	names, ok := d.opener.try(ctx, next)
-	if !ok || first && !d.record.write(declared, next, anew, d.Env.Bag) || !reselect(d.Env, names, req.Choose) {
+	if !ok || first && !remember() || !reselect(ctx, d.Env, st, names, req.Choose) {
 		return "", false // do not record a new store that does not work
 	}
 	if !m.putAside() {
@@ -126,14 +127,17 @@ func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok b
 	return names, true
 }
 
-// reselect selects another workspace, if the store has neither the selected nor the default workspace. If the store has
-// one workspace, reselect selects it. If it has several, ask returns the choice of the user, or "". reselect reports an
-// error and returns false if no workspace was chosen or the selection cannot be saved.
-func reselect(env *workspace.Env, names []string, ask func(selected string, names []string) string) bool {
+// reselect selects another workspace, if the store has neither the selected nor the default workspace, or can only have
+// the default workspace. If the store has one workspace, reselect selects it. If it has several, ask returns the choice
+// of the user, or "". reselect reports an error and returns false if no workspace was chosen or the selection cannot be
+// saved.
+func reselect(ctx context.Context, env *workspace.Env, st store.Store, names []string, ask func(selected string, names []string) string) bool {
 	selected, chosen := env.Selected(), ""
 	switch {
-	case slices.Contains(names, selected) || slices.Contains(names, store.Default):
+	case slices.Contains(names, selected):
 		return true
+	case slices.Contains(names, store.Default):
+		return !store.Single(ctx, st) || choose(env, store.Default)
 	case env.Getenv(workspace.Variable) != "":
 	case len(names) == 1:
 		chosen = names[0]

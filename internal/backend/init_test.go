@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/store"
@@ -23,22 +24,42 @@ func TestMissingSettingsAreAskedForUntilOneHasNoAnswer(t *testing.T) {
 	}
 }
 
+// single is a store with only the default workspace.
+type single struct{ store.Memory }
+
+func (s *single) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
+	if err := store.Only(workspace); err != nil {
+		return nil, "", err
+	}
+	return s.Memory.Get(ctx, workspace)
+}
+
 func TestInitSelectsAWorkspaceIfTheStoreLacksTheSelectedOne(t *testing.T) {
 	for _, tt := range []struct {
+		store    store.Store
 		names    []string
+		selected string
 		env, ask string
 		want     string // "" is an error
 	}{
-		{[]string{"a", store.Default}, "", "", store.Default},
-		{[]string{"a"}, "", "", "a"},
-		{[]string{"a", "b"}, "", "b", "b"},
-		{[]string{"a", "b"}, "", "", ""},
-		{[]string{"a"}, "c", "", ""},
-		{nil, "", "", ""},
+		{&store.Memory{}, []string{"a", store.Default}, "", "", "", store.Default},
+		{&store.Memory{}, []string{"a", store.Default}, "c", "", "", "c"},
+		{&single{}, []string{store.Default}, "c", "", "", store.Default},
+		{&single{}, []string{store.Default}, "", "c", "", "c"},
+		{&store.Memory{}, []string{"a"}, "", "", "", "a"},
+		{&store.Memory{}, []string{"a", "b"}, "", "", "b", "b"},
+		{&store.Memory{}, []string{"a", "b"}, "", "", "", ""},
+		{&store.Memory{}, []string{"a"}, "", "c", "", ""},
+		{&store.Memory{}, nil, "", "", "", ""},
 	} {
 		b := newBench(t)
 		b.env[workspace.Variable] = tt.env
-		ok := reselect(b.Env, tt.names, func(string, []string) string { return tt.ask })
+		if tt.selected != "" {
+			if err := b.Env.Select(tt.selected); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ok := reselect(ctx, b.Env, tt.store, tt.names, func(string, []string) string { return tt.ask })
 		if ok != (tt.want != "") || ok && b.Env.Selected() != tt.want || ok != (b.Env.Bag.Len() == 0) {
 			t.Errorf("%v: %t, %s, %v", tt, ok, b.Env.Selected(), b.Env.Bag.List())
 		}

@@ -27,6 +27,9 @@ type migration struct {
 	// copied are the state files in the working directory whose states were copied to a backend. They stay locked and
 	// keep their names until all states are copied and the new backend is recorded.
 	copied []copiedFile
+	// selects is the workspace to select when the new backend is recorded: the selected workspace got another name. It
+	// is "" if the selection stays.
+	selects string
 }
 
 // copiedFile is a state file whose state was copied to a backend.
@@ -43,9 +46,14 @@ func (m *migration) end() {
 	}
 }
 
+// selectMoved selects the workspace that has the state of the selected workspace in the new backend. It must be called
+// when the new backend is recorded: until then, commands and the next init use the former backend, and would find
+// another state there under the new name. If the selection cannot be saved, selectMoved reports an error and returns
+// false.
+func (m *migration) selectMoved() bool { return m.selects == "" || choose(m.env, m.selects) }
+
 // putAside renames the copied files to backups. Otherwise a later command without a backend block would take such a
-// file for the state in use. Like Terraform and OpenTofu, it leaves an empty file in its place. If a file cannot be
-// renamed, putAside reports an error and returns false.
+// file for the state in use. If a file cannot be renamed, putAside reports an error and returns false.
 func (m *migration) putAside() bool {
 	for _, l := range m.copied {
 		if err := l.SetAside(l.workspace); err != nil {
@@ -116,8 +124,8 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 		if !ok || !m.copyState(ctx, transfer{from, to, name, target}, !configured) {
 			return false
 		}
-		if name != target && m.env.Selected() == name && !choose(m.env, target) {
-			return false
+		if name != target && m.env.Selected() == name {
+			m.selects = target
 		}
 	}
 	return true
@@ -178,7 +186,8 @@ func (m *migration) copySelected(ctx context.Context, from, to store.Store, name
 	if others := slices.DeleteFunc(names, func(n string) bool { return n == selected }); len(others) > 0 {
 		m.env.Bag.Add(diag.Warningf("Workspaces left behind", "The backend %q stores only one state, so only the state of the workspace %q was copied. The states of these workspaces stay in the previous backend: %s.", next.driver.Name, selected, strings.Join(others, ", ")))
 	}
-	return choose(m.env, store.Default)
+	m.selects = store.Default
+	return true
 }
 
 // transfer is the source and the target of the copy of a state.

@@ -246,7 +246,7 @@ func (r *record) replace(file string, v any) error {
 // remove removes the record. After an error, it adds the error and returns false.
 func (r *record) remove(bag *diag.Bag) bool {
 	for _, file := range []string{r.ownFile(), r.file()} {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := r.env.FS.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			bag.Add(diag.Errorf("Failed to forget the backend", "%s.", err))
 			return false
 		}
