@@ -41,8 +41,7 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 		return true // the command reports the error, and a later command finds out whether the state is there
 	}
 	if holds {
-		p.adopt(current, false)
-		return true
+		return p.complete(ctx, current, st)
 	}
 	if p.declared.block() != nil && current.same(implied()) { // the block names no place: -backend-config may have named one
 		p.env.Bag.Add(notSetUp(p.declared.block()))
@@ -81,6 +80,44 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 	places := fmt.Sprintf("The configured backend, %s, has %s, but the previous backend, %s, has a state. With an empty state, all objects would be created again.", p.opener.place(current, st, name), what, p.opener.place(implied(), old, from))
 	p.env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places))
 	return false
+}
+
+// complete records a place that has the state of the selected workspace. If a migration was interrupted, the files of
+// the directory may have the state of another workspace that the place lacks, or a newer state: then a later command
+// would create objects again. In this case, complete adds an error and returns false.
+func (p *placement) complete(ctx context.Context, current settings, st store.Store) bool {
+	old, ok := p.opener.open(ctx, implied())
+	if !ok {
+		return false
+	}
+	if !sameFiles(old, st) && !store.Single(ctx, st) {
+		names, _ := filled(ctx, p.env, old) // files that cannot be read are not in use
+		for _, name := range names {
+			if lacks := behind(ctx, old, st, name); lacks != "" {
+				places := fmt.Sprintf("The configured backend, %s, has %s, but the previous backend, %s, has a state.", p.opener.place(current, st, name), lacks, p.opener.place(implied(), old, name))
+				p.env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places))
+				return false
+			}
+		}
+	}
+	p.adopt(current, false)
+	return true
+}
+
+// behind returns a phrase about the state of a workspace in st, if it is missing or older than the state in old.
+// Otherwise it returns "".
+func behind(ctx context.Context, old, st store.Store, name string) string {
+	if sameFile(old, st, name) {
+		return ""
+	}
+	was, _ := peek(ctx, old, name)
+	switch is, ok := peek(ctx, st, name); {
+	case !ok:
+		return "no state"
+	case was != nil && was.Lineage == is.Lineage && was.Serial > is.Serial:
+		return fmt.Sprintf("an older state, of serial %d instead of %d", is.Serial, was.Serial)
+	}
+	return ""
 }
 
 // current reports whether the place of a saved plan still has the state in use. The working directory has no record.

@@ -109,3 +109,30 @@ func TestWorkspacesAreFilledIfOneOfThemHasContent(t *testing.T) {
 		t.Errorf("%q, %v", names, err)
 	}
 }
+
+// TestPlaceOfInterruptedMigration checks that a place with a state is not recorded if the files of the directory have
+// the state of another workspace that the place lacks, or a newer state of the same lineage.
+func TestPlaceOfInterruptedMigration(t *testing.T) {
+	for name, tt := range map[string]struct{ file, text, want string }{
+		"another workspace lacks": {"terraform.tfstate.d/w/terraform.tfstate", stateOf("w", 1), "spaces/w/terraform.tfstate, has no state, but the previous backend, terraform.tfstate.d/w/terraform.tfstate, has a state"},
+		"an older state":          {"terraform.tfstate", stateOf("l", 4), "one/s, has an older state, of serial 3 instead of 4, but the previous backend, terraform.tfstate, has a state"},
+		"a newer state":           {"terraform.tfstate", stateOf("l", 2), ""},
+		"another state":           {"terraform.tfstate", stateOf("m", 4), ""},
+		"nothing":                 {"terraform.tfstate.d/w/other", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.write("one/s", stateOf("l", 3))
+			b.write(tt.file, tt.text)
+			s := b.declare("backend \"local\" {\n path = \"one/s\"\n workspace_dir = \"spaces\"\n}")
+			if got := b.placement.usable(ctx, s, b.opened(s)); got != (tt.want == "") || got != b.exists(".terraform") {
+				t.Errorf("usable %t, recorded %t: %v", got, b.exists(".terraform"), b.Env.Bag.List())
+			}
+			if tt.want == "" {
+				b.reported()
+			} else if d := b.reported(initNeeded); !strings.Contains(d, tt.want) {
+				t.Error(d)
+			}
+		})
+	}
+}
