@@ -22,11 +22,12 @@ import (
 type site struct {
 	*testing.T
 	dir, home string
+	env       []string // more environment variables
 }
 
 func newSite(t *testing.T, config string) *site {
 	t.Helper()
-	s := &site{t, filepath.Join(t.TempDir(), "work"), filepath.Join(t.TempDir(), "home")}
+	s := &site{T: t, dir: filepath.Join(t.TempDir(), "work"), home: filepath.Join(t.TempDir(), "home")}
 	for _, dir := range []string{s.dir, s.home} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -44,7 +45,7 @@ func (s *site) run(files disk.FS, args ...string) (int, string) {
 	var out bytes.Buffer
 	code := cli.Main(cli.Env{
 		Args: args, Program: "lethe", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Dir: s.dir, Files: files, Now: time.Now,
-		Environ: []string{"HOME=" + s.home, "TMPDIR=" + s.home, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=/dev/null", "TF_INPUT=0"},
+		Environ: append([]string{"HOME=" + s.home, "TMPDIR=" + s.home, "PATH=" + os.Getenv("PATH"), "TF_CLI_CONFIG_FILE=/dev/null", "TF_INPUT=0"}, s.env...),
 	})
 	return code, out.String()
 }
