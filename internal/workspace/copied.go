@@ -18,6 +18,7 @@ type copied struct {
 	st        store.Journaler
 	presigner store.JournalPresigner // presigns uploads for the second process (Keeper); nil if the store cannot
 	name      string
+	shared    bool          // other commands work on the state, too
 	work      chan struct{} // has an element if there are records to send
 	stop      chan struct{} // closed when the journal ends
 	ended     chan struct{} // closed when the sending has ended; nil before the journal begins

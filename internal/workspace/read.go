@@ -58,6 +58,24 @@ func (d *document) put(data []byte) (store.Version, error) {
 	return p.PutPart(context.Background(), d.req.Name, store.Part{Whole: d.part == nil, Resources: d.part, Data: data, Stamps: d.stamps}, d.version)
 }
 
+// copyApart copies the state to the file that the command writes, if it reads another file, and sets *written to the
+// digest. The journal is beside the written file, so a command after a crash that reads that file must find the state
+// that the journal continues.
+func (d *document) copyApart(written *state.Digest) (err error) {
+	f, data := d.req.Store.Capabilities().Files, d.snapshot.Source()
+	if f == nil || !f.Apart(d.req.Name) || d.version == "" {
+		return nil
+	}
+	if data == nil {
+		data, err = d.snapshot.Bytes()
+	}
+	if err == nil {
+		d.version, err = d.put(data)
+	}
+	*written = state.DigestOf(data)
+	return err
+}
+
 // stamp writes stamps for an unchanged state. It ignores errors, because without stamps the next plan only has to read
 // more.
 func (d *document) stamp() {

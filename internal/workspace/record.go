@@ -22,7 +22,6 @@ type recorder struct {
 	lineage string          // the lineage of the state; a new one if the state has none
 	keeper  Keeper          // nil: no keeper
 	copied  *copied         // sends a copy of the journal to the store; nil without a copy
-	shared  bool            // other commands work on the state, too
 	silent  bool            // another run may use the journal file, so this run records nothing
 	refresh bool            // the operation refreshes the state, so notes that a refresh settles are dropped
 
@@ -31,6 +30,7 @@ type recorder struct {
 	written    state.Digest      // digest of the state that the command wrote last; its snapshot does not have it
 	before     *journal.Writer   // the closed journal of the previous round, if it has open leases; otherwise nil
 	earlier    *journal.Recovery // a journal of an earlier run that stays, because this run only reads
+	foreign    bool              // a journal of another state is at path, and stays until this run needs a journal
 	unresolved journal.Notes     // notes in journals of interrupted runs that stay
 	notes      journal.Notes     // notes of interrupted runs, for the next journal
 	onDisk     bool              // the journal that contains notes is still in the file
@@ -62,7 +62,7 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	var o journal.Options
 	if r.copied != nil {
 		o.Copy = r.copied.add
-		if !r.shared {
+		if !r.copied.shared {
 			o.Base = base.Get
 		}
 	}
@@ -72,14 +72,26 @@ func (r *recorder) begin(base *state.Snapshot) error {
 		o.Opened = func(path string, key []byte) { r.keeper.JournalOpened(path, key, hand, r.earlier != nil) }
 		o.Recorded, process = r.keeper.Recorded, r.keeper.ID()
 	}
-	var err error
-	if r.earlier != nil {
+	err := r.makeRoom()
+	switch {
+	case err != nil:
+	case r.earlier != nil:
 		o.FS, o.Now = r.env.FS, r.env.Now
 		r.journal, err = r.earlier.Continue(r.path, r.run(), o)
-	} else {
+	default:
 		r.journal, err = r.create(base, process, o)
 	}
 	r.env.log(started, err, "begin of the journal of run %s", r.run())
+	return err
+}
+
+// makeRoom renames a journal of another state. Its leases move to the notes of the new journal.
+func (r *recorder) makeRoom() error {
+	if !r.foreign {
+		return nil
+	}
+	_, err := journal.Aside(r.env.FS, r.path)
+	r.foreign, r.notes.Leases, r.unresolved.Leases = err != nil, r.unresolved.Leases, nil
 	return err
 }
 

@@ -54,14 +54,7 @@ func (rc *recovery) local(ctx context.Context) bool {
 		}
 		return ok
 	case errors.As(err, &mismatch):
-		aside, err := journal.Aside(fsys, path)
-		if err != nil {
-			aside = path
-		}
-		rc.replayed = append(rc.replayed, mismatch.Header)
-		bag.Add(diag.Warningf("Journal of another state", "The journal of an earlier run does not belong to the state: %s. It was not used. It is kept as %s.", mismatch.Reason, aside))
-		reportLeases(mismatch.Leases, bag)
-		rc.record.notes.Leases = mismatch.Leases
+		rc.foreign(mismatch)
 		return true
 	case err != nil:
 		bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
@@ -89,6 +82,24 @@ func (rc *recovery) local(ctx context.Context) bool {
 		return true
 	}
 	return rc.replay(ctx, r)
+}
+
+// foreign reports a journal that does not belong to the state, and renames it, so that this command can have a journal.
+// A read-only command only renames it if it needs a journal: the user may have put another state in the place of the
+// state for a moment, or named another file with -state.
+func (rc *recovery) foreign(mismatch *journal.MismatchError) {
+	kept := rc.record.path
+	if rc.req.Operation.Policy().ReadOnly {
+		rc.record.foreign, rc.record.unresolved.Leases = true, mismatch.Leases
+	} else {
+		if aside, err := journal.Aside(rc.env.FS, kept); err == nil {
+			kept = aside
+		}
+		rc.record.notes.Leases = mismatch.Leases
+	}
+	rc.replayed = append(rc.replayed, mismatch.Header)
+	rc.env.Bag.Add(diag.Warningf("Journal of another state", "The journal of an earlier run does not belong to the state: %s. It was not used. It is kept as %s.", mismatch.Reason, kept))
+	reportLeases(mismatch.Leases, rc.env.Bag)
 }
 
 // leastWait is the minimum time that a command waits until the keeper (the second process) of an interrupted run has

@@ -161,9 +161,13 @@ const journalHas = "All changes are in the journal beside the state, and the nex
 
 // elsewhere saves a state that could not be written to its store, and returns a text for the user about the place:
 // another file, the journal, or only the screen. why is the error of the write. recorded is true if the journal has all
-// changes.
+// changes. A command that changes only the state, such as "state mv", saves nothing: its result in another file would
+// be one more copy of the state, with objects that another state may have.
 func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded bool) string {
-	if s.lock.shared() && recorded { // a whole state would undo the changes of others
+	switch {
+	case !s.record.keep:
+		return "The command has changed no real object. Correct the cause, and run it again."
+	case s.lock.shared() && recorded: // a whole state would undo the changes of others
 		return journalHas
 	}
 	var err error
@@ -189,8 +193,6 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 		return fmt.Sprintf("The updated state was written to %s. To store it, run: lethe state push %s", path, store.ShellCommand(path))
 	case recorded:
 		return journalHas
-	case !s.record.keep:
-		return "The stored state is unchanged."
 	}
 	var b strings.Builder
 	b.WriteString("The updated state could not be written to another file either, and the journal is incomplete. Write down these objects, which differ from the stored state, and import the missing objects:")
@@ -210,6 +212,10 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 // Record creates the journal of an apply. From now on, the journal has changes that the state lacks. After an error,
 // Record reports it and returns false.
 func (s *State) Record() (journal.Journal, bool) {
+	if err := s.doc.copyApart(&s.record.written); err != nil {
+		s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\nNothing was changed.", err))
+		return nil, false
+	}
 	err := s.record.begin(s.doc.snapshot)
 	if err == nil && s.lock.shared() {
 		err = s.record.journal.Found(s.mine())

@@ -55,7 +55,7 @@ func (s *State) load(ctx context.Context) bool {
 		return false
 	}
 	s.record = newRecorder(s.env, s.req)
-	s.record.copied, s.record.shared = s.copying(), s.lock.shared()
+	s.record.copied = s.copying()
 	return s.recovery.local(ctx) && s.recovery.stored(ctx) && s.recovery.transfer(ctx)
 }
 
@@ -67,6 +67,7 @@ func (s *State) copying() *copied {
 		return nil
 	}
 	c := newCopied(j, s.req.Name)
+	c.shared = s.lock.shared()
 	c.presigner = s.req.Store.Capabilities().Presigner
 	return c
 }

@@ -651,6 +651,7 @@ func TestStoreRefusesNamedFile(t *testing.T) {
 			b.store = broken{b.store}
 		}
 		s := b.lock(Request{File: "x.tfstate"})
+		change(t, s, "a.x")
 		if stale {
 			if _, err := b.store.Put(ctx, store.Default, []byte(`{"version":4,"serial":7,"lineage":"l","outputs":{},"resources":[]}`), ""); err != nil {
 				t.Fatal(err)
@@ -726,4 +727,107 @@ func TestSelected(t *testing.T) {
 		t.Error(got)
 	}
 	b.reported("Invalid workspace name")
+}
+
+// TestKilledBetweenFiles checks the recovery of a killed run that read one state file and wrote another. The next
+// command may read either file.
+func TestKilledBetweenFiles(t *testing.T) {
+	for _, in := range []string{"a", "b"} {
+		for _, existing := range []bool{false, true} {
+			b := newBench(t)
+			files := map[string][]byte{"a": []byte(`{"version":4,"serial":7,"lineage":"l","outputs":{},"resources":[]}`)}
+			if existing {
+				files["b"] = []byte(`{"version":4,"serial":3,"lineage":"other","outputs":{},"resources":[]}`)
+			}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(b.Dir, name), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir, In: "a", Out: "b"})
+			s := b.lock(Request{Operation: operation.Apply})
+			if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+				t.Fatal(err)
+			}
+			change(t, s, "a.x")
+			die(t, s)
+			if existing {
+				if kept, err := os.ReadFile(filepath.Join(b.Dir, "b.backup")); err != nil || !bytes.Equal(kept, files["b"]) {
+					t.Errorf("the backup is %q, %v", kept, err)
+				}
+			}
+			b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir, In: in, Out: "b"})
+			for _, of := range []operation.Operation{operation.Plan, operation.Apply} {
+				s = b.lock(Request{Operation: of})
+				if got := s.Snapshot(); got.Lineage != "l" || got.Len() != 1 {
+					t.Errorf("%s, another state %t: lineage %s, %d objects", in, existing, got.Lineage, got.Len())
+				}
+				s.Unlock()
+				b.reported("Recovered an interrupted run", "Leases left open")
+			}
+		}
+	}
+}
+
+// TestReaderKeepsForeignJournal checks that a command that only reads leaves the journal of another state in its place.
+// Only if it needs a journal, it renames that journal, and keeps its leases in the list.
+func TestReaderKeepsForeignJournal(t *testing.T) {
+	b := newBench(t)
+	s := b.lock(Request{Operation: operation.Apply})
+	if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); err != nil {
+		t.Fatal(err)
+	}
+	change(t, s, "a.x")
+	die(t, s)
+	file := filepath.Join(b.Dir, "terraform.tfstate")
+	if err := os.WriteFile(file, []byte(`{"version":4,"serial":7,"lineage":"other","outputs":{},"resources":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	titles := []string{"Journal of another state", "Leases left open"}
+	b.lock(Request{Operation: operation.Plan}).Unlock()
+	b.reported(titles...)
+	if !b.journals() {
+		t.Fatal("a command that reads has moved the journal")
+	}
+	reader := b.lock(Request{Operation: operation.Plan})
+	op, err := reader.Opening(object(t, "ephemeral.a.other"), addr.Default("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Closed(op)
+	reader.Unlock()
+	b.reported(titles...)
+	if _, err := os.Stat(file + ".journal.aside-1"); err != nil {
+		t.Error(err)
+	}
+	if left, ok := ReadNotes(ctx, b.Env, b.store, store.Default); !ok || len(left.Leases) != 1 {
+		t.Errorf("%+v %v", left, b.Bag.List())
+	}
+
+	// Without such a command, the journal is replayed when the state of its run is back.
+	if err := errors.Join(os.Remove(file), os.Rename(file+".journal.aside-1", file+".journal")); err != nil {
+		t.Fatal(err)
+	}
+	s = b.lock(Request{Operation: operation.Apply})
+	defer s.Unlock()
+	if s.Snapshot().Get(object(t, "a.x")) == nil {
+		t.Error("the change of the killed run is lost")
+	}
+}
+
+// TestNoCopyOfRepeatableChange checks that a command that changes only the state writes no file if the store refuses
+// the result.
+func TestNoCopyOfRepeatableChange(t *testing.T) {
+	b := newBench(t)
+	b.store = broken{b.store}
+	s := b.lock(Request{Operation: operation.Move})
+	if s.Save(with(t, s.Snapshot(), "a.x")) {
+		t.Error("it was saved")
+	}
+	s.Unlock()
+	detail := b.Bag.List()[0].Detail
+	b.reported("Failed to save state")
+	if entries, err := os.ReadDir(b.Dir); err != nil || len(entries) > 0 || !strings.Contains(detail, "has changed no real object") {
+		t.Errorf("%s: files %v, %v", detail, entries, err)
+	}
 }
