@@ -118,7 +118,11 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 	}
 	c.AtEnd(target.Unlock)
 	left, grown, done, ok := source.Snapshot().Mv(from, to, target.Snapshot(), &c.Bag)
-	if !ok || !f.dryRun && !(target.Save(grown) && source.Save(left)) {
+	if !ok || !f.dryRun && !target.Save(grown) {
+		return c.UI.Fail()
+	}
+	if !f.dryRun && !source.Save(left) {
+		c.Bag.Annotate(fmt.Sprintf("The file %s has the objects already, so they are in both states. Before you run the command again, remove them from one of the states with \"lethe state rm\".", out))
 		return c.UI.Fail()
 	}
 	moved(c.UI, done, ok, f.dryRun)
