@@ -52,12 +52,23 @@ func empty() *state.Snapshot {
 	return &state.Snapshot{Lineage: state.NewLineage(), Version: base.Version}
 }
 
+// create writes the first state of a new workspace. If a run was interrupted before it wrote a state there, its journal
+// would not continue that state, and its objects would be lost: then create writes nothing. After an error, it reports
+// the error and returns false.
 func create(ctx context.Context, c *base.Call, st *states.States, name string, initial *state.Snapshot) bool {
 	opened, ok := st.OpenStore(ctx)
 	if !ok {
 		return false
 	}
-	data, err := initial.Bytes()
+	left, err := workspace.Unfinished(ctx, workdir.Workspaces(c), opened.Store, name)
+	if left {
+		c.Bag.Add(diag.Errorf("Failed to create workspace", "A run in the workspace %q was interrupted before it wrote a state, or is in progress. Its journal has changes that no state has. To write them, set the environment variable %s to %s and run: lethe apply -refresh-only. Then the workspace exists, and can be selected.", name, workspace.Variable, name))
+		return false
+	}
+	var data []byte
+	if err == nil {
+		data, err = initial.Bytes()
+	}
 	if err == nil {
 		_, err = opened.Put(ctx, name, data, "")
 	}
