@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -24,6 +25,14 @@ var New = &base.Command{
 		c.Flags.StringVar(&f.State, "state", "", "Start with the state in this `file`.")
 		f.VarFlags(c)
 	}, runNew),
+}
+
+// begun returns the first state of a workspace with the content of another state. It has a new lineage, so that "state
+// push" and saved plans distinguish both states.
+func begun(from *state.Snapshot) *state.Snapshot {
+	e := from.Edit()
+	e.Head().Lineage, e.Head().Serial, e.Head().Version = state.NewLineage(), 1, base.Version
+	return e.Done()
 }
 
 type newFlags struct{ workdir.Options }
@@ -47,6 +56,7 @@ func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
 		if initial, ok = statecmd.ReadFile(ctx, c, st, from); !ok {
 			return c.UI.Fail()
 		}
+		initial = begun(initial)
 	}
 	if slices.Contains(names, name) {
 		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q already exists", name), "Select it with: lethe workspace select %s", name))
