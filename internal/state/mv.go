@@ -132,6 +132,11 @@ func (m *relocation) module(from, to addr.Target) bool {
 	if len(places) == 0 {
 		return m.nothing(from)
 	}
+	for at, to := range places {
+		if at == to {
+			return m.occupied(to.String(), "module instance")
+		}
+	}
 	inside := map[addr.ModuleInstance]addr.ModuleInstance{}
 	for _, r := range m.from.all() {
 		now, ok := rebase(r.Addr.Module, places)

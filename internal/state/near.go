@@ -19,11 +19,15 @@ func (s *Snapshot) Near(t addr.Target) string {
 	return diag.DidYouMean(targetText(t), names)
 }
 
-// NearInstance is like Near, for an instance. If other instances of its resource exist, the hint lists them.
+// NearInstance is like Near, for an instance without a current object. If other instances of its resource exist, the
+// hint lists them. If the instance has deposed objects, the hint names their end.
 func (s *Snapshot) NearInstance(i addr.Instance) string {
 	var there, names []string
 	for o := range s.Resource(i.Abs()).Objects() {
-		if !o.IsDeposed() {
+		switch {
+		case o.Instance == i:
+			return " It has only deposed objects, which the next apply destroys."
+		case !o.IsDeposed():
 			there = append(there, o.Instance.String())
 		}
 	}

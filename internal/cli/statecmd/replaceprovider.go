@@ -66,11 +66,12 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 	})
 }
 
-// hosted adds a host to the provider to, which the user named without a host. If from and to differ in more than the
-// host, hosted uses the host of this provider in the state. Otherwise, or if the state does not have the provider, it
-// uses the registry of c.
+// hosted adds a host to the provider to, which the user named without a host: the host that this provider, or else most
+// providers, have in the state. It uses the registry of c if the state has neither registry, or if the user named from
+// with a host and from and to differ only in the host.
 func hosted(c *base.Call, s *state.Snapshot, from, to addr.Provider) addr.Provider {
-	if from.Canon() != to.Canon() {
+	named := from
+	if named.Host = to.Host; named != to || strings.Count(c.Operands[0], "/") < 2 {
 		if p, ok := s.HostFor(to); ok {
 			return p
 		}

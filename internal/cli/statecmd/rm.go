@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -56,11 +57,13 @@ func runRm(ctx context.Context, c *base.Call, f *rmFlags) int {
 		if f.dryRun {
 			word = "Would remove"
 		}
+		instances := map[addr.Instance]bool{} // an instance may have deposed objects
 		for _, o := range missing {
+			instances[o.Instance] = true
 			c.UI.Print(fmt.Sprintf("%s %s\n", word, o))
 		}
 		if ok && !f.dryRun {
-			c.UI.Print(fmt.Sprintf("Successfully removed %d resource instance(s).\n", len(missing)))
+			c.UI.Print(fmt.Sprintf("Successfully removed %d resource instance(s).\n", len(instances)))
 		}
 		return next, ok && !f.dryRun
 	})
