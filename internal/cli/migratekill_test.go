@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -176,5 +177,35 @@ func TestStateCommandsKilled(t *testing.T) {
 				s.must("plan")
 			}
 		})
+	}
+}
+
+// stuck is a file system that cannot replace files of one name.
+type stuck struct {
+	disk.FS
+	name string
+}
+
+func (s stuck) Rename(from, to string) error {
+	if filepath.Base(to) == s.name {
+		return errors.New("the disk failed")
+	}
+	return s.FS.Rename(from, to)
+}
+
+// TestMoveBetweenFilesFails checks the message of state mv if one of two files cannot be written, and that no further
+// copy of a state is left.
+func TestMoveBetweenFilesFails(t *testing.T) {
+	t.Parallel()
+	for name, both := range map[string]bool{"out": false, "terraform.tfstate": true} {
+		s := newSite(t, "resource \"terraform_data\" \"a\" {\n}\n")
+		s.must("apply", "-auto-approve")
+		code, out := s.run(stuck{disk.OS, name}, "state", "mv", "-no-color", "-state-out=out", "terraform_data.a", "terraform_data.a")
+		if code != 1 || strings.Contains(out, "so they are in both states") != both || !strings.Contains(out, "the disk failed") {
+			t.Errorf("%s: exit code %d:\n%s", name, code, out)
+		}
+		if !strings.Contains(s.must("state", "list"), "terraform_data.a") || s.read("errored.tfstate") != "" {
+			t.Errorf("%s: the object is lost, or a copy is left", name)
+		}
 	}
 }
