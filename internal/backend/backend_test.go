@@ -495,6 +495,48 @@ func TestInitReadsBack(t *testing.T) {
 	}
 }
 
+// TestInitReadsNothingBack checks that init keeps the old backend if the new one drops the copied state.
+func TestInitReadsNothingBack(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	b.configure(fmt.Sprintf("backend \"http\" {\n address = %q\n}", server.URL))
+	if _, ok := b.Init(ctx, InitRequest{ForceCopy: true, Lock: workspace.Request{Lock: true}}); ok || !b.exists("terraform.tfstate") || b.exists(".terraform/terraform.tfstate") {
+		t.Error("it is moved")
+	}
+	b.reported("Copied state differs")
+}
+
+// TestInitInterrupted checks the message of init if an interrupt comes while a state is copied. The next init completes
+// the migration.
+func TestInitInterrupted(t *testing.T) {
+	b := newBench(t)
+	b.save()
+	interrupted, interrupt := context.WithCancel(ctx)
+	kept := &storetest.HTTP{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			interrupt()
+		}
+		kept.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	b.configure(fmt.Sprintf("backend \"http\" {\n address = %q\n}", server.URL))
+	req := InitRequest{ForceCopy: true, Lock: workspace.Request{Lock: true}}
+	if _, ok := b.Init(interrupted, req); ok || !b.exists("terraform.tfstate") {
+		t.Error("it is moved")
+	}
+	b.reported("Failed to load state")
+	if _, ok := b.Init(ctx, req); !ok || b.exists("terraform.tfstate") {
+		t.Error(b.Env.Bag.List())
+	}
+}
+
 func TestOutputs(t *testing.T) {
 	b := newBench(t)
 	b.save()

@@ -280,16 +280,21 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	if !target.Put(next) {
 		return false
 	}
-	if copied, ok := workspace.Read(ctx, m.env, w.to, w.target); !ok || !sameState(copied, next) {
+	copied, ok := workspace.Read(ctx, m.env, w.to, w.target)
+	if ok && !sameState(copied, next) {
 		m.env.Bag.Add(diag.Errorf("Copied state differs", "The new backend returned a different state for the workspace %q than was written to it. The previous backend still has the state and stays in use.", w.target))
 		return false
 	}
-	return true
+	return ok
 }
 
-// sameState reports whether a copy is the state that was written. A server may store the parsed document instead of the
-// text. Then the order of members and the spelling of numbers and strings may differ.
+// sameState reports whether a copy is the state that was written; it is nil if the server has no state. A server may
+// store the parsed document instead of the text. Then the order of members and the spelling of numbers and strings may
+// differ.
 func sameState(copied, written *state.Snapshot) bool {
+	if copied == nil {
+		return false
+	}
 	if copied.Serial == written.Serial && state.Equal(copied, written) {
 		return true
 	}
