@@ -264,10 +264,11 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	defer target.Unlock()
 	next := source.Snapshot()
 	if have := target.Snapshot(); target.Stored() {
-		if state.Equal(have, next) && have.Serial == next.Serial {
-			return true // the copy exists from an earlier migration that did not finish
+		same := state.Equal(have, next) && have.Serial == next.Serial // a copy of an earlier migration that did not finish
+		if sealer := w.to.Capabilities().Sealer; same && (sealer == nil || !sealer.Outdated(w.target)) {
+			return true
 		}
-		if why := ahead(have, next); why != "" && have.Len()+len(have.Outputs) > 0 && !m.req.ForceCopy {
+		if why := ahead(have, next); why != "" && !same && have.Len()+len(have.Outputs) > 0 && !m.req.ForceCopy {
 			m.env.Bag.Add(diag.Errorf("The new backend has a state already", "The workspace %q has a state in both backends, and %s. To overwrite the state in the new backend, use -force-copy. To use it unchanged, use -reconfigure.", w.source, why))
 			return false
 		}
