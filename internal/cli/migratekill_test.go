@@ -3,6 +3,7 @@ package cli_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
@@ -38,7 +39,7 @@ const otherFiles = `terraform {
 `
 
 // TestMigrationKilled ends init -migrate-state at each call of the file system, as if the process was killed, or lets
-// the call fail. The next commands must use the object of their workspace, or refuse until init is run again. The same
+// the call fail, or fills the disk. The next commands must use the object of their workspace, or refuse until init is run again. The same
 // init must then complete the migration, and every workspace keeps its object.
 func TestMigrationKilled(t *testing.T) {
 	t.Parallel()
@@ -59,16 +60,24 @@ func TestMigrationKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			all := &disktest.Faults{FS: disk.OS}
-			m.endedAt(t, all)
+			m.endedAt(t, all, func() string { return "" })
 			for at := 1 + rand.N(step); at <= all.Calls(); at += step {
-				m.endedAt(t, &disktest.Faults{FS: disk.OS, At: at, Err: errors.New("the process was killed"), Dead: at/step%2 == 0, Half: true})
+				faults := &disktest.Faults{FS: disk.OS, At: at, Err: errors.New("the process was killed"), Dead: at/step%2 == 0, Half: true}
+				m.endedAt(t, faults, func() string { return fmt.Sprintf("ended at call %d (%s), dead %t", at, faults.Last(), faults.Dead) })
+			}
+			full := &disktest.Full{FS: disk.OS, Limit: math.MaxInt}
+			m.endedAt(t, full, func() string { return "" })
+			sizes := rooms(full.Writes())
+			for at := rand.N(step); at < len(sizes); at += step {
+				m.endedAt(t, &disktest.Full{FS: disk.OS, Limit: sizes[at]}, func() string { return fmt.Sprintf("room for %d bytes", sizes[at]) })
 			}
 		})
 	}
 }
 
-// endedAt migrates the states with a file system that may fail, and checks the next commands.
-func (m migration) endedAt(t *testing.T, files *disktest.Faults) {
+// endedAt migrates the states with a file system that may fail, and checks the next commands. failure describes the
+// failure; "" means that the file system works.
+func (m migration) endedAt(t *testing.T, files disk.FS, failure func() string) {
 	t.Helper()
 	configure := func(s *site, block string) {
 		if strings.Contains(block, "%d") {
@@ -88,8 +97,8 @@ func (m migration) endedAt(t *testing.T, files *disktest.Faults) {
 	s.must("workspace", "select", m.selected)
 	configure(s, m.next)
 	code, out := s.run(files, "init", "-migrate-state", "-force-copy")
-	when := fmt.Sprintf("ended at call %d (%s), dead %t", files.At, files.Last(), files.Dead)
-	if code != 0 && files.At == 0 {
+	when := failure()
+	if code != 0 && when == "" {
 		t.Fatal(out)
 	}
 	m.keeps(s, ids, when, true)

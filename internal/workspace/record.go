@@ -85,9 +85,10 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	return err
 }
 
-// makeRoom renames a journal of another state. Its leases move to the notes of the new journal.
+// makeRoom renames a journal of another state. Its leases move to the notes of the new journal. If another reader has
+// done that and uses the file, makeRoom does nothing.
 func (r *recorder) makeRoom() error {
-	if !r.foreign {
+	if !r.foreign || journal.Held(r.env.FS, r.path) {
 		return nil
 	}
 	_, err := journal.Aside(r.env.FS, r.path)
