@@ -90,14 +90,16 @@ func (p *placement) complete(ctx context.Context, current settings, st store.Sto
 	if !ok {
 		return false
 	}
-	if !sameFiles(old, st) && !store.Single(ctx, st) {
-		names, _ := filled(ctx, p.env, old) // files that cannot be read are not in use
-		for _, name := range names {
-			if lacks := behind(ctx, old, st, name); lacks != "" {
-				places := fmt.Sprintf("The configured backend, %s, has %s, but the previous backend, %s, has a state.", p.opener.place(current, st, name), lacks, p.opener.place(implied(), old, name))
-				p.env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places))
-				return false
-			}
+	var names []string
+	if !sameFiles(old, st) {
+		names, _ = filled(ctx, p.env, old) // files that cannot be read are not in use
+	}
+	only := len(names) > 0 && store.Single(ctx, st)
+	for _, name := range names {
+		if lacks := behind(ctx, old, st, name); lacks != "" && (name == store.Default || !only) {
+			places := fmt.Sprintf("The configured backend, %s, has %s, but the previous backend, %s, has a state.", p.opener.place(current, st, name), lacks, p.opener.place(implied(), old, name))
+			p.env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), places))
+			return false
 		}
 	}
 	p.adopt(current, false)
