@@ -486,6 +486,42 @@ func TestMvBetweenStates(t *testing.T) {
 	}
 }
 
+// TestMvJoinsProvider checks that an object that joins a resource gets the provider configuration of that resource, and
+// that the other objects of the resource keep theirs. Terraform does the same.
+func TestMvJoinsProvider(t *testing.T) {
+	const provider = `"provider[\"registry.terraform.io/hashicorp/a\"]%s"`
+	text := func(name, alias string, key int) string {
+		return fmt.Sprintf(`{"mode":"managed","type":"a","name":%q,"provider":%s,"instances":[{"index_key":%d,"attributes":{"id":"x"}}]}`, name, fmt.Sprintf(provider, alias), key)
+	}
+	read := func(resources ...string) *Snapshot {
+		var bag diag.Bag
+		s, ok := Read([]byte(`{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[`+strings.Join(resources, ",")+`]}`), &bag)
+		if !ok {
+			t.Fatal(bag.List())
+		}
+		return s
+	}
+	for _, between := range []bool{false, true} {
+		var bag diag.Bag
+		s := read(text("x", "", 0), text("y", ".west", 1))
+		var into *Snapshot
+		if between {
+			into = read(text("y", ".west", 1))
+		}
+		source, dest, _, ok := s.Mv(target(t, "a.x[0]"), target(t, "a.y[0]"), into, &bag)
+		if !ok {
+			t.Fatal(bag.List())
+		}
+		if !between {
+			dest = source
+		}
+		out, err := dest.Bytes()
+		if want := fmt.Sprintf(provider, ".west"); err != nil || strings.Count(string(out), `"provider": `) != 1 || !strings.Contains(string(out), want) {
+			t.Errorf("between states %t: %v\n%s", between, err, out)
+		}
+	}
+}
+
 func TestListed(t *testing.T) {
 	want := []string{
 		"data.z.x", "a.x", "b.x", "b_b.x", "b_b.x[2]", "b_b.x[10]", `b_b.x["2"]`, "module.a.b.x", "module.a[9].b.x", "module.a[10].b.x",

@@ -216,11 +216,30 @@ func (m *relocation) within() (*Snapshot, bool) {
 	out, err := m.from.Move(m.moves)
 	if err != nil {
 		m.bag.Add(diag.Errorf("Invalid state move request", "%v.", err))
+		return nil, false
 	}
-	return out, err == nil
+	return m.joined(out), true
 }
 
 // across moves the objects into another snapshot, under their new addresses.
 func (m *relocation) across() (source, target *Snapshot) {
-	return m.from.MoveInto(m.into, m.moves, nil)
+	source, target = m.from.MoveInto(m.into, m.moves, nil)
+	return source, m.joined(target)
+}
+
+// joined returns a snapshot after the move, in which objects that joined a resource have its provider configuration, as
+// in Terraform. A file has one provider configuration for a resource, so without this change the resource's other
+// objects could get the provider configuration of a moved object.
+func (m *relocation) joined(out *Snapshot) *Snapshot {
+	e := out.Edit()
+	for _, to := range m.moves {
+		r, entry := m.into.Resource(to.Abs()), out.Get(to)
+		if r == nil || entry == nil || entry.Provider.ProviderConfig == r.Provider {
+			continue
+		}
+		joined := *entry
+		joined.Provider = addr.ProviderInstance{ProviderConfig: r.Provider}
+		e.Put(to, &joined)
+	}
+	return e.Objects()
 }
