@@ -97,18 +97,23 @@ func attributeNames(t cty.Type, all map[string]bool) {
 	}
 }
 
-// inNames returns the values of secrets that one of the names that a copy needs contains. It ignores values that are
-// too short or too common to be searched for (see common).
-func (r *Report) inNames() map[string]bool {
-	out := map[string]bool{}
-	if r.names == nil || len(r.labels) == 0 {
-		return out
-	}
-	var set secret.Set
+// search returns a set of the values of secrets, without values that are too short or too common to be searched for (see
+// common).
+func (r *Report) search() *secret.Set {
+	set := &secret.Set{}
 	for text := range r.labels {
 		if !common(text) {
 			set.Add(text, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
 		}
+	}
+	return set
+}
+
+// inNames returns the values in the set that one of the names that a copy needs contains.
+func (r *Report) inNames(set *secret.Set) map[string]bool {
+	out := map[string]bool{}
+	if r.names == nil || set.Empty() {
+		return out
 	}
 	for _, name := range r.names() {
 		set.Within(name, func(text string) { out[text] = true })

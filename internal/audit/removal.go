@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +68,10 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			}
 		}
 	}
-	named := r.inNames()
+	search := r.search()
+	within(search, inUse)
+	within(search, shared)
+	named := r.inNames(search)
 	found := map[string]*Removed{}
 	for _, f := range r.Findings {
 		if !f.isSource() {
@@ -127,6 +131,14 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 		m.rewriter.number[text] = before + n + 1
 	}
 	return m
+}
+
+// within adds the values that other values contain, in any encoded form: their masks would replace parts of these.
+// search has all values that can be removed.
+func within(search *secret.Set, values map[string]bool) {
+	for _, text := range slices.Collect(maps.Keys(values)) {
+		search.Within(text, func(inner string) { values[inner] = true })
+	}
 }
 
 // isSource reports whether the finding is the attribute, output or variable because of which its values are secret.

@@ -63,3 +63,33 @@ func TestRewriteMasksOverlappingValues(t *testing.T) {
 		}
 	}
 }
+
+// TestInnerValuesStay checks that no value is removed that a value contains which stays in the copies: a value of the
+// state, also in base64, or a former value of an attribute that the state still stores.
+func TestInnerValuesStay(t *testing.T) {
+	for _, tt := range []struct {
+		now, former string // the value of an attribute that the state stores, in the state and in the copy
+		want        WhyKept
+	}{
+		{"db://u:" + canary + "@h", "db://u:" + canary + "@h", StillInUse},
+		{base64.StdEncoding.EncodeToString([]byte("u:" + canary)), "another-password", StillInUse},
+		{"another-password", "db://u:" + canary + "@h", StillShared},
+		{"another-password", "former-password", ""},
+	} {
+		a := New(inputs())
+		current := a.Place(Place{Kind: State, Name: "s"})
+		a.State(current, snapshot(t, 2, db("managed", "url", `{"password":"`+tt.now+`"}`)))
+		a.State(a.Place(Place{Kind: Backup, Name: "b"}), snapshot(t, 1,
+			db("managed", "url", `{"password":"`+tt.former+`"}`), db("managed", "gone", `{"password":"`+canary+`"}`)))
+		m := report(t, a).Removal(current, nil)
+		var why WhyKept
+		for _, k := range m.Kept {
+			if k.Stored == "test_db.gone.password" {
+				why = k.Why
+			}
+		}
+		if why != tt.want || (len(m.Secrets) > 0) != (tt.want == "") {
+			t.Errorf("%s, before %s: kept because %q, removed %d values", tt.now, tt.former, why, len(m.Secrets))
+		}
+	}
+}
