@@ -282,14 +282,14 @@ func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	return nil
 }
 
-// digests returns a function that returns the new digest of a state, or "" if the state does not change or cannot be
-// read. A journal names its state by the digest, and "state repair" finds the state by this name. The first call of
+// digests returns a function that returns the new digest of a state, or zero if the state does not change or cannot be
+// changed. A journal names its state by the digest, and "state repair" finds the state by this name. The first call of
 // digests computes all new digests, so the states must still have their former content.
 func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest {
 	if x.renamed == nil {
 		x.renamed = map[state.Digest]state.Digest{}
 		for _, t := range x.texts {
-			if t.Kind != workspace.FormerText && t.Kind != workspace.BackupText && t.Kind != workspace.ErroredText {
+			if !x.changes(&t) {
 				continue
 			}
 			data, err := t.Stored(ctx)
@@ -299,12 +299,24 @@ func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest
 			if err != nil {
 				continue // this copy will not change
 			}
-			if next, changed, err := x.removal.Rewrite(data); err == nil && changed {
+			if next, err := x.without(data); err == nil && next != nil {
 				x.renamed[state.DigestOf(data)] = state.DigestOf(next)
 			}
 		}
 	}
 	return func(d state.Digest) state.Digest { return x.renamed[d] }
+}
+
+// changes reports whether the command changes a copy of the state that contains a value. It deletes versions that the
+// service of the backend keeps, or leaves them unchanged.
+func (x *scrubbing) changes(t *workspace.Text) bool {
+	switch t.Kind {
+	case workspace.BackupText, workspace.ErroredText:
+		return true
+	case workspace.FormerText:
+		return t.Version == nil && x.at.Capabilities().Rewriter != nil
+	}
+	return false
 }
 
 // rewritten removes the values from a state. stored is the state as the store has it, perhaps encrypted; the result has
@@ -314,6 +326,15 @@ func (x *scrubbing) rewritten(ctx context.Context, stored []byte) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
+	next, err := x.without(plain)
+	if err != nil || next == nil {
+		return nil, err
+	}
+	return x.at.Seal(ctx, next, stored)
+}
+
+// without returns the text of a state without the values, or nil without an error if the state contains none of them.
+func (x *scrubbing) without(plain []byte) ([]byte, error) {
 	next, changed, err := x.removal.Rewrite(plain)
 	if err != nil || !changed {
 		return nil, err
@@ -322,7 +343,7 @@ func (x *scrubbing) rewritten(ctx context.Context, stored []byte) ([]byte, error
 	if _, ok := state.Read(next, &bag); !ok {
 		return nil, errors.New("it cannot be read as a state without them: " + problems(&bag))
 	}
-	return x.at.Seal(ctx, next, stored)
+	return next, nil
 }
 
 // changeFormer removes the values from the former states in the store. If a state cannot be changed, changeFormer

@@ -43,6 +43,7 @@ and arguments for which a provider has a known defect, and prints the reasons.`,
 		f.VarFlags(c)
 		f.LockFlags(c)
 		f.StateFlag(c)
+		f.TestsFlag(c)
 	}, runMove),
 }
 
