@@ -23,6 +23,8 @@ type redaction struct {
 	// names is true if host, user and similar arguments of the connection must not be shown either, because they are
 	// sensitive or ephemeral.
 	names bool
+	// script is true if script_path is sensitive or ephemeral: the path of a script must not be shown.
+	script bool
 }
 
 // unnamed are the connection arguments that appear in no message.
@@ -39,13 +41,16 @@ func newRedaction(config, connection mark.Value) redaction {
 	case config.Has(mark.Sensitive):
 		h.why = mark.Sensitive.String()
 	}
-	h.names = h.why != "" || slices.ContainsFunc(connection.Marks, func(m mark.At) bool {
-		if len(m.Path) == 0 {
-			return true
+	for _, m := range connection.Marks {
+		name := ""
+		if len(m.Path) > 0 {
+			step, _ := m.Path[0].(cty.GetAttrStep)
+			name = step.Name
 		}
-		step, ok := m.Path[0].(cty.GetAttrStep)
-		return !ok || !slices.Contains(unnamed, step.Name)
-	})
+		h.names = h.names || !slices.Contains(unnamed, name)
+		h.script = h.script || name == "" || name == "script_path"
+	}
+	h.names = h.names || h.why != ""
 	return h
 }
 
@@ -55,7 +60,7 @@ type fault struct {
 	safe   string // the failure without values of the configuration
 	after  string // the output of the program; only with details
 	cause  error
-	remote bool // the failure concerns the connection, so that its details may contain the host and the user
+	remote bool // the details may contain arguments of the connection, such as the host and the user
 }
 
 func (f *fault) Error() string {

@@ -135,7 +135,7 @@ func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 	path := p.script(c.settings.script)
 	line, err := p.program(path)
 	if err != nil {
-		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err}
+		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err, remote: r.redaction.script}
 	}
 	defer r.removeScript(context.WithoutCancel(ctx), c, path)
 	fresh := !strings.Contains(c.settings.script, random) && c.settings.script != ""
@@ -143,13 +143,13 @@ func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 		return s.file("terraform.sh", 0o700, sc.size, sc.content)
 	}})
 	if err != nil {
-		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err}
+		return &fault{full: "Failed to upload script", safe: "Failed to upload script", cause: err, remote: r.redaction.script}
 	}
 	out := &lines{emit: r.Output, scrub: r.Scrub}
 	err = c.execute(ctx, command{line: line, terminal: p == unix, out: out})
 	out.end()
 	if err != nil {
-		return &fault{full: fmt.Sprintf("error executing %q", path), safe: "error executing the script", cause: err}
+		return &fault{full: fmt.Sprintf("error executing %q", path), safe: "error executing the script", cause: err, remote: r.redaction.script}
 	}
 	return nil
 }

@@ -357,3 +357,20 @@ func TestRemoteSuppressed(t *testing.T) {
 		})
 	}
 }
+
+// TestSensitiveScriptPath checks that no message shows a sensitive path of a script, if no other argument is sensitive.
+func TestSensitiveScriptPath(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	for _, c := range []struct{ path, want string }{
+		{"/nope/" + canary, "Failed to upload script: exit status 1"},
+		{s.Dir + "/" + canary + "_%RAND%", "error executing the script: exit status 3"},
+	} {
+		connection := s.connection(t, map[string]any{"script_path": c.path})
+		lines, ds := tryWith(t, t.Context(), Request{Type: RemoteExec, Config: mark.Plain(args(Schema(RemoteExec), map[string]any{"inline": []string{"echo shown", "exit 3"}})),
+			Connection: marked(args(ConnectionSchema(), connection), mark.Sensitive, "script_path")}, connection)
+		if len(ds) != 1 || ds[0].Detail != c.want {
+			t.Errorf("%q %s", lines, show(ds))
+		}
+	}
+}
