@@ -188,6 +188,12 @@ func Read(fsys FS, path string) ([]byte, error) {
 	return data, err
 }
 
+// OpenPrivate opens a file for writing, with more flags. If the file does not exist, OpenPrivate creates it so that only
+// its owner can read it. An existing file keeps its permissions.
+func OpenPrivate(name string, flag int) (*os.File, error) {
+	return openFile(name, os.O_CREATE|os.O_WRONLY|flag, FileMode)
+}
+
 // Append creates a file for appending, with mode 0600, and missing directories above it. It fails if the file exists.
 func Append(fsys FS, path string) (File, error) {
 	if err := fsys.MkdirAll(filepath.Dir(path), DirMode); err != nil {

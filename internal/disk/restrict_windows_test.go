@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,13 @@ func TestPrivateFiles(t *testing.T) {
 		if err := disktest.Private(name(n)); err != nil {
 			t.Error(err)
 		}
+	}
+	f2, err := disk.OpenPrivate(name("log"), os.O_APPEND)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f2.Close(), disktest.Private(name("log"))); err != nil {
+		t.Error(err)
 	}
 	if err := os.WriteFile(name("other"), nil, 0o666); err != nil {
 		t.Fatal(err)

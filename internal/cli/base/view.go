@@ -51,7 +51,7 @@ func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 // createInto creates the file of -json-into, or empties an existing file. Only the owner may read the file, because it
 // may contain sensitive values. If the permissions of an existing file cannot be restricted, the file keeps its content.
 func (c *Call) createInto() (*os.File, error) {
-	f, err := os.OpenFile(c.Path(c.View.JSONInto), os.O_CREATE|os.O_WRONLY, disk.FileMode)
+	f, err := disk.OpenPrivate(c.Path(c.View.JSONInto), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func New(c *base.Call) *Log {
 		l.json = l.json || strings.EqualFold(c.Getenv(name), "JSON")
 	}
 	if path := c.Getenv("TF_LOG_PATH"); path != "" {
-		f, err := os.OpenFile(paths.In(c.Start, path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := disk.OpenPrivate(paths.In(c.Start, path), os.O_APPEND)
 		if err != nil {
 			c.Bag.Add(diag.Warningf("Failed to open the log file", "The file %s in TF_LOG_PATH cannot be opened: %s. The log goes to standard error.", path, disk.Reason(err)))
 		} else {
