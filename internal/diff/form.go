@@ -44,7 +44,8 @@ func (f *Form) Element() *Form {
 }
 
 // Part returns the form of an attribute, or of an element of a map. It returns nil if f is nil or has no such
-// attribute.
+// attribute. An attribute that a schema does not have counts as sensitive: it may be an attribute of another version of
+// the schema.
 func (f *Form) Part(name string) *Form {
 	switch {
 	case f == nil:
@@ -52,8 +53,15 @@ func (f *Form) Part(name string) *Form {
 	case f.kind == fMap:
 		return f.elem
 	}
-	return f.parts[name]
+	part, known := f.parts[name]
+	if !known && f.kind == fObject && f.nested {
+		return undeclared
+	}
+	return part
 }
+
+// undeclared is the form of an attribute that a schema does not have.
+var undeclared = &Form{kind: fScalar, sensitive: true}
 
 func (f *Form) isWriteOnly() bool { return f != nil && f.writeOnly }
 
@@ -69,7 +77,7 @@ type BlockForm struct {
 	blocks []nestedBlock // sorted by name
 }
 
-// NoSchema is the form of an object whose schema is unknown.
+// NoSchema is the form of an object whose schema is unknown. All its attributes count as sensitive.
 var NoSchema = &BlockForm{Form: Form{kind: fObject, nested: true}}
 
 type nestedBlock struct {

@@ -177,7 +177,8 @@ s = tomap({
 	}
 }
 
-// TestObject checks the text of one object, also if it is tainted or deposed.
+// TestObject checks the text of one object, also if it is tainted or deposed. Attributes that the schema does not have
+// are hidden: they may be sensitive attributes of another version.
 func TestObject(t *testing.T) {
 	o := object(t, "module.m[0].test_thing.a")
 	e := &state.Entry{Schema: 3, Attrs: []byte(`{"id":"i","key":"hush","name":"n","size":12345678901234567890,"disk":[{"label":"l","pin_wo":null}]}`), Tainted: true, Identity: []byte(`{"id":"i"}`), IdentitySchema: 1}
@@ -195,6 +196,10 @@ func TestObject(t *testing.T) {
 	if err := ObjectText(&b, o, old, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
+	other := &state.Entry{Schema: 1, Attrs: []byte(`{"id":"i","key":"hush","former_key":"hush","former":{"key":"hush"}}`), Provider: e.Provider}
+	if err := ObjectText(&b, o, other, newTestSchemas(), Options{}); err != nil {
+		t.Fatal(err)
+	}
 	want := `# module.m[0].test_thing.a: (tainted)
 resource "test_thing" "a" {
     id        = "i"
@@ -209,10 +214,17 @@ resource "test_thing" "a" {
     }
 }
 {"address":"module.m[0].test_thing.a","mode":"managed","type":"test_thing","name":"a","provider_name":"registry.opentofu.org/test/test","schema_version":3,"values":{"any":null,"disk":[{"label":"l","pin_wo":null}],"id":"i","items":null,"key":"hush","name":"n","secret_wo":null,"secret_wo_version":null,"size":12345678901234567890,"tags":null},"sensitive_values":{"disk":[{}],"key":true},"identity_schema_version":1,"identity":{"id":"i"},"depends_on":["a.b"],"tainted":true,"deposed_key":"0a1b2c3d"}
+# module.m[0].test_thing.a: (deposed object 0a1b2c3d) (without its schema, all values count as sensitive)
+resource "test_thing" "a" {
+    id     = (sensitive value)
+    tags.% = (sensitive value)
+}
 # module.m[0].test_thing.a: (deposed object 0a1b2c3d)
 resource "test_thing" "a" {
-    id     = "i"
-    tags.% = "0"
+    former     = (sensitive value)
+    former_key = (sensitive value)
+    id         = "i"
+    key        = (sensitive value)
 }
 `
 	if got := b.String(); got != want {

@@ -54,13 +54,15 @@ func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Optio
 	f := x.Form(e.Provider.Provider, obj.Instance)
 	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}
 	v := d.Object(f, x.Stored(e, obj.Instance))
-	r := renderer{Writer: b, o: o, plain: true}
-	note := ""
+	r, note := renderer{Writer: b, o: o, plain: true}, ""
 	switch {
 	case obj.IsDeposed():
 		note = " (deposed object " + EscapeLine(obj.Deposed) + ")"
 	case e.Tainted:
 		note = " (tainted)"
+	}
+	if f == diff.NoSchema {
+		note += " (without its schema, all values count as sensitive)"
 	}
 	r.WriteString(o.paint("# "+EscapeLine(obj.Instance.String())+":"+note, bold) + "\n")
 	fmt.Fprintf(r, "%s %s %s {\n", obj.Mode.Block(), quote(obj.Type), quote(obj.Name))
