@@ -35,7 +35,7 @@ func WriteValidateJSON(w io.Writer, ds []diag.Diagnostic, o Options) error {
 	return jsondoc.WriteScrubbed(w, doc, jsondoc.LaidOut, o.Scrub)
 }
 
-// DiagnosticDocument returns a diagnostic as a value for a JSON document or for a line of -json.
-func DiagnosticDocument(d diag.Diagnostic, o Options) any {
+// DiagnosticDocument returns a diagnostic with masked messages, for a JSON document or for a line of -json.
+func DiagnosticDocument(d diag.Diagnostic, o Options) jsondoc.Diagnostic {
 	return jsondoc.DiagnosticOf(o.named(d), o.Sources)
 }

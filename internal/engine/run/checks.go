@@ -120,7 +120,7 @@ func (c *Checks) Results(earlier []state.Check) []state.Check {
 			}
 			k.Status = worse(k.Status, o.Status)
 			for i, text := range o.Failures {
-				o.Failures[i] = c.secrets.Scrub(text)
+				o.Failures[i] = c.secrets.ScrubMessage(text)
 			}
 		}
 		slices.SortFunc(k.Objects, func(a, b state.CheckedObject) int { return strings.Compare(a.Addr, b.Addr) })

@@ -206,7 +206,8 @@ func (j *JSON) diagnostics(ds []diag.Diagnostic, f *suite.File, r *suite.Run) {
 		if d.Severity == diag.Warning {
 			level, title = "warn", "Warning: "
 		}
-		j.print("diagnostic", level, title+d.Summary, f, r, line{Diagnostic: view.DiagnosticDocument(d, j.O.Options)})
+		doc := view.DiagnosticDocument(d, j.O.Options)
+		j.print("diagnostic", level, title+doc.Summary, f, r, line{Diagnostic: doc})
 	}
 }
 

@@ -117,11 +117,16 @@ func (o Options) skipped(r *suite.Run) *outcome {
 
 // failure describes which assertions failed.
 func (o Options) failure(r *suite.Run) string {
-	switch {
-	case len(r.Messages) == 0:
+	if len(r.Messages) == 0 {
 		return "Test run failed"
-	case len(r.Messages) == 1:
-		return o.Free(fmt.Sprintf("%d of %d assertions failed: %s", r.Failed, len(r.Asserts), r.Messages[0]))
 	}
-	return o.Free(fmt.Sprintf("%d of %d assertions failed, including: %s", r.Failed, len(r.Asserts), r.Messages[0]))
+	what := ""
+	if len(r.Messages) > 1 {
+		what = ", including"
+	}
+	text := fmt.Sprintf("%d of %d assertions failed%s: %s", r.Failed, len(r.Asserts), what, r.Messages[0])
+	if o.ScrubMessage != nil {
+		text = o.ScrubMessage(text)
+	}
+	return o.Free(text)
 }
