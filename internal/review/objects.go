@@ -72,6 +72,26 @@ func (x *Objects) Stored(e *state.Entry, o addr.Instance) mark.Value {
 	return mark.Value{Raw: untyped(e.Attrs), Marks: marks}
 }
 
+// Shown returns the value of an object in a state like Stored, with the marks that hide its values from people.
+func (x *Objects) Shown(e *state.Entry, o addr.Instance) mark.Value { return echoed(o, x.Stored(e, o)) }
+
+// echoed returns the value of an object with the marks that hide its values from people. The output of terraform_data is
+// its input, so it has the marks of the input. In expressions and documents, it has no marks, as in Terraform.
+func echoed(o addr.Instance, v mark.Value) mark.Value {
+	if o.Type != "terraform_data" || o.Mode != addr.Managed {
+		return v
+	}
+	var more []mark.At
+	for _, m := range v.Marks {
+		if len(m.Path) > 0 && m.Path[0] == (cty.GetAttrStep{Name: "input"}) {
+			m.Path = append(cty.GetAttrPath("output"), m.Path[1:]...)
+			more = append(more, m)
+		}
+	}
+	v.Marks = mark.Union(v.Marks, more)
+	return v
+}
+
 // untyped returns the attributes of an object as a value without a schema, because the schema is not available or has
 // another version. If attrs is not a JSON object, untyped returns an empty object.
 func untyped(attrs []byte) cty.Value {
@@ -105,7 +125,7 @@ func (x *Objects) Values(c *plan.Change) (before, after mark.Value) {
 func (x *Objects) Diff(c *plan.Change, relevant *diff.Paths, d diff.Differ) *diff.Node {
 	f := x.Form(c.Provider.Provider, c.Object.Instance)
 	before, after := x.Values(c)
-	b, a := d.Object(f, before), d.Object(f, after)
+	b, a := d.Object(f, echoed(c.Object.Instance, before)), d.Object(f, echoed(c.Object.Instance, after))
 	if c.Action == plan.Forget {
 		a = b
 	}

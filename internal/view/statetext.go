@@ -53,7 +53,7 @@ func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch provider.Looku
 func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Options) {
 	f := x.Form(e.Provider.Provider, obj.Instance)
 	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}
-	v := d.Object(f, x.Stored(e, obj.Instance))
+	v := d.Object(f, x.Shown(e, obj.Instance))
 	r, note := renderer{Writer: b, o: o, plain: true}, ""
 	switch {
 	case obj.IsDeposed():
