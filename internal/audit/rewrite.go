@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/secret"
 )
@@ -38,7 +39,7 @@ const (
 	pathsKey = "sensitive_attributes"
 )
 
-// rewrite returns a JSON text without the values, and whether the text contained any. A string or number that is a
+// rewrite returns a JSON text without the values, and whether the text contained any of them. A string or number that is a
 // value becomes null. In longer strings, keys and paths, a mask replaces each encoded form of a value. All other bytes
 // stay. If the text contains a value, rewrite returns an error if the text is not valid JSON, and errRemains if a value
 // remains in the result.
@@ -50,10 +51,33 @@ func (w *rewriter) rewrite(text []byte) (out []byte, changed bool, err error) {
 		return nil, false, errors.New("it is not valid JSON")
 	}
 	out = w.splice(text)
-	if !json.Valid(out) || w.holds(out) {
+	if !json.Valid(out) || w.remains(out) {
 		return nil, false, errRemains
 	}
-	return out, true, nil
+	return out, !bytes.Equal(out, text), nil
+}
+
+// remains reports whether JSON text contains a value. A value in quotes, which the quotes of JSON complete, does not
+// count.
+func (w *rewriter) remains(text []byte) bool {
+	found := false
+	clear := w.set.Within(ctyvalue.TextOf(text), func(value string) {
+		found = found || len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"'
+	})
+	if found || !clear {
+		return true
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '"' {
+			continue
+		}
+		end := stringEnd(text, i)
+		if s, err := jsontext.Unquote(text[i:end]); err != nil || w.holds([]byte(s)) {
+			return true
+		}
+		i = end - 1
+	}
+	return false
 }
 
 // holds reports whether a text contains a value, or has too much packed content to be searched.
@@ -145,12 +169,15 @@ func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 // treated like any other string, even if it can be decoded as Base64.
 func (w *rewriter) private(literal []byte, s string) []byte {
 	data, err := base64.StdEncoding.DecodeString(s)
-	if err != nil || !w.holds(data) {
+	switch {
+	case err != nil || !w.holds(data) && !json.Valid(data):
 		return w.scrubbed(literal, s)
-	}
-	if json.Valid(data) {
-		if data = w.splice(data); !w.holds(data) {
-			return []byte(`"` + base64.StdEncoding.EncodeToString(data) + `"`)
+	case !w.holds(data) && !w.holds([]byte(s)):
+		return literal
+	case json.Valid(data):
+		data = w.splice(data)
+		if text := base64.StdEncoding.EncodeToString(data); !w.holds(data) && !w.holds([]byte(text)) {
+			return []byte(`"` + text + `"`)
 		}
 	}
 	return []byte("null")

@@ -23,7 +23,7 @@ func rewriterOf(values ...string) *rewriter {
 // rewritten.
 func TestRewriteKeepsItsPlace(t *testing.T) {
 	private := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
-	w := rewriterOf(canary, "canary+77aa/base64==", "canary77", "7700112233")
+	w := rewriterOf(canary, "canary+77aa/base64==", "canary77", "7700112233", `"quoted-canary"`, "Y2FuYXJ5LWluLWl0")
 	for _, tt := range [][2]string{
 		{`[{"p":"V","sensitive_attributes":[]},{"p":"V","sensitive_attributes":[]},["V"]]`, `[{"p":null,"sensitive_attributes":[]},{"p":null,"sensitive_attributes":[]},[null]]`},
 		{`[{"sensitive_attributes":null},{"p":"V"}]`, `[{"sensitive_attributes":null},{"p":null}]`},
@@ -39,6 +39,11 @@ func TestRewriteKeepsItsPlace(t *testing.T) {
 		// An attribute may have the name of private data, and a value that can be decoded as Base64.
 		{`{"private":"canary77"}`, `{"private":null}`},
 		{`{"private":"01234567canary77"}`, `{"private":"01234567(sensitive value 3)"}`},
+		// Private data may have a value in Base64, of which the removed value is the Base64 form.
+		{`{"private":"` + private(`{"abcd":"canary-in-it"}`) + `"}`, `{"private":null}`},
+		{`{"private":"` + private(`{"abcd":"another"}`) + `","p":"V"}`, `{"private":"` + private(`{"abcd":"another"}`) + `","p":null}`},
+		// The quotes of JSON complete a value in quotes.
+		{`{"p":"quoted-canary","q":"\"quoted-canary\""}`, `{"p":"quoted-canary","q":null}`},
 		{`{"private":["canary77",{},"V"]}`, `{"private":[null,{},null]}`},
 		{`{"private":{"a":"V"},"b":["canary77"]}`, `{"private":{"a":null},"b":[null]}`},
 	} {
