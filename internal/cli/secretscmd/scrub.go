@@ -259,7 +259,10 @@ func (x *scrubbing) done(ctx context.Context, outcome stateview.ScrubOutcome) in
 	if !alone && outcome != stateview.DryRun && outcome != stateview.Refused {
 		x.printRest(result)
 	}
-	return c.UI.DoneDocument()
+	if code := c.UI.DoneDocument(); outcome != stateview.Refused {
+		return code
+	}
+	return base.ExitError
 }
 
 // printRest prints the commands that delete remaining versions, and the places that Lethe cannot clean.
