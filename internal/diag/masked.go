@@ -39,6 +39,12 @@ func Masked(src []byte, harmless []string) []byte {
 			}
 			return false
 		}
+		named := func(i int) bool { // a string, or an equals sign on the next line, follows the name
+			if rest := bytes.TrimLeft(src[at+len(line):], " \t\r\n"); i+1 == len(words) && len(rest) > 0 {
+				return rest[0] == '=' || rest[0] == ':'
+			}
+			return is(i+1, `"`)
+		}
 		if is(0, "=:") { // the name is in a previous line
 			value = hidden
 		}
@@ -63,7 +69,7 @@ func Masked(src []byte, harmless []string) []byte {
 					value = shown
 				}
 			case bytes.IndexByte(text, '@') < 0 && (value == shown || all || // an address may have a password
-				value == none && (begins(i) || text[0] != '"' && (i == 0 || is(i-1, "{},")))):
+				value == none && (begins(i) || text[0] != '"' && (i == 0 || is(i-1, "{},")) && named(i))):
 				if lists == 0 && value == shown {
 					value = none
 				}

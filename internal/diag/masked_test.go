@@ -28,6 +28,10 @@ func TestMasked(t *testing.T) {
 		`{"credentials": {"x.com": {"token": "can\"ary", "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`: `{"credentials": {"x.com": {"token": **********, "path": "p"}}, "host": {"a": {"services": {"modules.v1": "u"}}}}`,
 		`{"credentials": {"x.com": {"token": canary}}}`:                                                                    `{"credentials": {"x.com": {"token": ******}}}`,
 		`url = "https://joe:canary@x.com/"`:                                                                                `url = ***************************`,
+		"canary":                                                                                                           "******",
+		"canary two\n":                                                                                                     "****** ***\n",
+		"credentials x {\n} canary\n":                                                                                      "credentials x {\n} ******\n",
+		"x \"a\" {\n  token\n  canary\n}":                                                                                  "x \"a\" {\n  *****\n  ******\n}",
 		`} ] "`:                                                                                                            `} ] *`,
 	} {
 		if got := string(Masked([]byte(text), []string{"path", "url", "dev_overrides", "services"})); got != want {
