@@ -175,16 +175,38 @@ func (d *declaration) readOverrides(driver store.Driver, file string, given map[
 		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "The file given with -backend-config cannot be read: %s.", err))
 		return false
 	}
-	d.sources.Set(file, src)
+	d.sources.Set(file, diag.Masked(src, shownSettings(driver.Schema)))
 	var blocks []string
 	for _, b := range driver.Schema.Blocks {
 		blocks = append(blocks, b.Name)
 	}
-	values, ok := config.LoadSettings(file, src, blocks, d.limits, d.env.Bag)
+	var found diag.Bag
+	values, ok := config.LoadSettings(file, src, blocks, d.limits, &found)
+	for _, problem := range found.List() {
+		d.env.Bag.Add(diag.Unquoted(problem))
+	}
 	for name, v := range values {
 		given[name] = v.Value
 	}
 	return ok
+}
+
+// shownSettings returns the names of the settings that messages about a file of settings may show. The names of secret
+// settings are not among them.
+func shownSettings(b *schema.Block) []string {
+	secret, shown := map[string]bool{}, []string{}
+	var visit func(*schema.Block)
+	visit = func(b *schema.Block) {
+		for _, a := range b.Attrs {
+			shown = append(shown, a.Name)
+			secret[a.Name] = secret[a.Name] || a.Sensitive
+		}
+		for _, n := range b.Blocks {
+			visit(n.Block)
+		}
+	}
+	visit(b)
+	return slices.DeleteFunc(shown, func(name string) bool { return secret[name] })
 }
 
 // sets reports whether the setting at path in s comes from the backend block.
