@@ -7,9 +7,9 @@
 //
 // A report contains addresses, paths, names and labels. It contains no values, and nothing that is derived from them.
 //
-// A Removal removes values from copies of a state (removal.go, rewrite.go).
+// A Removal removes values from copies of a state (removal.go, rewrite.go, blank.go).
 //
-// Files, from the top down: removal.go, names.go, rewrite.go, report.go, remedy.go, stored.go, examine.go (the two
+// Files, from the top down: removal.go, names.go, rewrite.go, blank.go, report.go, remedy.go, stored.go, examine.go (the two
 // passes), baseline.go, finding.go, contents.go (the contents of places), values.go (the parts of one value), audit.go.
 package audit
 

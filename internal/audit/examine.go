@@ -240,6 +240,7 @@ func (x *examination) finding(u *unit, path string, why Reason, texts []string) 
 	if f.unit == nil {
 		f.unit = u
 	}
+	f.flat = f.flat || u.entry != nil && u.entry.Flatmap != nil
 }
 
 // register prepares the search for all values that are not too common.

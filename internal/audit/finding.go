@@ -24,6 +24,7 @@ type Finding struct {
 	object addr.Object // zero unless an object has it
 	at     [2]string   // Address and Path before Hide masks instance keys in them that are secrets
 	unit   *unit       // the first unit with the finding
+	flat   bool        // one of the units has flat attributes
 	values []string    // different values, in the order in which they were found
 	known  map[string]bool
 	in     map[*Place]map[string]bool // the values in each place

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -16,6 +17,7 @@ type Removal struct {
 	Kept    []Kept    // sorted by address; their values are not removed
 
 	rewriter rewriter
+	blanks   blanks
 }
 
 // Removed is a value that the removal removes.
@@ -25,6 +27,7 @@ type Removed struct {
 	Copies []*Place  // the places with the value, sorted as they were added
 	Since  time.Time // when the earliest of them was written; zero if unknown
 	Last   bool      // no other copy is known
+	Alone  bool      // removed only from the attributes in Stored: it is too short or too common to be removed from other texts
 }
 
 // Kept is a secret of a copy that is not removed from there.
@@ -43,18 +46,24 @@ const (
 	StillInUse  WhyKept = "the state still contains the value"
 	StillShared WhyKept = "it is a former value of another attribute that the state still stores"
 	InName      WhyKept = "a name that a copy needs contains the value: of a resource type, a resource, a module, a provider, an output or an attribute"
-	TooCommon   WhyKept = "the value is too short or too common to be removed from other texts"
+	TooCommon   WhyKept = "the value is too short or too common: a boolean, or a value in a journal or in flat attributes"
 )
 
 // Removal returns the removal of values that only copies store: values of attributes that the current state no longer
 // stores. current is the place of the current state. elsewhere reports whether a value has another copy that Lethe
 // keeps outside these places, such as the value of a variable. It may be nil.
 func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Removal {
-	m := &Removal{rewriter: rewriter{values: map[string]bool{}, set: &secret.Set{}}}
+	m := &Removal{rewriter: rewriter{values: map[string]bool{}, set: &secret.Set{}}, blanks: blanks{}}
 	inUse, stored := map[string]bool{}, map[[2]string]bool{}
+	unaddressed := map[string]bool{} // the values in a text without the addresses of a state, or in flat attributes
 	for _, f := range r.Findings {
 		for text := range f.in[current] {
 			inUse[text] = true
+		}
+		for p, texts := range f.in {
+			for text := range texts {
+				unaddressed[text] = unaddressed[text] || p.Kind == Journal || f.flat
+			}
 		}
 		if f.in[current] != nil && f.isSource() {
 			stored[f.at] = true
@@ -91,7 +100,7 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 				kept[StillShared] = append(kept[StillShared], label)
 			case named[text]:
 				kept[InName] = append(kept[InName], label)
-			case common(text):
+			case common(text) && (unaddressed[text] || text == "true" || text == "false"):
 				kept[TooCommon] = append(kept[TooCommon], label)
 			default:
 				m.add(found, f, text, label, elsewhere)
@@ -152,10 +161,15 @@ func (f *Finding) stored() string { return strings.TrimSuffix(f.Address+"."+f.Pa
 func (m *Removal) add(found map[string]*Removed, f *Finding, text string, label int, elsewhere func(string) bool) {
 	s := found[text]
 	if s == nil {
-		s = &Removed{Label: label, Last: elsewhere == nil || !elsewhere(text)}
+		s = &Removed{Label: label, Last: elsewhere == nil || !elsewhere(text), Alone: common(text)}
 		found[text] = s
-		m.rewriter.values[text] = true
-		m.rewriter.set.Add(text, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
+		if !s.Alone {
+			m.rewriter.values[text] = true
+			m.rewriter.set.Add(text, secret.Origin{Kind: secret.WriteOnly, Sensitive: true})
+		}
+	}
+	if s.Alone {
+		m.blanks[f.at[0]] = append(m.blanks[f.at[0]], blank{path: withoutIndexes(f.at[1]), text: text})
 	}
 	s.Stored = append(s.Stored, f.stored())
 }
@@ -177,7 +191,9 @@ func (s *Removed) copies(all []*Place, in map[*Place]bool) {
 // It returns an error if the text contains a value, but is not valid JSON or has the value in a form that cannot be
 // removed.
 func (m *Removal) Rewrite(text []byte) (out []byte, changed bool, err error) {
-	return m.rewriter.rewrite(text)
+	alone := m.blanks.rewrite(text)
+	out, changed, err = m.rewriter.rewrite(alone)
+	return out, changed || err == nil && !bytes.Equal(out, text), err
 }
 
 // Has reports whether a text contains one of the values, or is too large to be searched completely.

@@ -6,7 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/secret"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
 // rewriterOf returns a rewriter of values, which have the numbers 1, 2 and so on.
@@ -97,4 +102,71 @@ func TestInnerValuesStay(t *testing.T) {
 			t.Errorf("%s, before %s: kept because %q, removed %d values", tt.now, tt.former, why, len(m.Secrets))
 		}
 	}
+}
+
+// TestCommonValuesAreRemovedWhereTheyWereStored checks that short values are removed from the attributes and outputs
+// that stored them as secrets, and from no other place. A value in a journal stays.
+func TestCommonValuesAreRemovedWhereTheyWereStored(t *testing.T) {
+	outputs := func(s string) []byte {
+		return []byte(`{"version":4,"terraform_version":"1.11.4","serial":1,"lineage":"l","outputs":{"code":{"value":{"a":["4711"],"b":"other"},"type":["object",{"a":["list","string"],"b":"string"}],"sensitive":true},"plain":{"value":"4711","type":"string"}},"resources":[` + s + `]}`)
+	}
+	attrs := `{"locked_by_schema":true,"password":"changeme","pin":"4711","url":"4711","tags":{"4711":"4711","k":"changeme"},"login":[{"key":"4712","user":"4712"},{"key":"4711","user":"u"}],"port":[{"code":"4713","name":"4713"}]}`
+	want := `{"locked_by_schema":true,"login":[{"key":null,"user":"4712"},{"key":null,"user":"u"}],"password":null,"pin":null,"port":[{"code":null,"name":"4713"}],"tags":{"4711":"4711","k":null},"url":"4711"}`
+	recorded := `,"sensitive_attributes":[[{"type":"get_attr","value":"tags"},{"type":"index","value":{"value":"k","type":"string"}}]]`
+	other := db("managed", "other", `{"url":"changeme","tags":{"k":"4711"}}`)
+	text := outputs(db("managed", "gone", attrs, recorded) + "," + other)
+	var bag diag.Bag
+	copied, ok := state.Read(text, &bag)
+	if !ok {
+		t.Fatal(bag.List())
+	}
+	a := New(inputs())
+	current := a.Place(Place{Kind: State, Name: "s"})
+	a.State(current, snapshot(t, 2, other))
+	a.State(a.Place(Place{Kind: Backup, Name: "b"}), copied)
+	m := report(t, a).Removal(current, nil)
+	out, changed, err := m.Rewrite(text)
+	after, ok := state.Read(out, &bag)
+	if err != nil || !changed || !ok || len(m.Kept) != 1 || m.Kept[0].Stored != "test_db.gone.locked_by_schema" {
+		t.Fatalf("%v, %t, %v, kept %v", err, changed, bag.List(), m.Kept)
+	}
+	for o, e := range after.Objects() {
+		if got := string(jsontext.AppendCompact(nil, e.Attrs)); got != map[string]string{"gone": want, "other": `{"url":"changeme","tags":{"k":"4711"}}`}[o.Name] {
+			t.Errorf("%s: %s", o, got)
+		}
+	}
+	if got := fmt.Sprintf("%#v %#v", after.Outputs["code"].Value.Raw, after.Outputs["plain"].Value.Raw); strings.Count(got, "4711") != 1 || strings.Contains(got, "other") {
+		t.Error(got)
+	}
+	a = New(inputs())
+	a.State(a.Place(Place{Kind: Backup, Name: "b"}), after)
+	if left := lines(report(t, a)); len(left) != 1 || !strings.Contains(left[0], "locked_by_schema") {
+		t.Errorf("the copy still has %q", left)
+	}
+	for _, s := range m.Secrets {
+		if !s.Alone {
+			t.Errorf("%v is searched for in other texts", s.Stored)
+		}
+	}
+
+	a = New(inputs())
+	a.State(a.Place(Place{Kind: State, Name: "s"}), snapshot(t, 2, other))
+	o, e := gone(t, copied)
+	a.Journal(a.Place(Place{Kind: Journal, Name: "j"}), []journal.Change{{Object: o, Entry: e}})
+	r := report(t, a)
+	if m := r.Removal(r.Places[0], nil); len(m.Secrets) > 0 || len(m.Kept) == 0 || m.Kept[0].Why != TooCommon {
+		t.Errorf("%+v", m)
+	}
+}
+
+// gone returns the object "gone" of a state.
+func gone(t *testing.T, s *state.Snapshot) (addr.Object, *state.Entry) {
+	t.Helper()
+	for o, e := range s.Objects() {
+		if o.Name == "gone" {
+			return o, e
+		}
+	}
+	t.Fatal("no object")
+	return addr.Object{}, nil
 }

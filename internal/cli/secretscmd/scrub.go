@@ -174,7 +174,11 @@ func (x *scrubbing) work() int {
 func (x *scrubbing) announce() {
 	x.say("These copies contain secrets that the state no longer stores:\n\n")
 	for _, s := range x.removal.Secrets {
-		x.list("#%d of %s, in %s", s.Label, strings.Join(s.Stored, " and "), strings.Join(names(s.Copies), ", "))
+		alone := ""
+		if s.Alone {
+			alone = " (only there: the value is too short or too common to be removed from other texts)"
+		}
+		x.list("#%d of %s, in %s%s", s.Label, strings.Join(s.Stored, " and "), strings.Join(names(s.Copies), ", "), alone)
 	}
 	if len(x.planned) > 0 {
 		x.say("\nThese plan files will be deleted: %s\n", view.EscapeLine(strings.Join(x.planned, ", ")))

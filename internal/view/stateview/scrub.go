@@ -51,6 +51,7 @@ type scrubbedDocument struct {
 	Versions []jsondoc.Serial `json:"earlier_versions"`         // serials of the former states with the value
 	Since    string           `json:"readable_since,omitempty"` // RFC 3339 in UTC; "" if unknown
 	Last     bool             `json:"last_copy"`                // no other copy of the value is known
+	Alone    bool             `json:"alone,omitempty"`          // removed only from stored_as, because it is too short or too common
 }
 
 // keptDocument is an attribute in a copy whose value is not removed, with the labels of its values.
@@ -74,7 +75,7 @@ func (r Scrub) JSON(w io.Writer) error {
 		Plans: append([]string{}, r.Plans...), Commands: append([]string{}, r.Commands...), Unreachable: append([]string{}, r.Unreachable...),
 	}
 	for _, s := range r.Removal.Secrets {
-		d := scrubbedDocument{Label: s.Label, Stored: s.Stored, Copies: []string{}, Versions: []jsondoc.Serial{}, Last: s.Last}
+		d := scrubbedDocument{Label: s.Label, Stored: s.Stored, Copies: []string{}, Versions: []jsondoc.Serial{}, Last: s.Last, Alone: s.Alone}
 		for _, p := range s.Copies {
 			if p.Kind == audit.Version {
 				d.Versions = append(d.Versions, jsondoc.Serial(p.Serial))
