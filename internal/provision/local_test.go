@@ -236,13 +236,14 @@ func TestSuppressedBecause(t *testing.T) {
 		want         redaction
 	}{
 		{mark.Plain(config), mark.Plain(conn), redaction{}},
-		{marked(config, mark.Sensitive, "inline"), mark.Plain(conn), redaction{"sensitive", true}},
-		{marked(config, mark.Ephemeral, "inline"), mark.Plain(conn), redaction{"ephemeral", true}},
-		{marked(config, mark.Sensitive, "inline"), marked(conn, mark.Ephemeral, "password"), redaction{"ephemeral", true}},
-		{mark.Plain(config), marked(conn, mark.Ephemeral, "password"), redaction{"ephemeral", true}},
+		{marked(config, mark.Sensitive, "inline"), mark.Plain(conn), redaction{why: "sensitive", names: true}},
+		{marked(config, mark.Ephemeral, "inline"), mark.Plain(conn), redaction{why: "ephemeral", names: true}},
+		{marked(config, mark.Sensitive, "inline"), marked(conn, mark.Ephemeral, "password"), redaction{why: "ephemeral", names: true}},
+		{mark.Plain(config), marked(conn, mark.Ephemeral, "password"), redaction{why: "ephemeral", names: true}},
 		{mark.Plain(config), marked(conn, mark.Sensitive, "password", "private_key", "bastion_private_key"), redaction{}},
-		{mark.Plain(config), marked(conn, mark.Sensitive, "user"), redaction{"", true}},
-		{mark.Plain(config), mark.Value{Raw: conn, Marks: []mark.At{{Tag: mark.Sensitive}}}, redaction{"", true}},
+		{mark.Plain(config), marked(conn, mark.Sensitive, "user"), redaction{names: true}},
+		{mark.Plain(config), mark.Value{Raw: conn, Marks: []mark.At{{Tag: mark.Sensitive}}}, redaction{names: true, script: true}},
+		{mark.Plain(config), marked(conn, mark.Sensitive, "script_path"), redaction{names: true, script: true}},
 	} {
 		if got := newRedaction(c.config, c.conn); got != c.want {
 			t.Errorf("%v %v: %+v, want %+v", c.config.Marks, c.conn.Marks, got, c.want)
