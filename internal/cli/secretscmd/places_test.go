@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/event"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -27,6 +28,26 @@ func TestReadingOfVersionsEnds(t *testing.T) {
 		})
 		if ok != (name == "success") || len(sent) < 2 || !sent[len(sent)-1].Ended || sent[0].Ended {
 			t.Errorf("%s: %v, %+v", name, ok, sent)
+		}
+	}
+}
+
+// TestVersionsAreNotRewritten checks which copies a scrub changes in place. A journal must not name a digest of another
+// copy, such as a version that the service of the backend keeps.
+func TestVersionsAreNotRewritten(t *testing.T) {
+	x := &scrubbing{}
+	for _, tt := range []struct {
+		text workspace.Text
+		want bool
+	}{
+		{workspace.Text{Kind: workspace.BackupText}, true},
+		{workspace.Text{Kind: workspace.ErroredText}, true},
+		{workspace.Text{Kind: workspace.JournalText}, false},
+		{workspace.Text{Kind: workspace.CurrentText}, false},
+		{workspace.Text{Kind: workspace.FormerText, Version: &store.ServiceVersion{}}, false},
+	} {
+		if got := x.changes(&tt.text); got != tt.want {
+			t.Errorf("kind %v, version %v: %t", tt.text.Kind, tt.text.Version, got)
 		}
 	}
 }
