@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -283,6 +284,47 @@ func TestProviderInstances(t *testing.T) {
 	}
 	if n := strings.Count(string(mustWrite(t, e.Done())), `"provider": `); n != 1 {
 		t.Errorf("without keys there are %d providers, not one", n)
+	}
+}
+
+// TestObjectsOfSeveralProviders: an apply that changes the provider of a resource has stopped halfway. The file keeps the
+// provider of each object. Without the keys, as Terraform writes the file, the objects have the provider of the resource.
+func TestObjectsOfSeveralProviders(t *testing.T) {
+	of := func(alias string, k addr.Key) addr.ProviderInstance {
+		return addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("x"), Alias: alias}, Key: k}
+	}
+	want := map[addr.Object]addr.ProviderInstance{}
+	edit := (&Snapshot{}).Edit()
+	put := func(k addr.Key, deposed string, p addr.ProviderInstance) {
+		o := addr.Object{Instance: addr.Resource{Mode: addr.Managed, Type: "t", Name: "r"}.In(addr.ModuleInstance{}).Instance(k), Deposed: deposed}
+		edit.Put(o, &Entry{Provider: p, Attrs: []byte("{}")})
+		want[o] = p
+	}
+	put(addr.StringKey("a"), "", of("west", addr.NoKey))
+	put(addr.StringKey("a"), "00000001", of("each", addr.StringKey("k")))
+	put(addr.StringKey("b"), "", of("", addr.NoKey))
+	text := mustWrite(t, edit.Done())
+	if n := strings.Count(string(text), objectProvider); n != 2 {
+		t.Errorf("%d objects name their provider:\n%s", n, text)
+	}
+	again := mustRead(t, text)
+	for o, p := range want {
+		if got := again.Get(o).Provider; got != p {
+			t.Errorf("%s has %s, not %s", o, got, p)
+		}
+	}
+	if second := mustWrite(t, again); string(second) != string(text) {
+		t.Errorf("written again:\n%s", second)
+	}
+	plain := mustRead(t, regexp.MustCompile(`,\s*"object_provider": .*`).ReplaceAll(text, nil))
+	for o := range want {
+		if got := plain.Get(o).Provider.Alias; got != "west" {
+			t.Errorf("%s has %s", o, got)
+		}
+	}
+	var bag diag.Bag
+	if _, ok := Read([]byte(strings.Replace(string(text), "].each", "]!each", 1)), &bag); ok {
+		t.Error("an invalid provider is accepted")
 	}
 }
 

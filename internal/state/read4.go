@@ -134,8 +134,8 @@ func validName(s string) bool {
 	return s != ""
 }
 
-// acceptable completes an instance after its block is read: it adds the provider of the block and the dependencies in
-// the old form, if the instance has none. If the instance has mistakes, acceptable adds an error and returns false.
+// acceptable completes an instance after its block is read: it adds the provider and the dependencies in the old form, if
+// the instance has none. If the instance has mistakes, acceptable adds an error and returns false.
 func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common addr.ProviderConfig) bool {
 	if !n.provider {
 		n.entry.Provider = b.provider
@@ -157,6 +157,9 @@ func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common ad
 	if n.problem != "" {
 		r.problem(n.pos, "Invalid resource instance metadata in state", "Instance %s: %s", objectAt(a, n.slot), n.problem)
 		return false
+	}
+	if n.other != nil {
+		n.entry.Provider = *n.other
 	}
 	return true
 }
@@ -219,14 +222,24 @@ func (f *fields) read(key []byte) {
 	case "prevent_destroy":
 		e.Protected = f.Boolean()
 	case "provider":
-		var problems []string
-		e.Provider, f.n.provider = f.providerText(&problems)
-		if len(problems) > 0 {
-			f.wrong("%s", problems[0])
+		e.Provider, f.n.provider = f.provided()
+	case objectProvider:
+		if p, ok := f.provided(); ok {
+			f.n.other = &p
 		}
 	default:
 		f.extra.add(string(key), f.Scanner.Raw())
 	}
+}
+
+// provided reads the provider of an object. It returns false if the text is empty.
+func (f *fields) provided() (addr.ProviderInstance, bool) {
+	var problems []string
+	p, ok := f.providerText(&problems)
+	if len(problems) > 0 {
+		f.wrong("%s", problems[0])
+	}
+	return p, ok
 }
 
 // done completes the entry after its last field.

@@ -51,7 +51,8 @@ type instance struct {
 	pos      int
 	slot     slot
 	entry    *Entry
-	provider bool // the instance has its own field "provider"
+	provider bool                   // the instance has its own field "provider"
+	other    *addr.ProviderInstance // the field objectProvider; nil: none
 	problem  string
 	old      []addr.Resource // from "depends_on" of old files; relative to the module
 }
