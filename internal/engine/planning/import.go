@@ -2,8 +2,10 @@ package planning
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/object"
@@ -28,7 +30,7 @@ func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing
 // importFor imports an existing object for a declared instance, if an import block or the command line requests this.
 // The caller checks that the state has no object for the instance. importFor returns false if the import fails or waits
 // for a later round (a further plan and apply). It returns no object and true if nothing requests an import, if a
-// deposed object of the instance has the ID, or if the object does not exist and the import block permits that
+// deposed object of the instance is the named one, or if the object does not exist and the import block permits that
 // (if_exists).
 func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importing, bool) {
 	im, found, ok := x.p.imports.find(x.d, x.inst)
@@ -45,7 +47,7 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 		x.importLater = plan.Defer(plan.ResourceConfigUnknown)
 		return object.Current{}, nil, false
 	}
-	if x.deposed(im.ID) {
+	if x.deposed(im) {
 		return object.Current{}, nil, true
 	}
 	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
@@ -74,15 +76,15 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 	return cur, &plan.Importing{ID: im.ID, Identity: im.Identity}, true
 }
 
-// deposed reports whether the instance has a deposed object (a replaced object that is still to be destroyed) with this
-// ID. A run that was interrupted may have imported the object and then deposed it to create another.
-func (x *instance) deposed(id string) bool {
+// deposed reports whether the instance has a deposed object (a replaced object that is still to be destroyed) that an
+// import names. A run that was interrupted may have imported the object and then deposed it to create another.
+func (x *instance) deposed(im frame.Import) bool {
 	r := x.p.prior.Resource(x.inst.Abs())
 	if r == nil {
 		return false
 	}
 	for o, e := range r.Objects() {
-		if o.IsDeposed() && o.Instance == x.inst && id != "" && e.ID() == id {
+		if o.IsDeposed() && o.Instance == x.inst && slices.ContainsFunc(namesOf(e), func(n name) bool { return n.isIn(im.ID, im.Identity) }) {
 			return true
 		}
 	}

@@ -1,6 +1,8 @@
 package planning
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/addr"
@@ -13,6 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // Import requests the import of the existing object with the given ID.
@@ -79,18 +82,25 @@ func (r importRequests) byCommand(inst addr.Instance) bool {
 }
 
 // keep reports an error if the plan imports an object and also destroys it at its former address, because the imported
-// object would be lost. keep treats two state entries as the same object if both have the ID that the import names, the
-// same type and the same provider. It ignores other IDs, because all objects of a type may share them.
+// object would be lost. keep treats two state entries as the same object if both have the ID or the identity that the
+// import names, the same type and the same provider. It ignores other IDs, because all objects of a type may share them.
 func (r importRequests) keep(s *refreshedState, changes []*plan.Change) {
 	type known struct {
 		provider addr.Provider
-		kind, id string
+		kind     string
+		name     name
 	}
-	of := func(o addr.Object, e *state.Entry) known { return known{e.Provider.Provider.Canon(), o.Type, e.ID()} }
+	of := func(o addr.Object, e *state.Entry, n name) known {
+		return known{e.Provider.Provider.Canon(), o.Type, n}
+	}
 	imported := map[known]addr.Object{}
 	for _, c := range changes {
-		if e := s.found[c.Object].Entry; c.Importing != nil && e != nil && e.ID() == c.Importing.ID && e.ID() != "" {
-			imported[of(c.Object, e)] = c.Object
+		if e := s.found[c.Object].Entry; c.Importing != nil && e != nil {
+			for _, n := range namesOf(e) {
+				if n.isIn(c.Importing.ID, c.Importing.Identity) {
+					imported[of(c.Object, e, n)] = c.Object
+				}
+			}
 		}
 	}
 	for _, c := range changes {
@@ -98,13 +108,86 @@ func (r importRequests) keep(s *refreshedState, changes []*plan.Change) {
 		if len(imported) == 0 || e == nil || !c.Action.Downs() || c.Action == plan.Forget || c.Action == plan.ForgetCreate {
 			continue
 		}
-		if to, is := imported[of(c.Object, e)]; is && to != c.Object {
-			other := ""
-			if !declared.SameInstance(e.Provider, s.found[to].Entry.Provider) {
-				other = " If it is a different object, for example in another account, import it first with -target."
+		if now := s.found[c.Object].Entry; now != nil {
+			e = now // the provider may add an identity to an object that another program has stored
+		}
+		for _, n := range namesOf(e) {
+			to, is := imported[of(c.Object, e, n)]
+			if x, y := identityOf(e), identityOf(s.found[to].Entry); is && to != c.Object && (x == y || x == "" || y == "") {
+				r.refuse(c.Object, e, to, s.found[to].Entry)
+				break
 			}
-			d, _ := r.run.Program.Resource(to.Resource())
-			r.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object %q, which is %s in the state, and this plan destroys it there. Replace the import by a moved block from %[3]s to %[1]s, or add a removed block for %[3]s with destroy = false.%s", to, e.ID(), c.Object, other).At(d.Range).About(to.Instance))
 		}
 	}
+}
+
+// refuse reports that a plan imports the object of an entry to another address, and destroys it.
+func (r importRequests) refuse(from addr.Object, e *state.Entry, to addr.Object, imported *state.Entry) {
+	other, id := "", ""
+	if !declared.SameInstance(e.Provider, imported.Provider) {
+		other = " If it is a different object, for example in another account, import it first with -target."
+	}
+	if e.ID() != "" {
+		id = fmt.Sprintf(" %q", e.ID())
+	}
+	d, _ := r.run.Program.Resource(to.Resource())
+	r.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object%s, which is %s in the state, and this plan destroys it there. Replace the import by a moved block from %[3]s to %[1]s, or add a removed block for %[3]s with destroy = false.%s", to, id, from, other).At(d.Range).About(to.Instance))
+}
+
+// name is a name of an object for its provider: its id, or the JSON of its identity.
+type name struct {
+	id       string
+	identity string
+}
+
+// namesOf returns the names of the object of an entry.
+func namesOf(e *state.Entry) (out []name) {
+	if id := e.ID(); id != "" {
+		out = append(out, name{id: id})
+	}
+	if identity := identityOf(e); identity != "" {
+		out = append(out, name{identity: identity})
+	}
+	return out
+}
+
+// identityOf returns the identity of an entry as JSON with sorted attributes, or "" if it has none.
+func identityOf(e *state.Entry) string {
+	var identity any
+	if e == nil || e.Identity == nil || json.Unmarshal(e.Identity, &identity) != nil {
+		return ""
+	}
+	return textOf(identity)
+}
+
+// isIn reports whether an import with this id or identity names the object with the name n. An identity may lack the
+// optional attributes of n. An id is in an identity if one of its attributes has this value.
+func (n name) isIn(id string, identity cty.Value) bool {
+	if identity == cty.NilVal || identity.IsNull() || !identity.Type().IsObjectType() {
+		return n.id != "" && n.id == id
+	}
+	var attrs map[string]any
+	_ = json.Unmarshal([]byte(n.identity), &attrs)
+	id = textOf(n.id)
+	set := 0
+	for name, v := range identity.AsValueMap() {
+		if v.IsNull() || !v.IsKnown() {
+			continue
+		}
+		set++
+		text, err := ctyjson.Marshal(v, v.Type())
+		switch stored := textOf(attrs[name]); {
+		case n.id == "" && (err != nil || stored != string(text)):
+			return false
+		case n.id != "" && err == nil && string(text) == id:
+			return true
+		}
+	}
+	return n.id == "" && set > 0
+}
+
+// textOf returns a value as JSON.
+func textOf(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
 }
