@@ -50,8 +50,15 @@ func (x *instance) importFor(ctx context.Context) (object.Current, *plan.Importi
 	if x.deposed(im) {
 		return object.Current{}, nil, true
 	}
-	t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.inst.Key, x.inst)
-	if !ok || !through(x.run.Bag, &im, u) || !conform(t, &im) {
+	t, u, out := x.tools(ctx)
+	if out.Kind == plan.Known && x.p.req.Options.Defers && x.run.Sessions.Unknown(u) { // the provider could find another object
+		x.p.deferred.blame(diag.Errorf("Invalid provider configuration", "The configuration of %s depends on values that are known only after apply, so %s cannot be imported through it. Use known values, or first apply the resources that they depend on with -target.", u.Instance, x.inst).At(im.Range))
+		out = plan.Defer(plan.ProviderConfigUnknown)
+	}
+	if out.Kind == plan.Deferred {
+		x.importLater = out
+	}
+	if out.Kind != plan.Known || !through(x.run.Bag, &im, u) || !conform(t, &im) {
 		return object.Current{}, nil, false
 	}
 	entry, known, ok := t.Import(ctx, im.ID, im.Identity, object.Stored{Provider: u.Instance, Several: x.p.imports.byCommand(x.inst)})

@@ -90,7 +90,7 @@ type instance struct {
 	inst addr.Instance
 
 	planned     bool         // the plan has a change that reads the data source
-	importLater plan.Outcome // Deferred if the id of its import is unknown
+	importLater plan.Outcome // Deferred if the id of its import or the settings of its provider are unknown
 }
 
 func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key) *instance {
