@@ -162,6 +162,9 @@ var classes = []class{
 	{"use a sensitive value as an import id", func(c *comparison, d Difference) bool {
 		return c.refuses(d, "Invalid import id argument")
 	}},
+	{"change the provider block of a resource to one that does not find the object", func(c *comparison, d Difference) bool {
+		return d.Section != "exits" && c.rehomed(c.subject(d)) || d.Section == "exits" && d.A == 2 && d.B == 0 && c.lethe(c.rehomed)
+	}},
 	{"change the provider of a resource", func(c *comparison, d Difference) bool {
 		return c.st.Do.Refresh == "only" && d.What == "state" && d.Section == "provider" && d.A != nil && d.B != nil
 	}},

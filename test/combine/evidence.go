@@ -114,6 +114,13 @@ func (c *comparison) elsewhere(addr string) bool {
 	return c.b.missed(id(c.b)) && !c.a.missed(id(c.a)) && (!slices.Equal(c.a.lookedIn(id(c.a)), c.b.lookedIn(id(c.b))) || c.throughMade(addr))
 }
 
+// rehomed reports whether the provider block of an object changed, and only Lethe found the object, through the former
+// block.
+func (c *comparison) rehomed(addr string) bool {
+	is := c.a.Before.at(addr)
+	return is != nil && c.b.missed(c.b.Before.at(addr).id()) && len(c.a.lookedIn(is.id())) > len(c.b.lookedIn(c.b.Before.at(addr).id()))
+}
+
 // throughMade reports whether a block depends on a provider that is configured from objects.
 func (c *comparison) throughMade(addr string) bool {
 	return c.needs(Difference{At: addr}, func(p *place) bool {

@@ -281,12 +281,26 @@ func (j *judgement) forgotten(id string) bool {
 			return addr != ""
 		}
 		for _, c := range i.Calls {
-			if c.Call == "read" && c.ID == id && c.Note == "gone" {
+			if c.Call == "read" && c.ID == id && c.Note == "gone" && !j.reachable(id) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// reachable reports whether the configuration still has the provider block that has made an object, with the region of
+// the object as a literal. Then the engine must find the object, even if its resource has another provider block now.
+func (j *judgement) reachable(id string) (yes bool) {
+	at := slices.IndexFunc(j.o.Objects, func(o *cloud.Object) bool { return o.ID == id })
+	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
+		for _, b := range j.st.Config.Blocks {
+			e := b.arg("region")
+			yes = yes || at >= 0 && i.id() == id && b.Kind == Provider && b.Name != "" && b.repeats() == "" && e != nil && e.Op == "lit" &&
+				e.Text == strconv.Quote(j.o.Objects[at].Region) && strings.HasSuffix(r.Provider, "]."+b.Name)
+		}
+	})
+	return yes
 }
 
 var (

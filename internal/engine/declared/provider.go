@@ -29,13 +29,21 @@ func SameUse(prog *program.Program, stored addr.ProviderInstance) (Use, bool) {
 	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: stored.Key}}, true
 }
 
-// FormerUse returns the use of the stored provider instance of a declared object, if the resource now has another provider
-// block, and the former block is still in the program. It returns false if the settings of the former block depend on
-// resources, because no step of the object waits for these. fromResources reports whether a declaration depends on
-// resources.
+// FormerUse returns the use of the stored provider instance of a declared object, if the resource now has another block of
+// the same provider, and the former block is still in the program. It returns false if the settings of the former block
+// depend on resources, because no step of the object waits for these. fromResources reports whether a declaration depends
+// on resources.
 func FormerUse(prog *program.Program, fromResources func(program.Decl) bool, d *program.Declaration, stored addr.ProviderInstance) (Use, bool) {
+	now := prog.Decls()[prog.ProviderOf(d.ID)]
+	if stored.ProviderConfig == now.Provider { // most objects
+		return Use{}, false
+	}
 	u, ok := SameUse(prog, stored)
-	return u, ok && u.Decl != prog.ProviderOf(d.ID) && !fromResources(u.Decl)
+	if !ok || u.Decl == now.ID || fromResources(u.Decl) {
+		return Use{}, false
+	}
+	former := prog.Decls()[u.Decl]
+	return u, former.Provider.Provider.Canon() == now.Provider.Provider.Canon() && stored.Key.IsNone() == (former.Repeat() == program.Once)
 }
 
 // MayHave reports whether the provider configuration of a declared object may have an instance with the key. It may not if

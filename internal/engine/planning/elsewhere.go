@@ -35,6 +35,8 @@ func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Us
 		return false, x.unsettled(u, was)
 	case !before.Unknown && before.Same(after):
 		return false, plan.Done(true)
+	case x.p.state.missed(x.inst.Current(), u.Instance):
+		return true, plan.Done(true)
 	}
 	found, _, ok := t.Read(ctx, cur.Entry, cur.Known)
 	return found == nil, plan.Done(ok)

@@ -23,17 +23,16 @@ import (
 // cloud has the objects of a world by name, and makes one change fail.
 type cloud struct {
 	*world.World
-	objects   map[string]int
-	forgotten map[string]int
-	leaves    map[addr.Object]bool // forgotten in the present run
-	calls     int
-	failAt    int  // the number of the change that fails; 0: none fails
-	late      bool // the change fails after it was made
-	history   []string
+	objects map[string]int
+	leaves  map[addr.Object]bool // forgotten in the present run
+	calls   int
+	failAt  int  // the number of the change that fails; 0: none fails
+	late    bool // the change fails after it was made
+	history []string
 }
 
 func newCloud(t *testing.T) *cloud {
-	c := &cloud{World: world.New(t), objects: map[string]int{}, forgotten: map[string]int{}, leaves: map[addr.Object]bool{}}
+	c := &cloud{World: world.New(t), objects: map[string]int{}, leaves: map[addr.Object]bool{}}
 	c.Settings.Sink = c
 	c.divide()
 	return c
@@ -43,14 +42,14 @@ func newCloud(t *testing.T) *cloud {
 func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	prior, next := c.Value(r.Prior), c.Value(r.Planned)
 	c.calls++
-	failed := provider.Diags{diag.Errorf("failed", "")}
+	failed, private := provider.Diags{diag.Errorf("failed", "")}, []byte("of "+region)
 	switch {
 	case c.calls == c.failAt && !c.late:
 		c.history = append(c.history, "failed")
-		return provider.ApplyResponse{State: r.Prior}, failed
+		return provider.ApplyResponse{State: r.Prior, Private: private}, failed
 	case next.IsNull() && c.calls == c.failAt:
 		c.history = append(c.history, "failed late")
-		return provider.ApplyResponse{State: r.Prior}, failed
+		return provider.ApplyResponse{State: r.Prior, Private: private}, failed
 	case next.IsNull():
 		if name := world.Text(prior, "name") + "@" + region; c.objects[name] > 0 {
 			add(c.objects, name, -1)
@@ -63,6 +62,7 @@ func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyRe
 		c.history = append(c.history, "~"+world.Text(next, "name"))
 	}
 	made := c.Made(r)
+	made.Private = private
 	if c.calls == c.failAt {
 		c.history = append(c.history, "failed late")
 		return made, failed
@@ -70,9 +70,10 @@ func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyRe
 	return made, nil
 }
 
-// read answers that an object does not exist if it is in another region, or was deleted outside of Lethe.
+// read answers that an object does not exist if it is in another region, or was deleted outside of Lethe. The private data
+// of the object has its region, because another region may have an object with the same id.
 func (c *cloud) read(region string, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
-	if c.objects[world.Text(c.Value(r.State), "name")+"@"+region] == 0 {
+	if string(r.Private) != "of "+region || c.objects[world.Text(c.Value(r.State), "name")+"@"+region] == 0 {
 		return provider.ReadResponse{State: c.Wire(cty.NullVal(c.Value(r.State).Type()))}, nil
 	}
 	return provider.ReadResponse{State: r.State, Private: r.Private}, nil
@@ -86,16 +87,16 @@ func add(to map[string]int, name string, n int) {
 
 // stored has the objects of the state by name, and the forgotten objects.
 func (c *cloud) stored() map[string]int {
-	out := maps.Clone(c.forgotten)
+	out := map[string]int{}
 	for _, e := range c.State.Objects() {
 		_, name, _ := strings.Cut(string(e.Attrs), `"name":"`)
 		name, _, _ = strings.Cut(name, `"`)
-		add(out, name+"@"+regionOf(e.Provider.Key), 1)
+		add(out, name+"@"+regionOf(e.Provider), 1)
 	}
 	return out
 }
 
-// lost reports whether an object exists that neither is in the state nor was forgotten.
+// lost reports whether an object exists that is not in the state.
 func (c *cloud) lost() bool {
 	stored := c.stored()
 	for name, n := range c.objects {
@@ -126,7 +127,7 @@ func (c *cloud) command(text string, rounds bool, change func(*planning.Request)
 		c.history = append(c.history, "|")
 		for _, f := range p.Changes {
 			if c.leaves[f.Object] {
-				c.forget(world.Text(f.Before.Raw, "name"), regionOf(f.Entry.Provider.Key))
+				c.forget(world.Text(f.Before.Raw, "name"), regionOf(f.Entry.Provider))
 			}
 		}
 		clear(c.leaves)
@@ -140,12 +141,9 @@ func (c *cloud) command(text string, rounds bool, change func(*planning.Request)
 	}
 }
 
-// forget records that a run has forgotten an object. In a region, the test also deletes the object: an
-// object with the same id in another region cannot be told from it, if the key of the provider changes.
+// forget deletes an object that a run has forgotten.
 func (c *cloud) forget(name, region string) {
-	if name += "@" + region; region == "" {
-		add(c.forgotten, name, 1)
-	} else if c.objects[name] > 0 {
+	if name += "@" + region; c.objects[name] > 0 {
 		add(c.objects, name, -1)
 	}
 }
@@ -246,7 +244,7 @@ func TestCommandsLoseNoObject(t *testing.T) {
 func entries(c *cloud) string {
 	var out []string
 	for o, e := range c.State.Objects() {
-		out = append(out, fmt.Sprintf("%s %s tainted %v first %v skip %v in %s", o, e.Attrs, e.Tainted, e.CreateFirst, e.SkipDestroy, e.Provider.Key))
+		out = append(out, fmt.Sprintf("%s %s tainted %v first %v skip %v in %s", o, e.Attrs, e.Tainted, e.CreateFirst, e.SkipDestroy, e.Provider))
 	}
 	slices.Sort(out)
 	return strings.Join(out, "\n")
@@ -258,7 +256,7 @@ type thing struct {
 	absent, first, keeps, removed bool
 	repeat                        int // 0: none, 1: count, 2: for_each, 3: enabled
 	keys, generation, note        int
-	region                        int   // the key of the provider: 0: none, 1 to 3: a constant, 4: the key of the instance
+	region                        int   // the provider: 0: the default block, 1 to 3: a constant key, 4: the key of the instance, 5: another block
 	acts                          int   // 0: invokes no actions; otherwise, the index of on_failure in failures
 	refers                        []int // indexes of earlier things
 	byName                        bool  // the references are part of the name
@@ -284,9 +282,7 @@ func redraw(r *rand.Rand, all []*thing) {
 		x.was, x.removed = "", false
 		switch r.IntN(14) {
 		case 11:
-			if x.region > 0 { // an object is read through the block that its resource selects, as in Terraform
-				x.region = 1 + r.IntN(4)
-			}
+			x.region = r.IntN(6)
 		case 12:
 			x.acts = r.IntN(4)
 		case 0, 1:
@@ -338,6 +334,7 @@ var failures = []string{"", "halt", "continue", "taint"}
 // written returns the text of a configuration.
 func written(all []*thing) string {
 	var b strings.Builder
+	b.WriteString("provider \"fake\" {\n}\nprovider \"fake\" {\n  alias = \"other\"\n  region = \"r4\"\n}\n")
 	b.WriteString("provider \"fake\" {\n  alias = \"by\"\n  for_each = toset([\"r1\", \"r2\", \"r3\"")
 	if slices.ContainsFunc(all, func(x *thing) bool { return x.region == 4 && !x.absent && x.repeat == 2 }) {
 		b.WriteString(", \"a\", \"b\", \"c\"") // otherwise, objects of removed instances use keys that the block lacks
@@ -365,6 +362,8 @@ func written(all []*thing) string {
 		switch {
 		case x.region == 4 && x.repeat == 2:
 			b.WriteString("  provider = fake.by[each.key]\n")
+		case x.region == 5:
+			b.WriteString("  provider = fake.other\n")
 		case x.region > 0:
 			fmt.Fprintf(&b, "  provider = fake.by[\"r%d\"]\n", min(x.region, 3))
 		}

@@ -104,13 +104,24 @@ func (x *storedObject) look(ctx context.Context) bool {
 	return true
 }
 
-// presentUse returns the provider instance that the configuration names for the object, if it is another instance of the
-// same provider block than the stored one. It returns the zero Use for the same instance, and for an instance that is not known yet. first is
-// true if the block no longer has the key of the stored instance: usually the key was renamed, so the object is first
-// looked for through the new instance.
+// presentUse returns the provider instance that the configuration names for the object, if it is another instance than
+// the stored one. It returns the zero Use for the same instance, and for an instance that is not known yet. first is true
+// if the object is first looked for through the new instance, as in Terraform:
+//
+//   - The provider block no longer has the key of the stored instance: usually the key was renamed.
+//   - The resource has another provider block now. Usually both have the same settings, or the block was renamed.
 func (x *storedObject) presentUse() (u declared.Use, first bool) {
 	d, ok := x.p.run.Program.Resource(x.o.Resource())
-	if !ok || x.o.IsDeposed() || x.entry.Provider.Key.IsNone() || x.p.req.Mode == plan.Destroy || x.p.moved.Retyped[x.o] != (addr.Instance{}) || x.p.req.Rewrite[x.o] != "" {
+	if !ok || x.p.moved.Retyped[x.o] != (addr.Instance{}) || x.p.req.Rewrite[x.o] != "" {
+		return declared.Use{}, false
+	}
+	if _, former := x.p.run.FormerUse(d, x.entry.Provider); former {
+		if u, ok := x.p.run.EarlyUse(d, x.o.Instance); ok {
+			return u, true
+		}
+		return declared.Use{}, false
+	}
+	if x.o.IsDeposed() || x.entry.Provider.Key.IsNone() || x.p.req.Mode == plan.Destroy {
 		return declared.Use{}, false
 	}
 	u, ok = x.p.run.EarlyUse(d, x.o.Instance)
@@ -129,7 +140,11 @@ func (x *storedObject) presentUse() (u declared.Use, first bool) {
 // if it does not.
 func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
 	var bag diag.Bag
-	s, ok := x.p.run.Sessions.GetIf(ctx, &bag, u, frame.After, true)
+	face := frame.After
+	if x.p.req.Mode == plan.Destroy {
+		face = frame.Before
+	}
+	s, ok := x.p.run.Sessions.GetIf(ctx, &bag, u, face, true)
 	if !ok || s.Unknown {
 		return false
 	}
@@ -142,11 +157,16 @@ func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
 		return false
 	}
 	if cur.Entry, cur.Known, ok = t.Read(ctx, last.Entry, last.Known); !ok || cur.Entry == nil {
+		if ok {
+			x.p.state.miss(x.o, u.Instance)
+		}
 		return false
 	}
-	here := *cur.Entry
-	here.Provider = u.Instance
-	cur.Entry, t.Bag = &here, x.p.run.Bag
+	if here := *cur.Entry; x.p.req.Mode != plan.RefreshOnly { // such a plan decides nothing about providers
+		here.Provider = u.Instance
+		cur.Entry = &here
+	}
+	t.Bag = x.p.run.Bag
 	x.p.run.Bag.Add(bag.List()...)
 	x.drifted(t, last, cur)
 	x.keep(cur, cur, t)
@@ -160,6 +180,9 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 	stored := x.entry.Provider
 	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {
 		stored = implied
+	}
+	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && x.p.moved.Retyped[x.o] != (addr.Instance{}) && stored.Key.IsNone() {
+		stored.ProviderConfig = x.p.run.Program.Decls()[x.p.run.Program.ProviderOf(d.ID)].Provider // which converts the object
 	}
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, stored)
 	if !ok {

@@ -20,7 +20,8 @@ type refreshedState struct {
 	found  map[addr.Object]object.Current // refreshed and imported objects; a nil entry if the object no longer exists
 	edit   *state.Edit
 	drift  []*plan.Change
-	doubts map[addr.Object]bool // see doubt
+	doubts map[addr.Object]bool                  // see doubt
+	misses map[addr.Object]addr.ProviderInstance // see miss
 }
 
 func newRefreshedState(prior *state.Snapshot, hosts run.Hosts) *refreshedState {
@@ -77,6 +78,23 @@ func (s *refreshedState) doubt(o addr.Object) {
 		s.doubts = map[addr.Object]bool{}
 	}
 	s.doubts[o] = true
+}
+
+// miss records that a provider instance does not find an object.
+func (s *refreshedState) miss(o addr.Object, by addr.ProviderInstance) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.misses == nil {
+		s.misses = map[addr.Object]addr.ProviderInstance{}
+	}
+	s.misses[o] = by
+}
+
+// missed reports whether a provider instance was asked for an object and did not find it.
+func (s *refreshedState) missed(o addr.Object, by addr.ProviderInstance) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.misses[o] == by
 }
 
 // drifted adds a change that was made outside of Lethe.

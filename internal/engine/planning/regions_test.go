@@ -110,9 +110,12 @@ func untold(history []string, acts func(name string) bool) string {
 	return ""
 }
 
-// regionOf returns the region of an instance of the provider block "by".
-func regionOf(key addr.Key) string {
-	if k, _ := key.Str(); k != "r3" { // r1 has two names
+// regionOf returns the region of a provider instance.
+func regionOf(p addr.ProviderInstance) string {
+	if p.Alias == "other" {
+		return "r4"
+	}
+	if k, _ := p.Key.Str(); k != "r3" { // r1 has two names
 		return k
 	}
 	return "r1"

@@ -91,11 +91,15 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 	}
 }
 
-// StoredUse returns the provider instance for a stored object. If the object is declared, this is an instance of its
-// provider configuration. Otherwise it is the stored provider instance, if the program still has its configuration or
-// the provider needs no settings. If there is no such instance, StoredUse reports an error and returns false.
+// StoredUse returns the provider instance that has a stored object. If the resource is declared and has another provider
+// block now, this is the instance of the former block (see FormerUse), or else an instance of its provider block. If the
+// resource is not declared, it is the stored provider instance, if the program still has its configuration or the
+// provider needs no settings. If there is no such instance, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
+		if u, ok := r.FormerUse(d, stored); ok {
+			return u, true
+		}
 		if declared.Fits(r.Program, d, stored) {
 			return declared.UseOf(r.Program, d, stored.Key), true
 		}
@@ -119,17 +123,20 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 	return declared.Use{}, false
 }
 
+// FormerUse returns the stored provider instance of a declared object, if the resource now has another block of the same
+// provider (see declared.FormerUse). The former block may be the only one that finds the object, for example in another
+// region.
+func (r *Run) FormerUse(d *program.Declaration, stored addr.ProviderInstance) (declared.Use, bool) {
+	return declared.FormerUse(r.Program, r.Receivers.FromResources, d, stored)
+}
+
 // presentUse returns the provider instance that the configuration names for a stored object. It is for an object whose
 // stored key does not fit, because for_each was added to the provider block or removed from it, or because the object now
 // has a provider block with another name. With the stored key, the settings of the provider would be unknown or wrong,
 // and it could destroy or miss another object. If the key depends on resources, or if the provider has no such instance,
-// presentUse returns the stored instance of the former block, unless its settings depend on resources. If there is no such
-// block, presentUse reports an error and returns false.
+// presentUse reports an error and returns false.
 func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if u, ok := r.EarlyUse(d, i); ok {
-		return u, true
-	}
-	if u, ok := declared.FormerUse(r.Program, r.Receivers.FromResources, d, stored); ok {
 		return u, true
 	}
 	if declared.MayHave(r.Program, d, stored.Key) {
@@ -144,6 +151,9 @@ func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.Pr
 // decided. It returns false if this depends on managed resources, or if the provider has no such instance. A destroy plan
 // reads no data sources, so there it also returns false if this depends on data sources.
 func (r *Run) EarlyUse(d *program.Declaration, i addr.Instance) (declared.Use, bool) {
+	if u := declared.UseOf(r.Program, d, addr.NoKey); r.Program.Decls()[u.Decl].Repeat() == program.Once {
+		return u, true
+	}
 	f := r.Frame.At(i.Module, frame.After)
 	if f == nil {
 		f = r.Frame.At(i.Module, frame.Before)
