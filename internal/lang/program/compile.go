@@ -236,6 +236,27 @@ func (c *compiler) moduleLevel() {
 	for _, im := range c.u.Module.Imports {
 		c.importBlock(im)
 	}
+	for _, r := range c.u.Module.Removed {
+		c.removed(r)
+	}
+}
+
+// removed checks the provisioners of a removed block and records their references. Their bodies are compiled again when
+// they run, because they belong to no declaration.
+func (c *compiler) removed(r *config.Removed) {
+	c.d = &Def{Kind: Resource}
+	body := func(b hcl.Body) {
+		bodyRewriter{c.in(ByProvision, AllowedRefs{Count: true, Each: true, Self: true})}.body(b)
+	}
+	if r.Connection != nil {
+		body(r.Connection.Body)
+	}
+	for _, p := range r.Provisioners {
+		if body(p.Body); p.Connection != nil {
+			body(p.Connection.Body)
+		}
+	}
+	c.u.removed = append(c.u.removed, c.d.refs.uses...)
 }
 
 // dependsOn records the references of a depends_on argument. Each entry must name a whole object. For an attribute of

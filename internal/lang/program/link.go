@@ -230,6 +230,13 @@ func (p *Program) PartRefs(d Decl, part any) []Ref {
 	return l.list
 }
 
+// RemovedRefs returns the references in the provisioners of the removed blocks of a module.
+func RemovedRefs(p *Program, n *Node) []Ref {
+	l := &linker{p: p, bag: &diag.Bag{}}
+	l.uses(n, n.Unit.removed)
+	return l.list
+}
+
 // functions adds references for calls of provider functions that name a configuration by its alias. It reports an error
 // for a call whose configuration does not exist or has for_each.
 func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {

@@ -34,6 +34,7 @@ type Unit struct {
 	OutputUses []OutputUse          // outputs of calls, selected by name
 	functions  []*expr.ProviderCall // calls of provider functions
 	metas      map[string]*RawBody  // provider_meta by local name
+	removed    []use                // the references in provisioners of removed blocks
 	lists      bool                 // list is a root of references, because the module has list blocks
 	guessed    int                  // comparisons so far of declared names with misspelt ones
 }

@@ -31,7 +31,31 @@ func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 			}
 		}
 	}
+	for n := range p.Nodes() {
+		ok = removedProvisioners(p, n, bag) && ok
+	}
 	return ok
+}
+
+// removedProvisioners reports an error if a provisioner of a removed block needs the value of a resource. The values of
+// ephemeral resources are not allowed either, because only declared resources receive them.
+func removedProvisioners(p *program.Program, n *program.Node, bag *diag.Bag) bool {
+	ok := true
+	for _, ref := range program.RemovedRefs(p, n) {
+		to := madeFrom(p, ref.To, func(at *program.Declaration) (found, through bool) {
+			return at.Kind == program.Resource, at.Kind != program.Provider
+		}, toValue)
+		if to != nil {
+			ok = false
+			bag.Add(diag.Errorf("Invalid reference from destroy provisioner", "This provisioner of a removed block depends on %s. Such provisioners and their connections can use only 'self', 'count.index', 'each.key' and variables. Use an attribute of the removed object.", to).At(ref.Range))
+		}
+	}
+	return ok
+}
+
+// toValue reports whether a reference may lead to a part of the value of its declaration.
+func toValue(ref program.Ref) bool {
+	return ref.Use&program.ByCondition != ref.Use && ref.Use&program.ByModule != ref.Use
 }
 
 // needsOnlySelf reports whether a body needs the value of no other object. If it does, needsOnlySelf adds an error for
@@ -57,9 +81,7 @@ func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		is := at.Kind == program.Resource
 		return is && at.Resource.Mode != addr.Ephemeral, !is && at.Kind != program.Provider
-	}, func(ref program.Ref) bool {
-		return ref.Use&program.ByCondition != ref.Use && ref.Use&program.ByModule != ref.Use
-	})
+	}, toValue)
 }
 
 // madeFrom follows the references of d for which use returns true, and returns the first declaration for which test
