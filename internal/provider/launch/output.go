@@ -114,9 +114,11 @@ func (t *trace) see(line []byte) {
 	}
 	text := string(line)
 	switch {
-	case strings.HasPrefix(text, "goroutine ") && slices.ContainsFunc(t.lines, func(l string) bool { return strings.HasPrefix(l, "goroutine ") }):
+	case isGoroutine(text) && slices.ContainsFunc(t.lines, isGoroutine):
 		t.full = true
 		return
+	case len(t.lines) == mostTrace && slices.ContainsFunc(t.lines, isGoroutine):
+		t.full, text = true, "(further lines are not shown)" // the reason is complete
 	case len(t.lines) == mostTrace || len(text) > Longest: // a cut secret could not be found
 		t.full, t.lines = true, t.lines[:1]
 		t.lines[0] = "(the trace is too long and not shown)"
@@ -124,6 +126,9 @@ func (t *trace) see(line []byte) {
 	}
 	t.lines = append(t.lines, text)
 }
+
+// isGoroutine reports whether a line begins the stack of a goroutine.
+func isGoroutine(line string) bool { return strings.HasPrefix(line, "goroutine ") }
 
 func (t *trace) String() string {
 	t.mu.Lock()

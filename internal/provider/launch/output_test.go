@@ -79,15 +79,17 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTrace checks the shown part of a crash: the reason and the goroutine that ended the program. Cut off traces are
-// not shown.
+// TestTrace checks the shown part of a crash: the reason and the goroutine that ended the program. A long stack is cut.
+// A long reason is not shown.
 func TestTrace(t *testing.T) {
 	stack := "main.main()\n\t/x/main.go:3 +0x1\n"
 	for text, want := range map[string]string{
 		"": "", "nothing of the kind\nbad: panic: x\n": "",
 		"before\npanic: why\n\ngoroutine 7 [running]:\n" + stack + "\ngoroutine 8 [select]:\n" + stack + "exit status 2\n": "panic: why\n\ngoroutine 7 [running]:\n" + strings.TrimSpace(stack),
-		"fatal error: stack overflow\n" + strings.Repeat("main.f()\n", 1000):                                               "(the trace is too long and not shown)",
-		"panic: why\n" + strings.Repeat("x", Longest+1) + "\n":                                                             "(the trace is too long and not shown)",
+		"panic: why\n\ngoroutine 7 [running]:\n" + strings.Repeat("main.f()\n", 1000): "panic: why\n\ngoroutine 7 [running]:\n" +
+			strings.Repeat("main.f()\n", mostTrace-3) + "(further lines are not shown)",
+		"fatal error: stack overflow\n" + strings.Repeat("main.f()\n", 1000): "(the trace is too long and not shown)",
+		"panic: why\n" + strings.Repeat("x", Longest+1) + "\n":               "(the trace is too long and not shown)",
 	} {
 		var got trace
 		if _, err := io.Copy(struct{ io.Writer }{&lines{trace: &got}}, iotest.OneByteReader(strings.NewReader(text))); err != nil || got.String() != want {
