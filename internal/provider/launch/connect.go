@@ -2,7 +2,11 @@ package launch
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"io"
+	"net"
+	"time"
 
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
@@ -32,8 +36,9 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 	if config.TLSConfig != nil {
 		config.TLSConfig.ClientSessionCache = session
 	}
-	conn, err := rpc.Dial(ctx, a, config.TLSConfig, wire.MaxMessage)
+	conn, err := dialWithin(ctx, config.StartTimeout, a, config.TLSConfig)
 	if err != nil {
+		proc.kill() // otherwise go-plugin tries for 20 seconds to connect, to ask the process to end
 		return nil, nil, nil, err
 	}
 	line, _ := proc.first.text()
@@ -53,6 +58,19 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 		defer cancel()
 		farewell(conn, proc)
 	}, nil
+}
+
+// dialWithin connects to a program. It returns an error if the program does not accept the connection, or does not
+// complete the handshake of TLS, within the limit.
+func dialWithin(ctx context.Context, limit time.Duration, a net.Addr, t *tls.Config) (*rpc.Conn, error) {
+	silent := fmt.Errorf("it printed its address, but did not answer there within %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, silent)
+	defer cancel()
+	conn, err := rpc.Dial(ctx, a, t, wire.MaxMessage)
+	if err != nil && context.Cause(ctx) == silent {
+		err = silent
+	}
+	return conn, err
 }
 
 // listen reads the output of the program. It must be read even if it is not needed, because a program whose output is

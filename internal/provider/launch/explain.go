@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 )
 
 // title is the title of every diagnostic about a provider that did not start.
@@ -34,6 +36,9 @@ func (p *process) reason(ctx context.Context, err error) string {
 	}
 	if p.failed != nil {
 		return startFailure(p.failed)
+	}
+	if p.dir == "" { // go-plugin has not called the process
+		return fmt.Sprintf("no directory for its socket can be made in %s, the directory for temporary files (%s). Check TMPDIR", socketDir(os.TempDir()), disk.Reason(err))
 	}
 	line, whole := p.first.text()
 	fields := strings.Split(line, "|")

@@ -209,19 +209,6 @@ func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	}, nil
 }
 
-// socketDir returns the directory for sockets. This is the directory for temporary files. If its path is too long for
-// the path of a socket (at most 107 bytes), it is /tmp.
-func socketDir(temp string) string {
-	const room = 64 // for the names in the directory
-	if len(temp)+room <= 107 {
-		return temp
-	}
-	if info, err := os.Stat("/tmp"); err == nil && info.IsDir() {
-		return "/tmp"
-	}
-	return temp
-}
-
 func (ps *Processes) environ() []string {
 	if ps.Env != nil {
 		return ps.Env

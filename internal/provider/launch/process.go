@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -152,6 +153,19 @@ func (p *process) ID() string {
 		return "none"
 	}
 	return strconv.Itoa(p.cmd.Process.Pid)
+}
+
+// socketDir returns the directory for sockets. This is the directory for temporary files. If its path is too long for
+// the path of a socket (at most 107 bytes), it is /tmp.
+func socketDir(temp string) string {
+	const room = 64 // for the names in the directory
+	if len(temp)+room <= 107 {
+		return temp
+	}
+	if info, err := os.Stat("/tmp"); err == nil && info.IsDir() {
+		return "/tmp"
+	}
+	return temp
 }
 
 // firstLine receives the standard output of the process, and keeps the first line, the handshake. Readers get this line

@@ -4,14 +4,19 @@ package launch
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/provider"
@@ -47,6 +52,33 @@ func alive(pid string) bool {
 func session() string {
 	group, _ := syscall.Getpgid(0)
 	return fmt.Sprintf("leader: %v", group == os.Getpid())
+}
+
+// TestMuteProgram checks that a program that accepts a connection and never answers does not hold up a command.
+func TestMuteProgram(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	const want = "it printed its address, but did not answer there within 10ms"
+	if _, err := dialWithin(context.Background(), 10*time.Millisecond, l.Addr(), &tls.Config{ServerName: host}); err == nil || err.Error() != want {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := dialWithin(ctx, time.Minute, l.Addr(), &tls.Config{ServerName: host}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestNoTemporaryDirectory checks the message if no directory for the socket can be made.
+func TestNoTemporaryDirectory(t *testing.T) {
+	ps := processes(t, "protocol 6")
+	t.Setenv("TMPDIR", "/nowhere")
+	if why := refused(t, context.Background(), ps); !strings.Contains(why, "no directory for its socket can be made in /nowhere, the directory for temporary files (no such file or directory). Check TMPDIR") {
+		t.Error(why)
+	}
 }
 
 // TestOwnSession checks that a provider is not in the process group of Lethe, so that signals of the terminal reach
