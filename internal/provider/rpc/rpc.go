@@ -53,7 +53,7 @@ func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	}
 	c.changed.L = &c.mu
 	c.decoder = hpack.NewDecoder(4096, c.fields.add)
-	c.decoder.SetMaxStringLength(1 << 20)
+	c.decoder.SetMaxStringLength(16 << 20) // as in grpc-go: a field contains the text of an error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.out = append(c.out, http2.ClientPreface...)

@@ -105,6 +105,10 @@ func TestErrors(t *testing.T) {
 	if st := status.Convert(err); st.Code() != codes.FailedPrecondition || st.Message() != text {
 		t.Errorf("got %v", err)
 	}
+	text = strings.Repeat("%", 2<<20) // each takes three bytes
+	if err := c.Invoke(context.Background(), method, nil, nil); status.Convert(err).Message() != text {
+		t.Errorf("got %.100v", err)
+	}
 	c = serve(t, func(st grpc.ServerStream) error { return nil })
 	if err := c.Invoke(context.Background(), method, nil, nil); status.Code(err) != codes.Internal {
 		t.Errorf("no message: %v", err)
