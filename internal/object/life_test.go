@@ -283,7 +283,10 @@ func TestAllowedDeferralsHaveAReason(t *testing.T) {
 	for name, call := range map[string]func() plan.Outcome{
 		"plan": func() plan.Outcome { _, out := b.Plan(bg, b.plain(nil), Current{}, Forced{}); return out },
 		"data": func() plan.Outcome { _, _, out := b.ReadData(bg, b.plain(nil), Stored{}, false); return out },
-		"open": func() plan.Outcome { _, out := b.Open(bg, b.plain(nil), nil, func(guard.Lease) {}); return out },
+		"open": func() plan.Outcome {
+			_, out := b.Open(bg, b.plain(nil), nil, func(guard.Lease) { t.Error("a deferred opening has a lease") })
+			return out
+		},
 	} {
 		if got := call(); got != plan.Defer(string(why)) {
 			t.Errorf("%s: %v", name, got)

@@ -448,11 +448,12 @@ func (a *admission) moved() bool {
 }
 
 // opened checks the answer to OpenEphemeralResource. It first passes the lease to Terms.Held, because the lease must be
-// closed even if the answer breaks a rule. It registers the computed values as secrets. It returns false if the value
-// must not be used.
+// closed even if the answer breaks a rule. A deferred or failed answer has a lease only if it has private data. opened
+// registers the computed values as secrets. It returns false if the value must not be used.
 func (a *admission) opened() bool {
 	a.out.Unanswered = a.answer.unanswered
-	if a.terms.Held != nil && (!a.answer.diags.HasErrors() || a.answer.private != nil) {
+	opened := !a.answer.diags.HasErrors() && a.answer.deferred == ""
+	if a.terms.Held != nil && (opened || a.answer.private != nil) {
 		a.terms.Held(Lease{a.answer.private, a.answer.renewAt})
 	}
 	a.guard.learn(a.of, a.answer.state, a.terms.Config.Raw) // the provider's messages may contain the values

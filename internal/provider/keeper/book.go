@@ -71,9 +71,10 @@ func (b *book) note(p *served, r *request, answer []byte) {
 	defer b.mu.Unlock()
 	switch effectOf(r.method) {
 	case opens:
-		// A provider that returned errors may have opened a lease anyway. Its answer then contains the private data.
+		// A provider that returned errors or deferred the answer may have opened a lease anyway. Its answer then contains
+		// the private data.
 		private := field(answer, 4)
-		if private == nil && hasError(answer) {
+		if deferred := field(answer, 5) != nil; private == nil && (deferred || hasError(answer)) {
 			b.end(r.op)
 			return
 		}

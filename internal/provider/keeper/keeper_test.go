@@ -345,6 +345,45 @@ func TestLeasesAlike(t *testing.T) {
 	}
 }
 
+// TestDeferredOpening checks that a deferred answer without private data opens no lease, so that nothing is closed.
+func TestDeferredOpening(t *testing.T) {
+	w := newWorld(t)
+	w.fake.OnOpen = func(_ context.Context, r provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
+		out := provider.OpenResponse{Deferred: "absent_prereq"}
+		if r.Type == "held" {
+			out.Private = []byte("private of held")
+		}
+		return out, nil
+	}
+	w.open("none")
+	w.open("held")
+	if open, ok := w.keeper.Part(time.Minute); !ok || len(open) != 0 || !slices.Equal(w.closed(), []string{"CloseLease held"}) {
+		t.Errorf("%q is open, %v, closed %v", open, ok, w.closed())
+	}
+	w.lose()
+	if r := w.recovered(); len(r.Leases) != 0 {
+		t.Errorf("leases %v are open", r.Leases)
+	}
+}
+
+// TestAttachedEnds checks the message about a process that another program started and that has ended.
+func TestAttachedEnds(t *testing.T) {
+	w := newWorld(t)
+	w.server.Kill()
+	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "Its output is where it was started") {
+		t.Error(ds)
+	}
+}
+
+// TestAnyErrorCode checks that the keeper passes on errors whose code is larger than the codes of gRPC.
+func TestAnyErrorCode(t *testing.T) {
+	w := newWorld(t)
+	w.server.Handlers = map[string]wiretest.Handler{"ApplyResourceChange": wiretest.Fail(256, "kaputt")}
+	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "kaputt") {
+		t.Error(ds)
+	}
+}
+
 // TestAskedToEnd checks that a keeper stops waiting if it gets a signal after the engine has crashed.
 func TestAskedToEnd(t *testing.T) {
 	w := newWorld(t)

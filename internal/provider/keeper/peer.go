@@ -216,7 +216,11 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if out.At.Address = string(out.Address); out.At.Address != "" { // otherwise all calls go through the keeper
 		c.own, _ = launch.Reach(ctx, out.At)
 	}
-	return &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}, nil
+	running := &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}
+	if program.Running != "" {
+		running.Ended = nil // the keeper does not learn of the end of a process that another program started
+	}
+	return running, nil
 }
 
 // part says goodbye to the keeper, and waits up to limit until it has closed the leases. It returns the leases that

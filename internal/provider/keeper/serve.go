@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -335,7 +336,8 @@ func (s *server) run(job func()) {
 
 func (s *server) answer(number uint32, answer []byte, err error) {
 	if st := status.Convert(err); st.Code() != codes.OK {
-		s.link.send(answerFrame, number, []byte{byte(st.Code())}, []byte(st.Message()))
+		code := min(st.Code(), math.MaxUint8) // a provider may return any number, and the frame has one byte for it
+		s.link.send(answerFrame, number, []byte{byte(code)}, []byte(st.Message()))
 		return
 	}
 	s.link.send(answerFrame, number, []byte{0}, answer)
