@@ -26,7 +26,7 @@ type Options struct {
 	Terraform string
 	// Ended returns how the process behind the connection has ended ("exit status 2"), or "" if it is running. Further
 	// lines contain its last output. Ended is called when a call fails, and may wait a moment for the end of the
-	// process. It may be nil.
+	// process. It is nil for a process that another program started.
 	Ended func() string
 	// Deadlines are the time limits of answers. The zero value has no limits.
 	Deadlines provider.Deadlines

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -62,21 +61,13 @@ func tooLargeAnswer(err error, req proto.Message) error {
 	return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", size, most)
 }
 
-// broken has parts of the errors about an answer that cannot be decoded or is incomplete.
-var broken = []string{"unmarshal", "stream terminated by RST_STREAM", "server closed the stream", "the server answered", "compressed flag"}
-
-// silent reports whether a call with this error may have had an effect, although no answer was decoded.
+// silent reports whether a call with this error may have had an effect, although no answer was decoded. The status of an
+// error does not exclude an effect: a provider may return an error after it has created an object, or may fail to encode
+// its answer. Only two errors exclude it: the provider does not have the call, or the request was too large to be sent.
 func silent(err error) bool {
 	st := status.Convert(err)
-	switch st.Code() {
-	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
-		return true
-	case codes.ResourceExhausted:
-		if strings.Contains(st.Message(), "larger than max") {
-			return !strings.HasPrefix(st.Message(), "trying to send")
-		}
-	}
-	return slices.ContainsFunc(broken, func(part string) bool { return strings.Contains(st.Message(), part) })
+	unsent := st.Code() == codes.ResourceExhausted && strings.HasPrefix(st.Message(), "trying to send")
+	return st.Code() != codes.Unimplemented && !unsent
 }
 
 // silence explains why no answer came: the process has ended, or the connection has. If the process has ended, silence
@@ -96,7 +87,11 @@ func (c *client) silence(call, why string, secret bool) string {
 			return fmt.Sprintf("The provider crashed or was killed (%s) before %s was answered. %s", how, call, log)
 		}
 	}
-	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, log)
+	where := log
+	if c.opts.Ended == nil { // another program started the process
+		where = "Its output is where it was started."
+	}
+	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, where)
 }
 
 // withoutText returns the trace of a crashed Go program without texts of the program. It keeps the lines of the Go
