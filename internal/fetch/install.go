@@ -195,9 +195,9 @@ func (w *wanted) explain(all []found, asked []string) {
 	unfit, is := newest(all, func(f found) bool { return w.unfit(f) != "" && w.allowed.Has(f.version) })
 	switch {
 	case is:
-		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used: %s.", w.Provider.ForDisplay(), unfit.version, w.unfit(unfit), listed(usable)))
+		w.bag.Add(diag.Errorf("Incompatible provider version", "Provider %s v%s %s. Versions that can be used: %s.", w.Provider.ForDisplay(), unfit.version, w.unfit(unfit), listed(texts(usable))))
 	case len(all) > 0:
-		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(usable))
+		w.fail("no available releases match the given constraints %s. Available are: %s", w.text, listed(texts(usable)))
 	case len(asked) == 0:
 		w.fail("no method in the provider_installation block of the CLI configuration includes it")
 	default:
@@ -205,18 +205,22 @@ func (w *wanted) explain(all []found, asked []string) {
 	}
 }
 
-// listed returns the ten newest versions as text, the oldest of them first, and the number of older ones. It returns
-// "none" without versions.
-func listed(all []found) string {
+// texts returns the versions as text, in ascending order.
+func texts(all []found) (out []string) {
 	var vs versions.List
 	for _, f := range all {
 		vs = append(vs, f.version)
 	}
 	vs.Sort()
-	var out []string
 	for _, v := range vs {
 		out = append(out, v.String())
 	}
+	return out
+}
+
+// listed returns a text with the last ten of the versions, which are in ascending order, and the number of the others.
+// It returns "none" without versions.
+func listed(out []string) string {
 	out = slices.Compact(out)
 	switch n := len(out) - 10; {
 	case len(out) == 0:

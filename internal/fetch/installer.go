@@ -15,7 +15,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config/lockfile"
 
-	"github.com/apparentlymart/go-versions/versions"
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/registry"
@@ -105,20 +105,22 @@ func (m *Installer) settle(ctx context.Context, c *moduleCall) error {
 		return nil
 	}
 	v, err := m.choose(ctx, *s, c.constraint, allowed)
-	c.lock.Version = v.String()
+	if err == nil {
+		c.lock.Version = v.String()
+	}
 	return err
 }
 
 // adopt searches known for packages of the same module, and sets c.lock to the newest with an allowed version. It
 // returns false if it found none.
-func (m *Installer) adopt(c *moduleCall, known []lockfile.Module, allowed versions.Set) bool {
-	best := versions.Unspecified
+func (m *Installer) adopt(c *moduleCall, known []lockfile.Module, allowed *allowedVersions) bool {
+	var best *version.Version
 	for _, other := range known {
 		if sameHost(other.Source) != sameHost(c.lock.Source) {
 			continue
 		}
-		if v, err := versions.ParseVersion(other.Version); err == nil {
-			if !allowed.Has(v) || c.locked && !best.LessThan(v) {
+		if v, err := version.NewVersion(other.Version); err == nil {
+			if !allowed.has(v) || c.locked && best != nil && !best.LessThan(v) {
 				continue
 			}
 			best = v
@@ -146,7 +148,7 @@ func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error 
 		return fmt.Errorf("it is not in %s, the vendor directory, which is the only source here. Run \"lethe vendor\" on a machine with network access", m.Store.Vendor)
 	}
 	if s := c.source.registry; s != nil {
-		v, err := versions.ParseVersion(c.lock.Version)
+		v, err := version.NewVersion(c.lock.Version)
 		if err != nil {
 			return err
 		}
@@ -206,48 +208,38 @@ func (m *Installer) Remember() error {
 	return doc.write(path)
 }
 
-// wantedVersions returns the versions that a version argument allows.
-func wantedVersions(constraint string) (versions.Set, error) {
-	if constraint == "" {
-		return versions.Released, nil
-	}
-	spec, err := moduleConstraint(constraint)
-	if err != nil {
-		return versions.None, fmt.Errorf("the version constraint %q cannot be read: %w", constraint, err)
-	}
-	return released(versions.MeetingConstraints(spec)), nil
-}
-
 // choose returns the newest allowed version of a module in its registry.
-func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint string, allowed versions.Set) (versions.Version, error) {
+func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint string, allowed *allowedVersions) (*version.Version, error) {
 	all, ok := m.asked[mod]
 	if !ok {
 		var err error
 		all, err = m.Registry.Modules(ctx, mod)
 		switch {
 		case errors.Is(err, registry.ErrNotFound):
-			return versions.Unspecified, fmt.Errorf("the registry %s has no module %s", mod.Host, mod)
+			return nil, fmt.Errorf("the registry %s has no module %s", mod.Host, mod)
 		case err != nil:
-			return versions.Unspecified, err
+			return nil, err
 		}
+		slices.SortStableFunc(all, (*version.Version).Compare)
 		if m.asked == nil {
-			m.asked = map[registry.Module][]registry.Version{}
+			m.asked = map[registry.Module][]*version.Version{}
 		}
 		m.asked[mod] = all
 	}
-	var existing []found
+	for _, v := range slices.Backward(all) {
+		if allowed.has(v) {
+			return v, nil
+		}
+	}
+	var texts []string
 	for _, v := range all {
-		existing = append(existing, found{version: v.Version})
+		texts = append(texts, v.String())
 	}
-	best, ok := newest(existing, func(f found) bool { return allowed.Has(f.version) })
-	if !ok {
-		return versions.Unspecified, fmt.Errorf("the registry has no version of %s that matches the constraint %q. It has: %s", mod, constraint, listed(existing))
-	}
-	return best.version, nil
+	return nil, fmt.Errorf("the registry has no version of %s that matches the constraint %q. It has: %s", mod, constraint, listed(texts))
 }
 
 // locate returns the source of the package of a version, which the registry names.
-func (m *Installer) locate(ctx context.Context, mod registry.Module, v versions.Version) (*moduleSource, error) {
+func (m *Installer) locate(ctx context.Context, mod registry.Module, v *version.Version) (*moduleSource, error) {
 	text, err := m.Registry.Module(ctx, mod, v)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/config/lockfile"
 
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/limits"
@@ -249,9 +250,9 @@ type Installer struct {
 	Upgrade  bool   // ignore the locked versions and revisions
 	Note     func(string)
 
-	known    Modules             // installed modules; nil before they are read
-	packages map[string]delivery // packages that this command installed, by address
-	asked    map[registry.Module][]registry.Version
+	known    Modules                                // installed modules; nil before they are read
+	packages map[string]delivery                    // packages that this command installed, by address
+	asked    map[registry.Module][]*version.Version // versions in registries, in ascending order
 	copies   *repositories
 	done     []manifestEntry
 	linked   []string                       // calls whose modules Find installed

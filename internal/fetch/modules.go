@@ -13,6 +13,7 @@ import (
 
 	"github.com/apparentlymart/go-versions/versions"
 	"github.com/apparentlymart/go-versions/versions/constraints"
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/limits"
@@ -180,20 +181,45 @@ func (m Modules) Find(workDir, key, source, version string) (dir, from, is strin
 }
 
 func versionFits(is, text string) error {
-	spec, err := moduleConstraint(text)
+	allowed, err := wantedVersions(text)
 	if err != nil {
-		return fmt.Errorf("the version constraint %q cannot be read: %w", text, err)
+		return err
 	}
-	v, err := versions.ParseVersion(is)
-	if err != nil || !versions.MeetingConstraints(spec).Has(v) {
+	v, err := version.NewVersion(is)
+	if err != nil || !allowed.has(v) {
 		return fmt.Errorf("the version %q was installed, but the constraint is now %q", is, text)
 	}
 	return nil
 }
 
-// moduleConstraint parses the version argument of a module.
-func moduleConstraint(text string) (constraints.IntersectionSpec, error) {
-	return constraints.ParseRubyStyleMulti(moduleVersions(text))
+// allowedVersions are the versions that the version argument of a module allows. The metadata of a version ("+x") does
+// not count.
+type allowedVersions struct {
+	set    versions.Set        // of versions with three numbers; used if simple is true
+	simple bool                // the argument has only such versions
+	other  version.Constraints // of all releases
+}
+
+// wantedVersions returns the versions that the version argument of a module allows. "" allows all releases.
+func wantedVersions(text string) (*allowedVersions, error) {
+	if text == "" {
+		return &allowedVersions{set: versions.Released, simple: true}, nil
+	}
+	other, err := version.NewConstraint(text)
+	if err != nil {
+		return nil, fmt.Errorf("the version constraint %q cannot be read: %w", text, err)
+	}
+	spec, err := constraints.ParseRubyStyleMulti(metadata().ReplaceAllString(moduleVersions(text), ""))
+	return &allowedVersions{released(versions.MeetingConstraints(spec)), err == nil, other}, nil
+}
+
+// has reports whether v is allowed. A pre-release is allowed only if the argument names it.
+func (a *allowedVersions) has(v *version.Version) bool {
+	text, _, _ := strings.Cut(v.String(), "+")
+	if exact, err := versions.ParseVersion(text); err == nil && a.simple {
+		return a.set.Has(exact)
+	}
+	return v.Prerelease() == "" && a.other.Check(v)
 }
 
 // moduleVersions returns the version argument of a module with the syntax and meaning of constraints of providers. In
@@ -204,6 +230,7 @@ func moduleVersions(text string) string {
 
 var (
 	versionTag = pattern(`(^|[^0-9A-Za-z.+-])v([0-9])`)
+	metadata   = pattern(`\+[0-9A-Za-z.-]+`)
 	anyMajor   = pattern(`~>\s*([0-9]+)\s*(,|$)`)
 )
 

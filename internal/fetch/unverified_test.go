@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apparentlymart/go-versions/versions"
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/config/lockfile"
 	"github.com/lethe-iac/lethe/internal/disk/disktest"
 
@@ -471,7 +471,7 @@ func TestMajorVersionOfModule(t *testing.T) {
 		}
 		got := "none"
 		for _, v := range []string{"1.2.0", "2.0.0", "3.1.0"} {
-			if allowed.Has(versions.MustParseVersion(v)) && versionFits(v, constraint) == nil {
+			if allowed.has(version.Must(version.NewVersion(v))) && versionFits(v, constraint) == nil {
 				got = v
 			}
 		}
@@ -486,6 +486,38 @@ func TestMajorVersionOfModule(t *testing.T) {
 	for constraint, want := range map[string]string{"~> 1": "3.1.0", "~> 1.0": "1.2.0"} {
 		if _, _, v, err := m.Install(t.Context(), "k"+want[:1], s.Host+"/acme/net/test", constraint); err != nil || v != want {
 			t.Errorf("%q: %s, %v", constraint, v, err)
+		}
+	}
+}
+
+// TestVersionsOfModules checks that versions of modules may have any number of parts and metadata, which does not count.
+func TestVersionsOfModules(t *testing.T) {
+	for _, x := range []struct{ constraint, want string }{
+		{"", "1.3.0.10"}, {"1.2.0", "1.2.0+build.5"}, {"1.2.0+other", "1.2.0+build.5"}, {"1.3.0.9", "1.3.0.9"}, {"~> 1.3.0.2", "1.3.0.10"},
+		{"!= 1.3.0.10, >= 1.2", "1.3.0.9"}, {"~> 1.2.0", "1.2.0+build.5"}, {"2.0.0-rc.1", "2.0.0-rc.1+7"}, {"< 1.2", "1.0.0"}, {">= 1.3.0.11", ""}, {">= 2.0.0-rc", ""},
+	} {
+		s, m := modules(t)
+		for _, v := range []string{"v1.0", "1.2.0+build.5", "1.3.0.9", "1.3.0.10", "2.0.0-rc.1+7", "none"} {
+			path := strings.TrimPrefix(strings.Replace(v, "v1.0", "1.0.0", 1), "v")
+			s.Module("acme/net/test", v, s.Put("/"+path+".zip", registrytest.Zip(map[string]string{"main.tf": "# " + v})))
+			s.Put("/v1/modules/acme/net/test/"+path+"/download", []byte("X-Terraform-Get: https://"+s.Host+"/"+path+".zip"))
+		}
+		dir, _, v, err := m.Install(t.Context(), "k", s.Host+"/acme/net/test", x.constraint)
+		if v != x.want || (err == nil) != (x.want != "") {
+			t.Errorf("%q: %q, %v", x.constraint, v, err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		m.Lock.modules = map[moduleName]lockfile.Module{}
+		m.Lock.SetModules(m.Locks())
+		if err := errors.Join(m.Remember(), os.RemoveAll(dir)); err != nil {
+			t.Fatal(err)
+		}
+		again := &Installer{Registry: m.Registry, Host: s.Host, WorkDir: m.WorkDir, DataDir: m.DataDir, Environ: m.Environ, Lock: m.Lock, Store: m.Store}
+		if at, _, v, err := again.Install(t.Context(), "k", s.Host+"/acme/net/test", x.constraint); err != nil || v != x.want || at != dir {
+			t.Errorf("%q again: %q in %s, %v", x.constraint, v, at, err)
 		}
 	}
 }

@@ -47,11 +47,11 @@ type services struct {
 	chosen  bool                       // the user chose them in the CLI configuration
 }
 
-// Version is a version of a provider or module in a registry.
+// Version is a version of a provider in a registry.
 type Version struct {
 	Version   versions.Version
-	Protocols []string // for providers: such as "5.0"; nil: unknown
-	Platforms []string // for providers: such as "linux_amd64"; nil: unknown
+	Protocols []string // such as "5.0"; nil: unknown
+	Platforms []string // such as "linux_amd64"; nil: unknown
 }
 
 // Package is a provider's package for one platform.

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
-	"github.com/apparentlymart/go-versions/versions"
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
@@ -18,8 +17,9 @@ type Module struct{ Host, Namespace, Name, System string }
 // String returns "host/namespace/name/system".
 func (m Module) String() string { return m.Host + "/" + m.Namespace + "/" + m.Name + "/" + m.System }
 
-// Modules returns the versions of a module. The error is ErrNotFound if the registry does not have the module.
-func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
+// Modules returns the versions of a module. Unlike the versions of providers, they may have any number of parts, or the
+// form of tags ("v1.2.0"). The error is ErrNotFound if the registry does not have the module.
+func (r *Registry) Modules(ctx context.Context, m Module) ([]*version.Version, error) {
 	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
 		return nil, err
@@ -35,17 +35,17 @@ func (r *Registry) Modules(ctx context.Context, m Module) ([]Version, error) {
 	if len(doc.Modules) == 0 {
 		return nil, ErrNotFound
 	}
-	var out []Version
+	var out []*version.Version
 	for _, v := range doc.Modules[0].Versions {
-		if parsed, err := versions.ParseVersion(strings.TrimPrefix(v.Version, "v")); err == nil { // versions may have the form of tags
-			out = append(out, Version{Version: parsed})
+		if parsed, err := version.NewVersion(v.Version); err == nil {
+			out = append(out, parsed)
 		}
 	}
 	return out, nil
 }
 
 // Module returns the source address of the package of a version. The address is absolute.
-func (r *Registry) Module(ctx context.Context, m Module, v versions.Version) (string, error) {
+func (r *Registry) Module(ctx context.Context, m Module, v *version.Version) (string, error) {
 	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
 		return "", err

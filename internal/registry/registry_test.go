@@ -16,6 +16,7 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
 	"github.com/apparentlymart/go-versions/versions"
+	"github.com/hashicorp/go-version"
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/download"
 	"github.com/lethe-iac/lethe/internal/registry"
@@ -238,7 +239,7 @@ func TestModule(t *testing.T) {
 		t.Fatalf("%v: %v", err, list)
 	}
 	for v, want := range map[string]string{"0.9.0": "https://" + s.Host + "/files/m.zip", "1.0.0": "git::https://example.com/x.git?ref=v1"} {
-		if got, err := r.Module(t.Context(), m, versions.MustParseVersion(v)); err != nil || got != want {
+		if got, err := r.Module(t.Context(), m, version.Must(version.NewVersion(v))); err != nil || got != want {
 			t.Errorf("%v: %s", err, got)
 		}
 	}
