@@ -166,7 +166,7 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 		return delivered{}, err
 	}
 	pkg.name = w.Provider.ForDisplay() + " " + w.lock.Version + " for " + platform
-	name := filepath.Join(dir, fmt.Sprintf("terraform-provider-%s_%s_%s.zip", w.Provider.Type, w.lock.Version, platform))
+	name := filepath.Join(dir, archiveName(w.Provider, w.lock.Version, platform))
 	d := promised(pkg.remote)
 	if zh, err := hashZip(name); err == nil && zh == "zh:"+pkg.remote.Sum {
 		return d, nil
@@ -180,6 +180,11 @@ func (p *Providers) copy(ctx context.Context, w *wanted, platform, dir string) (
 		}
 		return errors.Join(os.Chmod(zip, 0o644), disk.OS.Rename(zip, name))
 	})
+}
+
+// archiveName returns the name of the archive of a package in a mirror directory.
+func archiveName(a addr.Provider, version, platform string) string {
+	return fmt.Sprintf("terraform-provider-%s_%s_%s.zip", a.Type, version, platform)
 }
 
 // mirrored is the description of a package in a network mirror.
@@ -207,16 +212,16 @@ func index(m mirror, a addr.Provider, dir string) (map[string]map[string]mirrore
 	for _, f := range all {
 		archives := map[string]mirrored{}
 		for _, platform := range f.platforms {
-			pkg, err := f.get(context.Background(), platform)
-			if err != nil || pkg.zip == "" {
-				continue
+			name := archiveName(a, f.version.String(), platform)
+			zh, err := hashZip(filepath.Join(dir, name))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // only an unpacked directory exists
 			}
-			zh, err := hashZip(pkg.zip)
-			h1, err1 := hashArchive(pkg.zip)
+			h1, err1 := hashArchive(filepath.Join(dir, name))
 			if err := errors.Join(err, err1); err != nil {
 				return nil, err
 			}
-			archives[platform] = mirrored{[]string{h1, zh}, filepath.Base(pkg.zip)}
+			archives[platform] = mirrored{[]string{h1, zh}, name}
 		}
 		if len(archives) == 0 {
 			continue

@@ -412,6 +412,20 @@ func TestArchives(t *testing.T) {
 	s.wants("1.0.0", "deep")
 }
 
+// TestUnpackedBeforeArchive checks that a directory in a mirror has priority over an archive of the same version, as in
+// Terraform, and that the index of a network mirror nevertheless lists the archive.
+func TestUnpackedBeforeArchive(t *testing.T) {
+	s := newStage(t)
+	s.addPackage(s.mirror, acme.Host, "1.0.0", "archive")
+	s.unpacked(s.mirror, acme.Host, "1.0.0", "directory")
+	s.fine(s.install(false))
+	s.wants("1.0.0", "directory")
+	all, err := index(mirror(s.mirror), acme, filepath.Join(s.mirror, acme.Host, "acme/toy"))
+	if at := all["1.0.0"][Platform()]; err != nil || len(at.Hashes) != 2 || at.URL != "terraform-provider-toy_1.0.0_"+Platform()+".zip" {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
 func TestLockfile(t *testing.T) {
 	dir := t.TempDir()
 	var bag diag.Bag

@@ -94,7 +94,8 @@ func matches(patterns []string, p addr.Provider) bool {
 	return false
 }
 
-// list returns the versions of a provider in the mirror. The registry hosts of Terraform and OpenTofu count as one.
+// list returns the versions of a provider in the mirror. The registry hosts of Terraform and OpenTofu count as one. If
+// the mirror has a package both as a directory and as an archive, list returns the directory, as Terraform does.
 func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings []string, err error) {
 	if _, err := os.Stat(string(m)); err != nil {
 		return nil, nil, disk.Reason(err)
@@ -102,17 +103,17 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform
 		base := filepath.Join(string(m), host, folder(filepath.Join(string(m), host), p.Namespace), p.Type)
-		archives := within(base, "terraform-provider-"+p.Type+"_*_*_*.zip")
-		for _, zip := range archives {
-			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
-			n := len(parts)
-			enter(by, parts[n-3], parts[n-2]+"_"+parts[n-1], parcel{zip: zip})
-		}
 		unpacked := within(base, "*/*_*")
 		for _, dir := range unpacked {
 			if _, ok := executable(dir, p); ok {
 				enter(by, filepath.Base(filepath.Dir(dir)), filepath.Base(dir), parcel{dir: dir})
 			}
+		}
+		archives := within(base, "terraform-provider-"+p.Type+"_*_*_*.zip")
+		for _, zip := range archives {
+			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
+			n := len(parts)
+			enter(by, parts[n-3], parts[n-2]+"_"+parts[n-1], parcel{zip: zip})
 		}
 		for text, at := range by {
 			if v, err := versions.ParseVersion(text); err == nil {
