@@ -24,6 +24,7 @@ type Provider struct {
 	Version     string   // the locked version, with all three numbers
 	Constraints string   // the constraints of the configuration, in the form of Constraint; "" if there are no constraints
 	Hashes      []string // "h1:…", "zh:…", sorted
+	Others      []string // hashes of other kinds, which newer programs may compare; they are only kept
 }
 
 // ParseProviders reads the entries of providers in a dependency lock file. filename names the file in messages. The
@@ -86,8 +87,8 @@ func parseProvider(b *hcl.Block, bag *diag.Bag) (Provider, bool) {
 	return l, ok
 }
 
-// hashes reads the checksums of a package, such as "h1:…" or "zh:…", into l.Hashes. At the first mistake it reports an
-// error and returns false.
+// hashes reads the checksums of a package, such as "h1:…" or "zh:…", into l.Hashes and l.Others. At the first mistake it
+// reports an error and returns false.
 func (l *Provider) hashes(a *hcl.Attribute, bag *diag.Bag) bool {
 	list, ds := hcl.ExprList(a.Expr)
 	if ds.HasErrors() {
@@ -103,7 +104,11 @@ func (l *Provider) hashes(a *hcl.Attribute, bag *diag.Bag) bool {
 			bag.Add(diag.Errorf("Invalid provider hash", "Each hash must be a string that begins with its kind and a colon, such as \"h1:…\".").At(e.Range()))
 			return false
 		}
-		l.Hashes = append(l.Hashes, v.AsString())
+		if h := v.AsString(); strings.HasPrefix(h, "h1:") || strings.HasPrefix(h, "zh:") {
+			l.Hashes = append(l.Hashes, h)
+		} else {
+			l.Others = append(l.Others, h)
+		}
 	}
 	return true
 }
@@ -145,11 +150,12 @@ func FormatProviders(locks []Provider) []byte {
 }
 
 func writeHashes(b *bytes.Buffer, l Provider) {
-	if len(l.Hashes) == 0 {
+	all := slices.Sorted(slices.Values(slices.Concat(l.Hashes, l.Others)))
+	if len(all) == 0 {
 		return
 	}
 	b.WriteString("  hashes = [\n")
-	for _, h := range slices.Compact(slices.Sorted(slices.Values(l.Hashes))) {
+	for _, h := range slices.Compact(all) {
 		fmt.Fprintf(b, "    %q,\n", h)
 	}
 	b.WriteString("  ]\n")

@@ -48,7 +48,7 @@ func TestErrorsInProvidersHaveTheirLine(t *testing.T) {
 // hashes.
 func TestProvidersAreWrittenSortedAndReadUnchanged(t *testing.T) {
 	a := Provider{Provider: addr.Provider{Host: addr.DefaultHost, Namespace: "a", Type: "x"}, Version: "1.0.0", Constraints: "~> 1.0", Hashes: []string{"h1:a=", "zh:b"}}
-	b := Provider{Provider: addr.Provider{Host: addr.DefaultHost, Namespace: "b", Type: "x"}, Version: "2.0.0"}
+	b := Provider{Provider: addr.Provider{Host: addr.DefaultHost, Namespace: "b", Type: "x"}, Version: "2.0.0", Others: []string{"h2:c"}} // of a newer program
 	unsorted := a
 	unsorted.Hashes = []string{"zh:b", "h1:a=", "zh:b"}
 	text := FormatProviders([]Provider{a, b})
