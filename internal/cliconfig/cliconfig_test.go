@@ -137,6 +137,10 @@ func TestListsForObjects(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`plugin_cach_dir = "x"`:    `1: There is no setting named "plugin_cach_dir", so this has no effect. Did you mean "plugin_cache_dir"?`,
+		`plugin_cache = "x"`:       `1: There is no setting named "plugin_cache", so this has no effect. Did you mean "plugin_cache_dir"?`,
+		`plugin_cache_directory=1`: `1: There is no setting named "plugin_cache_directory", so this has no effect. Did you mean "plugin_cache_dir"?`,
+		`disable_checkpoint = true
+providers {}`: "",
 		`credential "x" {}`:        `1: There is no setting named "credential", so this has no effect. Did you mean "credentials"?`,
 		`other = 1`:                ``,
 		`credentials "no host" {}`: `1: The label of a credentials block is the name of a host, such as "registry.example.com", not "no host".`,

@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -99,8 +100,8 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 	return ok
 }
 
-// nearly warns about unknown settings whose names are similar to a known setting. It does not warn about other unknown
-// settings, because they may belong to other programs.
+// nearly warns about unknown settings whose names are similar to a known setting, or begin like it ("plugin_cache"). It
+// does not warn about other unknown settings, because they may belong to other programs.
 func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	var names []string
 	for _, a := range known.Attributes {
@@ -112,7 +113,7 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	warn := func(name string, at hcl.Range) {
 		if slices.Contains(names, name) {
 			bag.Add(diag.Warningf("Invalid CLI configuration", "The setting %q must be a block, without an equals sign. Otherwise it has no effect.", name).At(at))
-		} else if meant := diag.DidYouMean(name, names); meant != "" {
+		} else if meant := cmp.Or(diag.DidYouMean(name, names), diag.Meant(alike(name, names))); meant != "" {
 			bag.Add(diag.Warningf("Invalid CLI configuration", "There is no setting named %q, so this has no effect.%s", name, meant).At(at))
 		}
 	}
@@ -127,6 +128,18 @@ func nearly(rest hcl.Body, known *hcl.BodySchema, bag *diag.Bag) {
 	for name, a := range attrs {
 		warn(name, a.NameRange)
 	}
+}
+
+// alike returns the first of the known names that begins with name, or with which name begins. It returns "" without
+// such a name. Short names do not count.
+func alike(name string, known []string) string {
+	i := slices.IndexFunc(known, func(k string) bool {
+		return len(name) > 5 && len(k) > 5 && (strings.HasPrefix(k, name) || strings.HasPrefix(name, k))
+	})
+	if i < 0 {
+		return ""
+	}
+	return known[i]
 }
 
 func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {

@@ -8,6 +8,7 @@ package workdir
 
 import (
 	"cmp"
+	"flag"
 	"os"
 	"path/filepath"
 
@@ -96,10 +97,12 @@ func (d *Directory) read() (ok bool) {
 	return ok
 }
 
-// inRange adds an error and returns false if -close-timeout or -parallelism is negative.
+// inRange adds an error and returns false if -close-timeout is not above zero, or -parallelism is negative.
 func (o *Options) inRange(c *base.Call) bool {
+	given := false // without the option, CloseTimeout is 0
+	c.Flags.Visit(func(f *flag.Flag) { given = given || f.Name == "close-timeout" })
 	switch {
-	case o.CloseTimeout < 0:
+	case given && o.CloseTimeout <= 0:
 		c.Bag.Add(diag.Errorf("Invalid close timeout", "The option -close-timeout takes a time above zero, such as 30s or 5m, not %s.", o.CloseTimeout))
 	case o.Parallelism < 0 && c.Flags.Lookup("parallelism") != nil:
 		c.Bag.Add(diag.Errorf("Invalid parallelism value", "The option -parallelism takes a positive number, not %d.", o.Parallelism))
