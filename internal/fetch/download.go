@@ -3,10 +3,14 @@ package fetch
 import (
 	"cmp"
 	"context"
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/url"
 	"os"
@@ -99,15 +103,38 @@ func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) er
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// checkSum compares the SHA-256 of an archive with the expected checksum: "", "HEX" or "sha256:HEX". "" accepts any
-// archive.
+// checkSum compares the SHA-256 of an archive with the expected SHA-256 in hexadecimal. "" accepts any archive.
 func checkSum(want, got string) error {
-	want = strings.TrimPrefix(strings.ToLower(want), "sha256:")
-	switch {
+	switch want = strings.ToLower(want); {
 	case want == "" || want == got:
 		return nil
-	case len(want) != len(got) || strings.Contains(want, ":"):
-		return fmt.Errorf("its checksum is not a SHA-256, the only supported kind")
+	case len(want) != len(got):
+		return errors.New("its checksum is not a SHA-256, the only supported kind")
 	}
 	return fmt.Errorf("the archive has the SHA-256 checksum %s, but should have %s", got, want)
+}
+
+// checkFile compares an archive with the checksum in the address of a module: "", "HEX" or "KIND:HEX". The length of
+// HEX determines the kind if it is missing. "" accepts any archive.
+func checkFile(want, path string) error {
+	if want == "" {
+		return nil
+	}
+	kind, sum, named := strings.Cut(strings.ToLower(want), ":")
+	if !named {
+		kind, sum = "", kind
+	}
+	for name, h := range map[string]hash.Hash{"md5": md5.New(), "sha1": sha1.New(), "sha256": sha256.New(), "sha512": sha512.New()} {
+		if named && kind != name || len(sum) != 2*h.Size() {
+			continue
+		}
+		if err := readInto(h, path); err != nil {
+			return err
+		}
+		if got := hex.EncodeToString(h.Sum(nil)); got != sum {
+			return fmt.Errorf("the archive has the %s checksum %s, but should have %s", name, got, sum)
+		}
+		return nil
+	}
+	return errors.New("its checksum is not of a supported kind: md5, sha1, sha256 or sha512")
 }

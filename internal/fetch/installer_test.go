@@ -1,6 +1,10 @@
 package fetch
 
 import (
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
 	"errors"
 	"fmt"
 	"net/http"
@@ -97,12 +101,20 @@ func TestArchiveModule(t *testing.T) {
 	if err := os.WriteFile(local, zip, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, zip, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for source, want := range map[string]string{
 		local: "# root", "file://" + filepath.ToSlash(local) + "//net-*": "# below", local + "//none": "error no subdirectory",
 		u: "# root", u + "//net-*": "# below", host + "/noname?archive=zip": "# root", host + "/page": "# below",
 		host + "/wild.zip//a-*": "error several that match", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
 		host + "/nothing": "error neither an archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
-		u + "?checksum=sha256:00": "error not a SHA-256", u + "?checksum=" + strings.Repeat("0", 64): "error should have",
+		local + "?checksum=md5:" + fmt.Sprintf("%x", md5.Sum(zip)): "# root", local + "?checksum=sha1:" + strings.Repeat("0", 40): "error should have",
+		plain + "//net-*?archive=zip": "# below", plain + "?archive=zip&checksum=" + fmt.Sprintf("%x", sha512.Sum512(zip)): "# root",
+		u + "?checksum=sha1:" + fmt.Sprintf("%x", sha1.Sum(zip)): "# root", u + "?checksum=SHA256:" + fmt.Sprintf("%X", sha256.Sum256(zip)): "# root",
+		u + "?checksum=md5:" + strings.Repeat("0", 32): "error md5 checksum", u + "?checksum=file:" + strings.Repeat("0", 32): "error not of a supported kind",
+		u + "?checksum=sha256:00": "error not of a supported kind", u + "?checksum=" + strings.Repeat("0", 64): "error should have",
 	} {
 		dir, _, _, err := m.Install(t.Context(), "k", source, "")
 		if problem, ok := strings.CutPrefix(want, "error "); ok {

@@ -100,12 +100,19 @@ func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, d
 	case s.bucket != "":
 		return "", m.object(ctx, s, dir)
 	case s.local != "":
-		if info, err := os.Stat(s.local); err == nil && info.Mode().IsRegular() && isArchive().MatchString(s.local) {
-			return "", m.unpack(s.local, dir)
-		}
-		return "", errors.Join(os.MkdirAll(dir, 0o755), CopyModule(s.local, dir))
+		return "", m.local(s.local, dir)
 	}
 	return m.archive(ctx, s.archive, locked, dir, 0)
+}
+
+// local installs a directory or an archive of this machine. The address of an archive may end with a query.
+func (m *Installer) local(address, dir string) error {
+	path, query, _ := strings.Cut(address, "?")
+	q, err := url.ParseQuery(query)
+	if info, problem := os.Stat(path); problem == nil && info.Mode().IsRegular() && err == nil && (q.Get("archive") != "" || isArchive().MatchString(path)) {
+		return m.unpackChecked(q.Get("checksum"), path, dir)
+	}
+	return errors.Join(os.MkdirAll(dir, 0o755), CopyModule(address, dir))
 }
 
 func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (commit string, err error) {
@@ -162,6 +169,14 @@ func (m *Installer) unpack(path, dir string) error {
 	return unpackModule(path, dir, func(text string) { m.note("%s", text) })
 }
 
+// unpackChecked extracts the archive of a package if it has the checksum.
+func (m *Installer) unpackChecked(sum, path, dir string) error {
+	if err := checkFile(sum, path); err != nil {
+		return err
+	}
+	return m.unpack(path, dir)
+}
+
 // object installs an archive that is an object in a cloud.
 func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) error {
 	read := m.Buckets.S3
@@ -174,9 +189,9 @@ func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) err
 	}
 	client := *m.Registry.Client
 	client.Authorize = at.Authorize
-	return temporary(m.DataDir, s.archive.Query().Get("checksum"), func(f *os.File) (string, error) {
+	return temporary(m.DataDir, "", func(f *os.File) (string, error) {
 		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
-	}, func(path string) error { return m.unpack(path, dir) })
+	}, func(path string) error { return m.unpackChecked(s.archive.Query().Get("checksum"), path, dir) })
 }
 
 // archive installs an archive. An address that is not an archive is a page that names the source of the module. hops is
@@ -194,9 +209,9 @@ func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string,
 	q.Del("checksum")
 	plain := *u
 	plain.RawQuery = q.Encode()
-	return "", temporary(m.DataDir, sum, func(f *os.File) (string, error) {
+	return "", temporary(m.DataDir, "", func(f *os.File) (string, error) {
 		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
-	}, func(path string) error { return m.unpack(path, dir) })
+	}, func(path string) error { return m.unpackChecked(sum, path, dir) })
 }
 
 // page requests the source of the module from an address, and installs it. It returns an error if hops, the number of
