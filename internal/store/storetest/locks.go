@@ -166,14 +166,10 @@ func (s *suite) breaking() {
 	}
 }
 
-// stolen checks that the former holder of a broken lock cannot overwrite a newer state, because of its version.
-func (s *suite) stolen() {
-	a, b := s.open(), s.open()
-	br := b.Capabilities().Breaker
-	if br == nil || b.Capabilities().Files != nil {
-		s.Skip("locks of this store end with their process")
-	}
-	v := s.put(a, store.Default, state(1), "")
+// lockAndBreak locks the default workspace of a, and breaks that lock with br. It returns the function with which the
+// former holder releases the lock.
+func (s *suite) lockAndBreak(a store.Store, br store.Breaker) (unlock func(context.Context) error) {
+	s.Helper()
 	who := store.NewLockInfo("first", "1")
 	unlock, err := a.Lock(s.ctx, store.Default, who)
 	if err != nil {
@@ -182,6 +178,18 @@ func (s *suite) stolen() {
 	if err := br.Break(s.ctx, store.Default, s.id(who)); err != nil {
 		s.Fatalf("breaking: %v", err)
 	}
+	return unlock
+}
+
+// stolen checks that the former holder of a broken lock cannot overwrite a newer state, because of its version.
+func (s *suite) stolen() {
+	a, b := s.open(), s.open()
+	br := b.Capabilities().Breaker
+	if br == nil || b.Capabilities().Files != nil {
+		s.Skip("locks of this store end with their process")
+	}
+	v := s.put(a, store.Default, state(1), "")
+	unlock := s.lockAndBreak(a, br)
 	second := s.lockIt(b, store.Default)
 	newer := s.put(b, store.Default, state(2), v)
 	if _, err := a.Put(s.ctx, store.Default, state(9), v); err == nil {
@@ -208,14 +216,7 @@ func (s *suite) unlocked() {
 	}
 	v := store.Version("")
 	for n := range 2 {
-		who := store.NewLockInfo("first", "1")
-		unlock, err := a.Lock(s.ctx, store.Default, who)
-		if err != nil {
-			s.Fatal(err)
-		}
-		if err := br.Break(s.ctx, store.Default, s.id(who)); err != nil {
-			s.Fatalf("breaking: %v", err)
-		}
+		unlock := s.lockAndBreak(a, br)
 		v = s.put(a, store.Default, state(n+1), v)
 		if data, _ := s.get(b, store.Default); !bytes.Equal(data, state(n+1)) {
 			s.Errorf("there is %q", data)
