@@ -68,7 +68,7 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 // parse reads a connection string. TLS is required unless the string or the environment sets sslmode, as in Terraform
 // and OpenTofu. getenv returns the value of an environment variable; nil means that none is set.
 func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
-	text = escaped(text)
+	text = withHost(escaped(text), getenv)
 	if !strings.Contains(text, "sslmode") && (getenv == nil || getenv("PGSSLMODE") == "") {
 		switch {
 		case !isURL(text):
@@ -81,11 +81,16 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 	}
 	c, err := pgconn.ParseConfig(text)
 	if err != nil {
+		if strings.Contains(text, "sslinline") {
+			return nil, errors.New("certificates in the string (sslinline) are not supported. Write them to files, and set sslcert, sslkey and sslrootcert to the paths of the files")
+		}
 		// The parser's messages quote parts of the string, which may be parts of the password.
 		return nil, errors.New("a part of it is not valid. Use a URL such as postgres://user@host:5432/database, or words such as host=h dbname=d. In a URL, special characters of the password must be percent-encoded")
 	}
 	// Terraform's driver interprets these parameters itself, and a server does not know them.
-	delete(c.RuntimeParams, "binary_parameters")
+	for _, name := range []string{"binary_parameters", "disable_prepared_binary_result", "sslinline"} {
+		delete(c.RuntimeParams, name)
+	}
 	if fallback, ok := c.RuntimeParams["fallback_application_name"]; ok {
 		delete(c.RuntimeParams, "fallback_application_name")
 		c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], fallback)
@@ -96,6 +101,23 @@ func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 		c.RuntimeParams["application_name"] = "lethe"
 	}
 	return c, nil
+}
+
+// withHost adds the host localhost if neither the connection string nor the environment names a host, as Terraform's
+// driver does. The parser would add the directory of a Unix socket instead, where another server may listen.
+func withHost(text string, getenv func(string) string) string {
+	switch {
+	case getenv != nil && (getenv("PGHOST") != "" || getenv("PGSERVICE") != ""), strings.Contains(text, "service="): // a service file has the host
+		return text
+	case !isURL(text):
+		return "host=localhost " + text // a host in text counts instead, because it comes later
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() != "" || u.Query().Get("host") != "" {
+		return text
+	}
+	u.Host = "localhost" + u.Host // u.Host may be a port, such as ":5433"
+	return u.String()
 }
 
 func isURL(text string) bool {
