@@ -27,17 +27,43 @@ type credentialsError struct{ error }
 type credentials struct {
 	*access
 	settings store.Settings // its Secret method registers secrets
-	next     http.RoundTripper
+	next     *http.Transport
 
 	mu  sync.Mutex
 	now *answered // the plugin's latest answer, or nil
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. If the server refuses credentials that the plugin returned for an earlier
+// request, RoundTrip runs the plugin again, and sends the request once more: the credentials may have ended during a
+// long apply.
 func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Host != c.server.Host { // a redirect to another host gets no credentials
 		return c.next.RoundTrip(req)
 	}
+	c.mu.Lock()
+	earlier := c.now != nil
+	c.mu.Unlock()
+	resp, err := c.send(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	c.mu.Lock()
+	c.now = nil // the next request runs the plugin again
+	c.mu.Unlock()
+	if !earlier || req.GetBody == nil {
+		return resp, nil
+	}
+	resp.Body.Close()
+	c.next.CloseIdleConnections() // they use the earlier client certificate
+	again := req.Clone(req.Context())
+	if again.Body, err = req.GetBody(); err != nil {
+		return nil, err
+	}
+	return c.send(again)
+}
+
+// send sends a request with credentials.
+func (c *credentials) send(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	token := c.token
 	if c.tokenFile != "" {
@@ -65,13 +91,7 @@ func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Header.Set("Impersonate-User", c.as)
 		req.Header["Impersonate-Group"] = c.asGroups
 	}
-	resp, err := c.next.RoundTrip(req)
-	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		c.mu.Lock()
-		c.now = nil // the next request runs the plugin again
-		c.mu.Unlock()
-	}
-	return resp, err
+	return c.next.RoundTrip(req)
 }
 
 // certificate returns the client certificate of the kubeconfig, or else of the plugin. If the plugin has no

@@ -2,9 +2,18 @@ package kubestore
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/lethe-iac/lethe/internal/store"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // TestPluginLeavesProcesses checks that a command does not wait for processes that a credentials plugin started and
@@ -25,5 +34,51 @@ func TestPluginLeavesProcesses(t *testing.T) {
 	}
 	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %s", took)
+	}
+}
+
+// TestEndedCredentials checks that a write is sent again with new credentials if the server no longer accepts the
+// credentials that the plugin returned for an earlier request, and that a plugin whose credentials are wrong runs twice
+// at most.
+func TestEndedCredentials(t *testing.T) {
+	accepted, refused, stored := "Bearer canary-1", 0, ""
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case r.Header.Get("Authorization") != accepted:
+			refused++
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.Method == http.MethodPost:
+			stored = string(body)
+			_, _ = w.Write(body)
+		default:
+			fmt.Fprint(w, `{"items":[]}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	// The n-th run of the plugin returns the token canary-n.
+	script := `echo x >> ` + filepath.Join(dir, "runs") + `; n=$(wc -l < ` + filepath.Join(dir, "runs") + `); echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"canary-'$((n))'"}}'`
+	config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+		"secret_suffix": cty.StringVal("s"), "host": cty.StringVal(server.URL), "insecure": cty.True,
+		"exec": cty.ObjectVal(map[string]cty.Value{"api_version": cty.StringVal("client.authentication.k8s.io/v1"), "command": cty.StringVal("sh"), "args": cty.ListVal([]cty.Value{cty.StringVal("-c"), cty.StringVal(script)})}),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := Driver.Open(t.Context(), store.Settings{Config: config, Schema: Driver.Schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.List(t.Context()); err != nil || refused != 0 {
+		t.Fatalf("%v, refused %d", err, refused)
+	}
+	accepted = "Bearer canary-2"
+	if _, err := st.Put(t.Context(), store.Default, []byte("{}"), ""); err != nil || refused != 1 || !strings.Contains(stored, "tfstate-default-s") {
+		t.Errorf("%v, refused %d, stored %q", err, refused, stored)
+	}
+	accepted = "Bearer other"
+	if _, err := st.List(t.Context()); err == nil || strings.Contains(err.Error(), "canary") || refused != 3 {
+		t.Errorf("%v, refused %d", err, refused)
 	}
 }
