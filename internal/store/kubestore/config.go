@@ -160,14 +160,17 @@ func (r *reader) files() []string {
 	return existing
 }
 
-// access combines the kubeconfig files or the account of the pod with the other settings. It records an error if no
-// cluster is configured. The result then has no server.
+// access combines the kubeconfig files or the account of the pod with the other settings. Without kubeconfig files and
+// without a host, it uses the account of the pod, as Kubernetes programs do. It records an error if no cluster is
+// configured. The result then has no server.
 func (r *reader) access() *access {
 	a, before := &access{}, len(store.Mistakes(r.Err))
 	if r.Flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG") {
 		r.Fail(r.fromPod(a)) // even with kubeconfig files: they may be for the cluster to which the pod deploys
 	} else if files := r.files(); len(files) > 0 {
 		r.Fail(r.fromFiles(a, files))
+	} else if r.inPod() && r.Text("host", "KUBE_HOST") == "" {
+		r.Fail(r.fromPod(a))
 	}
 	if host := r.Text("host", "KUBE_HOST"); host != "" {
 		if !strings.Contains(host, "://") {
@@ -295,6 +298,12 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 
 // account is the directory of a pod's service account.
 var account = "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+// inPod reports whether this process runs in a pod with a service account.
+func (r *reader) inPod() bool {
+	_, err := os.Stat(account + "token")
+	return err == nil && r.Text("", "KUBERNETES_SERVICE_HOST") != "" && r.Text("", "KUBERNETES_SERVICE_PORT") != ""
+}
 
 func (r *reader) fromPod(a *access) (err error) {
 	host, port := r.Text("", "KUBERNETES_SERVICE_HOST"), r.Text("", "KUBERNETES_SERVICE_PORT")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/zclconf/go-cty/cty"
@@ -63,5 +64,34 @@ func TestInCluster(t *testing.T) {
 		if _, err := st.List(t.Context()); err != nil || asked != "Bearer "+token {
 			t.Errorf("asked was with %q: %v", asked, err)
 		}
+	}
+	// Without settings, the account of the pod counts.
+	delete(env, "KUBE_IN_CLUSTER_CONFIG")
+	delete(env, "KUBE_CONFIG_PATH")
+	put("token", []byte("third\n"))
+	if st, err = open(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.List(t.Context()); err != nil || asked != "Bearer third" {
+		t.Errorf("asked was with %q: %v", asked, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "token")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), "no Kubernetes cluster is configured") {
+		t.Errorf("without a service account: %v", err)
+	}
+}
+
+// TestWrongAddress checks that the pauses before the error for an address without a server take less than half a minute.
+func TestWrongAddress(t *testing.T) {
+	p := policy(store.Settings{})
+	sum, pause := time.Duration(0), p.Shortest
+	for range p.Retries {
+		sum += pause
+		pause = min(2*pause, p.Longest)
+	}
+	if sum > 30*time.Second || p.Retries < 10 {
+		t.Errorf("%d retries take %s", p.Retries, sum)
 	}
 }

@@ -72,9 +72,15 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 		return nil, err
 	}
 	o.Server, o.Client = a.server, client
+	return store.Retrying(New(o), policy(s)), nil
+}
+
+// policy returns the retry policy. Kubernetes clients repeat requests to a busy API server ten times, after pauses that
+// the server requests. With longer pauses of our own, the error for a wrong address would come after a minute.
+func policy(s store.Settings) store.Tries {
 	tries := s.Tries(20 * time.Second)
-	tries.Retries = 10 // as often as Kubernetes clients repeat requests to a busy API server
-	return store.Retrying(New(o), tries), nil
+	tries.Retries, tries.Longest = 10, 3*time.Second
+	return tries
 }
 
 // client returns an HTTP client that adds the credentials.
