@@ -72,8 +72,8 @@ type Store interface {
 //	with encryption                     as the store within without Parts, and Sealer
 //
 // "journal" and "rows" mean: if that setting is used. A store with History also has Rewriter. remote and cloud have
-// Policy and Named. pg has Migrator, Cursor and NoEncryption. pg and s3 have Disabled. s3 has Presigner and Finisher. A
-// store with Parts also has Versioner and Concurrent. s3, gcs and azurerm have Service.
+// Policy and Named. pg has Migrator, Cursor and NoEncryption. pg and s3 have Disabled. s3 has Presigner, s3 and http
+// have Finisher. A store with Parts also has Versioner and Concurrent. s3, gcs and azurerm have Service.
 type Capabilities struct {
 	Breaker      Breaker        // locks of other processes can be broken
 	Files        Files          // states are files of this machine

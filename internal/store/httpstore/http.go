@@ -8,14 +8,17 @@
 package httpstore
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -52,13 +55,14 @@ type remote struct {
 	api         *store.API
 	singleWrite *store.SingleWrite
 
-	mu   sync.Mutex
-	held *store.LockInfo // the caller's lock, or nil
+	mu      sync.Mutex
+	held    *store.LockInfo // the caller's lock, or nil
+	written []byte          // the state that this store wrote last, or nil
 }
 
 // Capabilities implements store.Store.
 func (r *remote) Capabilities() store.Capabilities {
-	return store.Capabilities{Breaker: r, Place: r}
+	return store.Capabilities{Breaker: r, Place: r, Finisher: r}
 }
 
 // Place implements store.Locator. Parameters of the address may select the state, and others may be credentials, which
@@ -137,7 +141,35 @@ func (r *remote) get(ctx context.Context, workspace string) (read, error) {
 		got.etag = etag // If-Match only matches strong ETags of unmodified bodies
 	}
 	if len(a.Body) > 0 {
-		got.version = store.Digest(a.Body)
+		got.version = r.versionOf(a.Body)
 	}
 	return got, nil
+}
+
+// versionOf returns the version of a state that the server returned. Some servers store the JSON of a state and not its
+// bytes, and return it in another form. The state that this store wrote last then keeps its version.
+func (r *remote) versionOf(body []byte) store.Version {
+	r.mu.Lock()
+	written := r.written
+	r.mu.Unlock()
+	if written != nil && sameState(body, written) {
+		return store.Digest(written)
+	}
+	return store.Digest(body)
+}
+
+// sameState reports whether two states are equal as bytes or as JSON.
+func sameState(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var values [2]any
+	for i, text := range [][]byte{a, b} {
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
 }
