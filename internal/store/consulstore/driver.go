@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 // client.
 var Driver = store.Driver{Name: "consul", Schema: store.Schema([]*schema.Attr{
 	{Name: "path", Type: cty.String, Optional: true, Description: "The key of the default workspace's state."},
-	{Name: "access_token", Type: cty.String, Optional: true, Sensitive: true, Description: "The ACL token. CONSUL_HTTP_TOKEN, CONSUL_HTTP_TOKEN_FILE."},
+	{Name: "access_token", Type: cty.String, Optional: true, Sensitive: true, Description: "The ACL token. CONSUL_HTTP_TOKEN_FILE, CONSUL_HTTP_TOKEN."},
 	{Name: "address", Type: cty.String, Optional: true, Description: "The address of the agent: 127.0.0.1:8500 if not set. CONSUL_HTTP_ADDR."},
 	{Name: "scheme", Type: cty.String, Optional: true, Description: "http or https: http if not set. CONSUL_HTTP_SSL."},
 	{Name: "datacenter", Type: cty.String, Optional: true, Description: "The datacenter: the agent's datacenter if not set."},
@@ -78,7 +79,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
 	}
-	token := cmp.Or(r.Text("access_token", "CONSUL_HTTP_TOKEN"), strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))))
+	token := cmp.Or(r.Text("access_token"), strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))), r.Text("", "CONSUL_HTTP_TOKEN"))
 	if s.Secret(token); token != "" {
 		o.Header.Set("X-Consul-Token", token)
 	}
@@ -126,13 +127,39 @@ func (r *reader) server(t *http.Transport) *url.URL {
 	return u
 }
 
+// authorities returns the CA certificates of the agent: the file that ca_file or CONSUL_CACERT names, or else all files
+// of the directory that CONSUL_CAPATH names. from is the name of the setting. It returns nil if none is set.
+func (r *reader) authorities() (pem []byte, from string) {
+	if pem := r.file("ca_file", "CONSUL_CACERT"); pem != nil {
+		return pem, "ca_file"
+	}
+	from = "CONSUL_CAPATH"
+	dir := r.Text("", from)
+	if dir == "" {
+		return nil, ""
+	}
+	entries, err := os.ReadDir(paths.In(r.S.Dir, dir))
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		text, failed := os.ReadFile(filepath.Join(paths.In(r.S.Dir, dir), e.Name()))
+		err = cmp.Or(err, failed)
+		pem = append(append(pem, text...), '\n')
+	}
+	if err != nil {
+		r.Bad("", "the directory that %s names cannot be read: %w", from, err)
+	}
+	return append(pem, '\n'), from
+}
+
 func (r *reader) transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: !r.flag("", true, "CONSUL_HTTP_SSL_VERIFY"), ServerName: r.Text("", "CONSUL_TLS_SERVER_NAME")}
-	if ca := r.file("ca_file", "CONSUL_CACERT"); ca != nil {
+	if ca, from := r.authorities(); ca != nil {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(ca) {
-			r.Bad("ca_file", `the file that "ca_file" names contains no certificate in PEM`)
+			r.Bad("ca_file", "the file or directory that %q names contains no certificate in PEM", from)
 		}
 	}
 	cert, key := r.file("cert_file", "CONSUL_CLIENT_CERT"), r.file("key_file", "CONSUL_CLIENT_KEY")
