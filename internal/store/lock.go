@@ -34,6 +34,12 @@ func OtherLock(held *LockInfo, id string) *LockError {
 	return &LockError{Held: held, Err: fmt.Errorf("the lock has the ID %s, not %s", held.ID, id)}
 }
 
+// Changing returns the error for a lock that was not free, and that was released before its holder could be read. It
+// asks to repeat the request, and it is a *LockError, so that Acquire waits if the repeated requests fail, too.
+func Changing() error {
+	return &LockError{Err: &UnansweredError{Err: errors.New("the lock of the state is changing at this moment"), Unsent: true}}
+}
+
 // LockDiagnostic returns the diagnostic for an error of Lock or Acquire. program is the name of this program.
 func LockDiagnostic(err error, program string) diag.Diagnostic {
 	if errors.Is(err, ErrOnly) { // no lock is the reason

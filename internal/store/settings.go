@@ -125,6 +125,24 @@ func (s Settings) value(name string, ty cty.Type) (cty.Value, bool) {
 	return v, err == nil && !v.IsNull() && v.IsKnown()
 }
 
+// Has reports whether a setting is set in the configuration, and is not empty.
+func (s Settings) Has(name string) bool {
+	c := s.Config
+	if c == cty.NilVal || c.IsNull() || !c.Type().IsObjectType() || !c.Type().HasAttribute(name) {
+		return false
+	}
+	v := c.GetAttr(name)
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return false
+	case v.Type() == cty.String:
+		return v.AsString() != ""
+	case v.CanIterateElements():
+		return v.LengthInt() > 0
+	}
+	return true
+}
+
 // Text returns a string setting, or else the value of the first environment variable in env that is set and not empty.
 // It returns false if none of them is set.
 func (s Settings) Text(name string, env ...string) (string, bool) {

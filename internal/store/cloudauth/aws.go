@@ -74,7 +74,7 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6. AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE."),
 		store.Attr("skip_metadata_api_check", cty.Bool, "Whether credentials of that service are ignored. AWS_EC2_METADATA_DISABLED."),
 		store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
-		store.Attr("http_proxy", cty.String, "The proxy for http. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https. HTTPS_PROXY."),
+		store.Attr("http_proxy", cty.String, "The proxy for http, and for https if https_proxy and HTTPS_PROXY are not set. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https: none if empty. HTTPS_PROXY."),
 		store.Attr("no_proxy", cty.String, "Hosts without a proxy. NO_PROXY."),
 		store.Attr("insecure", cty.Bool, "Whether certificates of servers are left unchecked."),
 	)
@@ -88,6 +88,13 @@ type awsReader struct{ *store.Reader }
 
 // in returns a reader for the attributes of a nested attribute.
 func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
+
+// exclusive records an error if both settings are set, because only one of them could count.
+func (r *awsReader) exclusive(one, other string) {
+	if r.S.Has(one) && r.S.Has(other) {
+		r.Bad(other, "only one of %q and %q can be set", one, other)
+	}
+}
 
 // duration reads a duration. It returns 0, which selects the SDK's default, if the setting is not set. If the text is
 // not a duration, it records an error.
@@ -120,6 +127,8 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 			options = append(options, o)
 		}
 	}
+	r.exclusive("shared_credentials_files", "shared_credentials_file")
+	r.exclusive("allowed_account_ids", "forbidden_account_ids")
 	profile := r.Text("profile")
 	add(profile != "", config.WithSharedConfigProfile(profile))
 	files := r.files(r.S.List("shared_config_files"), "AWS_CONFIG_FILE")
@@ -253,7 +262,7 @@ func AWSAnswered(err error) error {
 	case awsBusy(code), status == http.StatusTooManyRequests, errors.As(err, &skewed) && skewed.RetryableError() && code != "":
 		noAnswer.Unsent = true
 	case timeout:
-	case code != "" && status < 500:
+	case code != "" && (status < 500 || status == http.StatusNotImplemented): // a repeated request gets the same answer
 		return err
 	case status == 0 && !errors.As(err, &sending) && !errors.As(err, &cancelled): // no request was sent, for example because it could not be signed
 		return err
@@ -261,11 +270,17 @@ func AWSAnswered(err error) error {
 	return noAnswer
 }
 
-// client returns an HTTP client that uses the proxies of the settings, or of the environment if a setting is empty.
+// client returns an HTTP client that uses the proxies of the settings, or else of the environment. If only http_proxy is
+// set, it is also the proxy for https.
 func (r *awsReader) client() *awshttp.BuildableClient {
 	proxies := httpproxy.FromEnvironment()
 	proxies.HTTPProxy = cmp.Or(r.Text("http_proxy"), proxies.HTTPProxy)
-	proxies.HTTPSProxy = cmp.Or(r.Text("https_proxy"), proxies.HTTPSProxy)
+	switch secure, set := r.S.Text("https_proxy"); {
+	case set:
+		proxies.HTTPSProxy = secure // "" for no proxy
+	case proxies.HTTPSProxy == "":
+		proxies.HTTPSProxy = r.Text("http_proxy") // as in Terraform
+	}
 	proxies.NoProxy = cmp.Or(r.Text("no_proxy"), proxies.NoProxy)
 	through := proxies.ProxyFunc()
 	insecure := r.Flag("insecure")
@@ -323,9 +338,13 @@ func AsGiven(fips *aws.FIPSEndpointState, dual *aws.DualStackEndpointState) {
 func (r *awsReader) assume(c *aws.Config) {
 	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
 		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(r.S.File(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE"))))
-		if text := web.Text("web_identity_token"); text != "" {
+		switch text := web.Text("web_identity_token"); {
+		case text != "":
 			token = identityToken(text)
+		case web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE") == "":
+			web.Bad("web_identity_token", `one of "web_identity_token" and "web_identity_token_file" must be set, or the environment variable AWS_WEB_IDENTITY_TOKEN_FILE`)
 		}
+		web.exclusive("web_identity_token", "web_identity_token_file")
 		duration := web.duration("duration")
 		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(r.sts(*c), web.Text("role_arn", "AWS_ROLE_ARN"), token, func(o *stscreds.WebIdentityRoleOptions) {
 			o.RoleSessionName, o.Duration = web.Text("session_name", "AWS_ROLE_SESSION_NAME"), duration
@@ -405,6 +424,9 @@ func CheckEndpoint(s *store.Reader, service, address string) {
 func Endpoint(s *store.Reader, name, older string, env ...string) *string {
 	r := &awsReader{s}
 	text := r.in("endpoints").Text(name, env...)
+	if r.S.In("endpoints").Has(name) && r.S.Has(older) {
+		r.Bad(older, `only one of "endpoints.%s" and %q can be set`, name, older)
+	}
 	if text == "" {
 		text = r.Text(older)
 	}

@@ -240,7 +240,9 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		switch {
 		case reading != nil:
 			err = reading
-		case held != nil && held.ID == who.ID:
+		case held == nil:
+			err = store.Changing()
+		case held.ID == who.ID:
 			err = nil // an earlier request took the lock
 		default:
 			err = &store.LockError{Held: held, Err: errors.New("the state is locked")}

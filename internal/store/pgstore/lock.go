@@ -202,13 +202,16 @@ AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backen
 }
 
 // locked returns the error for a lock that another process holds: a *store.LockError, with the holder if it can be
-// determined.
+// determined. If the lock was released in the meantime, it is store.Changing.
 func (r *remote) locked(ctx context.Context, key string) error {
 	refused := &store.LockError{Err: errors.New("the state is locked")}
 	if key == creating {
 		refused.Err = errors.New("another program is creating a workspace in this database; the state is locked until then")
 	}
-	if all, err := r.holders(ctx, key); err == nil && len(all) > 0 {
+	switch all, err := r.holders(ctx, key); {
+	case err == nil && len(all) == 0:
+		return store.Changing()
+	case err == nil:
 		refused.Held = &all[0].who
 	}
 	return refused

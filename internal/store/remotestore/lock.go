@@ -38,7 +38,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		}
 		switch {
 		case have == nil:
-			return nil, &store.LockError{Err: errors.New("the workspace was locked, and no longer is")}
+			return nil, store.Changing()
 		case have.ID != who.ID:
 			return nil, r.held(name, have, errors.New("the workspace is locked"))
 		}

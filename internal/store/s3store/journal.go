@@ -162,8 +162,8 @@ func (j *journaling) Orphaned(ctx context.Context, workspace string) ([]store.Or
 		if err != nil {
 			return nil, err
 		}
-		if refused := lockError(held, nil); refused.Held != nil {
-			holder = refused.Held.ID
+		if held != nil {
+			holder = j.holder(workspace, held).ID
 		}
 	}
 	var out []store.OrphanedJournal

@@ -3,6 +3,7 @@ package s3store
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -48,10 +49,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	for i, l := range all {
 		locked, held, err := l.acquire(ctx, workspace, who.Marshal())
 		if err == nil && !locked {
-			refused := lockError(held, errors.New("the state is locked"))
-			if refused.Held == nil || refused.Held.ID != who.ID { // otherwise an unanswered attempt took the lock
-				err = refused
-			}
+			err = r.notLocked(workspace, who.ID, held)
 		}
 		if err != nil {
 			for _, l := range all[:i] {
@@ -63,12 +61,27 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
 }
 
-// lockError returns a *store.LockError, with the holder if its text can be parsed.
-func lockError(held []byte, err error) *store.LockError {
-	if who, parsing := store.ParseLockInfo(held); parsing == nil && who.ID != "" {
-		return &store.LockError{Held: &who, Err: err}
+// notLocked returns the error for a lock that was not free. If the lock was released in the meantime, the error asks to
+// try again. It returns nil if the lock has the ID id, because an unanswered attempt took it.
+func (r *remote) notLocked(workspace, id string, held []byte) error {
+	if held == nil {
+		return store.Changing()
 	}
-	return &store.LockError{Err: err}
+	who := r.holder(workspace, held)
+	if who.ID == id {
+		return nil
+	}
+	return &store.LockError{Held: who, Err: errors.New("the state is locked")}
+}
+
+// holder returns the holder that the text of a lock describes. If the text describes no holder, its checksum is the ID,
+// so that force-unlock can remove the lock.
+func (r *remote) holder(workspace string, text []byte) *store.LockInfo {
+	who, err := store.ParseLockInfo(text)
+	if err != nil || who.ID == "" {
+		who = store.LockInfo{ID: string(store.Digest(text)[:16]), Path: r.id(workspace), Info: "the content of the lock does not describe its holder"}
+	}
+	return &who
 }
 
 // Break implements store.Breaker.
@@ -89,12 +102,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		if held == nil {
 			continue
 		}
-		if refused := lockError(held, nil); refused.Held == nil || refused.Held.ID != id {
-			if refused.Held != nil {
-				return store.OtherLock(refused.Held, id)
-			}
-			refused.Err = errors.New("the lock has another ID")
-			return refused
+		if who := r.holder(workspace, held); who.ID != id {
+			return store.OtherLock(who, id)
 		}
 		if err := l.free(ctx, workspace, held); err != nil {
 			return err
@@ -119,6 +128,9 @@ func (l lockFile) acquire(ctx context.Context, workspace string, info []byte) (b
 	if err == nil {
 		return true, nil, nil
 	}
+	if is(err, "NotImplemented") {
+		return false, nil, fmt.Errorf("the lock object %s cannot be written. use_lockfile needs a service that supports the header If-None-Match of PutObject requests; otherwise use dynamodb_table: %w", l.key(workspace), err)
+	}
 	if !is(err, "PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey") {
 		return false, nil, cloudauth.AWSAnswered(err)
 	}
@@ -127,8 +139,8 @@ func (l lockFile) acquire(ctx context.Context, workspace string, info []byte) (b
 }
 
 func (l lockFile) read(ctx context.Context, workspace string) ([]byte, error) {
-	data, _, err := l.get(ctx, l.key(workspace))
-	return data, err
+	data, _, err := l.fetch(ctx, &s3.GetObjectInput{Bucket: &l.o.Bucket, Key: aws.String(l.key(workspace))})
+	return data, err // an empty object is a lock, too: it is not nil
 }
 
 func (l lockFile) free(ctx context.Context, workspace string, _ []byte) error {
@@ -151,17 +163,21 @@ func (l tableLock) acquire(ctx context.Context, workspace string, info []byte) (
 }
 
 func (l tableLock) read(ctx context.Context, workspace string) ([]byte, error) {
-	info, err := l.o.Table.get(ctx, l.id(workspace), "Info")
-	if err != nil || info == "" {
+	found, err := l.o.Table.item(ctx, l.id(workspace))
+	if err != nil || found == nil {
 		return nil, err
 	}
-	return []byte(info), nil
+	return []byte(found["Info"]), nil // an item without Info is a lock, too: its text is not nil
 }
 
 func (l tableLock) free(ctx context.Context, workspace string, info []byte) error {
-	_, err := l.o.Table.call(ctx, "DeleteItem", request{
+	in := request{
 		TableName: l.o.Table.Name, Key: item{"LockID": l.id(workspace)}, ConditionExpression: "Info = :held", ExpressionAttributeValues: item{":held": string(info)},
-	})
+	}
+	if len(info) == 0 {
+		in.ConditionExpression, in.ExpressionAttributeValues = "attribute_not_exists(Info)", nil
+	}
+	_, err := l.o.Table.call(ctx, "DeleteItem", in)
 	if cloudauth.AWSRefused(err, conditionFailed) {
 		return nil // it was released in the meantime
 	}

@@ -112,10 +112,14 @@ func (r *remote) id(workspace string) string { return r.o.Bucket + "/" + r.path(
 
 // get reads an object. It returns nil and "" if the object is missing or empty.
 func (r *remote) get(ctx context.Context, key string) ([]byte, store.Version, error) {
-	return r.fetch(ctx, &s3.GetObjectInput{Bucket: &r.o.Bucket, Key: &key})
+	data, v, err := r.fetch(ctx, &s3.GetObjectInput{Bucket: &r.o.Bucket, Key: &key})
+	if len(data) == 0 {
+		return nil, "", err
+	}
+	return data, v, err
 }
 
-// fetch is get for a request. It adds the customer key.
+// fetch reads an object. It adds the customer key to the request. It returns nil and "" if the object is missing.
 func (r *remote) fetch(ctx context.Context, in *s3.GetObjectInput) ([]byte, store.Version, error) {
 	if k := r.o.CustomerKey; k != nil {
 		in.SSECustomerAlgorithm, in.SSECustomerKey, in.SSECustomerKeyMD5 = aws.String("AES256"), &k.Key, &k.MD5
@@ -131,9 +135,6 @@ func (r *remote) fetch(ctx context.Context, in *s3.GetObjectInput) ([]byte, stor
 	data, err := store.ReadAll(out.Body)
 	if err != nil {
 		return nil, "", &store.UnansweredError{Err: err}
-	}
-	if len(data) == 0 {
-		return nil, "", nil
 	}
 	return data, store.Version(aws.ToString(out.ETag)), nil
 }
@@ -155,7 +156,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		in.IfNoneMatch = aws.String("*")
 	}
 	out, err := r.o.Client.PutObject(ctx, in)
-	if is(err, "NotImplemented") {
+	if noConditions(err) {
 		in = r.writing(r.path(workspace), data)
 		out, err = r.o.Client.PutObject(ctx, in)
 	}
@@ -166,6 +167,12 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 		return "", cloudauth.AWSAnswered(err)
 	}
 	return store.Version(aws.ToString(out.ETag)), r.note(ctx, workspace, data)
+}
+
+// noConditions reports whether a service may have refused a write because it does not support conditions. Services
+// answer an unknown header with different codes. A service that supports conditions answers PreconditionFailed.
+func noConditions(err error) bool {
+	return is(err, "NotImplemented", "InvalidArgument", "InvalidRequest")
 }
 
 // note writes the digest of a state to the table, if one is configured. Readers reject a state that differs from the

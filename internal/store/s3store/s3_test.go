@@ -3,9 +3,11 @@ package s3store
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +167,118 @@ func TestAddressAsGiven(t *testing.T) {
 					t.Errorf("%v, requests %v", err, asked)
 				}
 			})
+		}
+	}
+}
+
+// opened opens the store at a URL with use_lockfile and a number of retries.
+func opened(t *testing.T, url string, retries int64) store.Store {
+	t.Helper()
+	config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+		"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"), "use_path_style": cty.True,
+		"use_lockfile": cty.True, "max_retries": cty.NumberIntVal(retries), "endpoints": cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(url)}),
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := Driver.Open(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// TestServiceWithoutConditions checks that a state is written without a condition if the service refuses the header of
+// the condition, and that a lock object is refused at once with an explanation.
+func TestServiceWithoutConditions(t *testing.T) {
+	for code, status := range map[string]int{"NotImplemented": 501, "InvalidArgument": 400, "InvalidRequest": 400} {
+		stored, asked := "", 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			asked++
+			switch {
+			case r.Method != http.MethodPut:
+				w.WriteHeader(http.StatusNotFound)
+			case r.Header.Get("If-Match") != "" || r.Header.Get("If-None-Match") != "":
+				w.WriteHeader(status)
+				fmt.Fprintf(w, "<Error><Code>%s</Code><Message>A header implies functionality that is not implemented</Message></Error>", code)
+			default:
+				stored = string(body)
+				w.Header().Set("ETag", `"e"`)
+			}
+		}))
+		t.Cleanup(server.Close)
+		st := opened(t, server.URL, 0)
+		if _, err := st.Put(t.Context(), store.Default, []byte("{}"), ""); err != nil || stored != "{}" {
+			t.Errorf("%s: stored %q: %v", code, stored, err)
+		}
+		asked = 0
+		var noAnswer *store.UnansweredError
+		_, err := st.Lock(t.Context(), store.Default, store.NewLockInfo("o", "1"))
+		if err == nil || errors.As(err, &noAnswer) || asked != 1 || status == 501 && !strings.Contains(err.Error(), "use_lockfile needs a service") {
+			t.Errorf("%s: the lock with %d requests: %v", code, asked, err)
+		}
+	}
+}
+
+// TestChangingLock checks that Lock tries again if the lock was released between the refusal and the reading of its
+// holder.
+func TestChangingLock(t *testing.T) {
+	for code, status := range map[string]int{"PreconditionFailed": 412, "ConditionalRequestConflict": 409} {
+		refusals := 2
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodGet:
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, "<Error><Code>NoSuchKey</Code></Error>")
+			case refusals > 0:
+				refusals--
+				w.WriteHeader(status)
+				fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", code)
+			}
+		}))
+		t.Cleanup(server.Close)
+		if _, err := opened(t, server.URL, 5).Lock(t.Context(), store.Default, store.NewLockInfo("o", "1")); err != nil || refusals != 0 {
+			t.Errorf("%s: %v, %d refusals left", code, err, refusals)
+		}
+	}
+}
+
+// TestForeignLock checks that a lock object whose content does not describe a holder has an ID by which force-unlock
+// removes it. Other IDs do not remove it.
+func TestForeignLock(t *testing.T) {
+	for _, content := range []string{"", "x", "{}", `{"ID": 7}`} {
+		exists := true
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPut && exists:
+				w.WriteHeader(http.StatusPreconditionFailed)
+				fmt.Fprint(w, "<Error><Code>PreconditionFailed</Code></Error>")
+			case r.Method == http.MethodDelete:
+				exists = false
+				w.WriteHeader(http.StatusNoContent)
+			case !exists:
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, "<Error><Code>NoSuchKey</Code></Error>")
+			default:
+				w.Header().Set("ETag", `"e"`)
+				fmt.Fprint(w, content)
+			}
+		}))
+		t.Cleanup(server.Close)
+		st := opened(t, server.URL, 0)
+		_, err := st.Lock(t.Context(), store.Default, store.NewLockInfo("o", "1"))
+		var held *store.LockError
+		if !errors.As(err, &held) || held.Held == nil || held.Held.ID == "" || held.Held.Path != "states/k" {
+			t.Errorf("%q: %v", content, err)
+			continue
+		}
+		b := st.Capabilities().Breaker
+		if err := b.Break(t.Context(), store.Default, "other"); !errors.As(err, &held) || !exists {
+			t.Errorf("%q broken with another ID: %v", content, err)
+		}
+		if err := b.Break(t.Context(), store.Default, held.Held.ID); err != nil || exists {
+			t.Errorf("%q: %v", content, err)
 		}
 	}
 }

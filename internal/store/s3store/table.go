@@ -28,10 +28,15 @@ func (t *Table) call(ctx context.Context, operation string, in request) (item, e
 	return out.Item, err
 }
 
-// get returns a field of an item, or "" if either is missing.
-func (t *Table) get(ctx context.Context, id, field string) (string, error) {
-	found, err := t.call(ctx, "GetItem", request{TableName: t.Name, Key: item{"LockID": id}, ConsistentRead: true})
-	return found[field], err
+// item reads an item. It returns nil if the item does not exist.
+func (t *Table) item(ctx context.Context, id string) (item, error) {
+	return t.call(ctx, "GetItem", request{TableName: t.Name, Key: item{"LockID": id}, ConsistentRead: true})
+}
+
+// digest returns the stored MD5 of a state, or "".
+func (t *Table) digest(ctx context.Context, id string) (string, error) {
+	found, err := t.item(ctx, id+"-md5")
+	return found["Digest"], err
 }
 
 func digestOf(data []byte) string {
@@ -73,7 +78,7 @@ func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read 
 		}
 		want := ""
 		err = tries.Do(ctx, func() (err error) {
-			want, err = t.get(ctx, id+"-md5", "Digest")
+			want, err = t.digest(ctx, id)
 			return err
 		})
 		have := digestOf(data)
