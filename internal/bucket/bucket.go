@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -149,6 +150,7 @@ func (a *Access) GCS(u *url.URL) (*Object, error) {
 		at.RawQuery += "&generation=" + url.QueryEscape(generation)
 	}
 	var tokens oauth2.TokenSource
+	payer := QuotaProject(a.Getenv, nil)
 	return &Object{URL: at, Authorize: func(ctx context.Context, r *http.Request) error {
 		if r.URL.Host != at.Host {
 			return nil
@@ -160,7 +162,7 @@ func (a *Access) GCS(u *url.URL) (*Object, error) {
 				if err != nil {
 					return nil // the user has no credentials
 				}
-				tokens = found.TokenSource
+				tokens, payer = found.TokenSource, QuotaProject(a.Getenv, found.JSON)
 			}
 			got, err := tokens.Token()
 			if err != nil {
@@ -173,8 +175,27 @@ func (a *Access) GCS(u *url.URL) (*Object, error) {
 		}
 		a.learn(at.Host, token)
 		r.Header.Set("Authorization", "Bearer "+token)
+		if payer != "" {
+			r.Header.Set(QuotaHeader, payer)
+		}
 		return nil
 	}}, nil
+}
+
+// QuotaHeader is the header that names the project to which Google Cloud bills a request.
+const QuotaHeader = "X-Goog-User-Project"
+
+// QuotaProject returns the value of QuotaHeader: the variable GOOGLE_CLOUD_QUOTA_PROJECT, or else the project in
+// credentials, a JSON document. It returns "" if neither names a project.
+func QuotaProject(getenv func(string) string, credentials []byte) string {
+	if project := getenv("GOOGLE_CLOUD_QUOTA_PROJECT"); project != "" {
+		return project
+	}
+	var named struct {
+		Project string `json:"quota_project_id"`
+	}
+	_ = json.Unmarshal(credentials, &named) // other credentials name none
+	return named.Project
 }
 
 func (a *Access) learn(host string, secrets ...string) {

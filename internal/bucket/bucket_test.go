@@ -25,6 +25,27 @@ func TestAmazonRegion(t *testing.T) {
 	}
 }
 
+// TestQuotaProject checks the order of the sources of the project to which Google Cloud bills a request.
+func TestQuotaProject(t *testing.T) {
+	for env, want := range map[string]string{"": "net", "other": "other"} {
+		if got := QuotaProject(func(string) string { return env }, []byte(`{"quota_project_id": "net"}`)); got != want {
+			t.Errorf("%q: %q", env, got)
+		}
+	}
+	a := &Access{Getenv: func(name string) string {
+		return map[string]string{"GOOGLE_OAUTH_ACCESS_TOKEN": "canary-token", "GOOGLE_CLOUD_QUOTA_PROJECT": "net"}[name]
+	}}
+	u, _ := url.Parse("https://www.googleapis.com/storage/v1/b/k.zip")
+	o, err := a.GCS(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := http.NewRequest(http.MethodGet, o.URL.String(), nil)
+	if err := o.Authorize(t.Context(), r); err != nil || r.Header.Get(QuotaHeader) != "net" {
+		t.Errorf("%q, %v", r.Header, err)
+	}
+}
+
 // Credentials are sent only to the server of the object, and only over encrypted connections.
 func TestSigned(t *testing.T) {
 	var learned []string

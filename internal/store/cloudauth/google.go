@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/bucket"
 	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/zclconf/go-cty/cty"
@@ -44,7 +45,12 @@ func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSou
 		t, _ := s.Text(name, env...)
 		return t
 	}
+	getenv := s.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
 	return oauth2.ReuseTokenSource(nil, &tokens{
+		getenv: getenv, payer: bucket.QuotaProject(getenv, nil),
 		ctx: context.WithoutCancel(ctx), scope: scope, file: s.File, universe: GoogleDomain(s),
 		credentials: text("credentials", "GOOGLE_BACKEND_CREDENTIALS", "GOOGLE_CREDENTIALS"),
 		access:      text("access_token", "GOOGLE_OAUTH_ACCESS_TOKEN"),
@@ -65,7 +71,8 @@ type tokens struct {
 	ctx                                           context.Context // not of one request: tokens are also needed after an interrupt
 	credentials, access, account, universe, scope string
 	delegates                                     []string
-	file                                          func(string) string // resolves a path in the settings
+	file, getenv                                  func(string) string // file resolves a path in the settings
+	payer                                         string              // the project to which requests are billed, or ""
 	sent                                          atomic.Bool         // the token source may have sent a request
 }
 
@@ -85,6 +92,8 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 	var refused *oauth2.RetrieveError
 	var unanswered *store.UnansweredError // a request for impersonation failed
 	switch {
+	case err == nil && t.payer != "":
+		return token.WithExtra(map[string]any{bucket.QuotaHeader: t.payer}), nil
 	case err == nil:
 		return token, nil
 	case errors.As(err, &refused) && !later(refused), store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
@@ -164,10 +173,14 @@ func Signed(tokens oauth2.TokenSource) func(*http.Request, []byte) error {
 			return nil
 		}
 		token, err := TokenWithin(req.Context(), tokens)
-		if err == nil {
-			token.SetAuthHeader(req)
+		if err != nil {
+			return err
 		}
-		return err
+		token.SetAuthHeader(req)
+		if payer, _ := token.Extra(bucket.QuotaHeader).(string); payer != "" {
+			req.Header.Set(bucket.QuotaHeader, payer)
+		}
+		return nil
 	}
 }
 
@@ -186,6 +199,7 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.bill(found.JSON)
 		t.sent.Store(found.JSON == nil) // without JSON, each token comes from the metadata service of the machine
 		return found.TokenSource, nil
 	}
@@ -205,7 +219,16 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the credentials cannot be used: %w", err)
 	}
+	t.bill(text)
 	return found.TokenSource, nil
+}
+
+// bill sets the project to which requests are billed, unless another account is impersonated: its requests use the
+// environment alone, as in Google's libraries.
+func (t *tokens) bill(credentials []byte) {
+	if t.account == "" {
+		t.payer = bucket.QuotaProject(t.getenv, credentials)
+	}
 }
 
 // impersonate requests a token of another account.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,6 +79,47 @@ func TestUnusableCredentials(t *testing.T) {
 		var unanswered *store.UnansweredError
 		if err == nil || errors.As(err, &unanswered) != tt.retried || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "PRIVATE") {
 			t.Errorf("%s: %v", tt.about, err)
+		}
+	}
+}
+
+// TestQuotaProject checks that requests name the project to which they are billed: the project of the environment, or
+// else of the credentials. Requests of an impersonated account use the environment alone.
+func TestQuotaProject(t *testing.T) {
+	payer := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "" {
+			payer = r.Header.Get("X-Goog-User-Project")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"access_token": "canary-4711", "token_type": "Bearer", "expires_in": 3600}`)
+	}))
+	t.Cleanup(server.Close)
+	to, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	credentials := func(project string) string {
+		return fmt.Sprintf(`{"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r", "quota_project_id": %q, "token_uri": %q}`, project, server.URL)
+	}
+	for _, tt := range []struct {
+		settings map[string]cty.Value
+		env      string
+		want     string
+	}{
+		{map[string]cty.Value{"credentials": cty.StringVal(credentials(""))}, "", ""},
+		{map[string]cty.Value{"credentials": cty.StringVal(credentials("net"))}, "", "net"},
+		{map[string]cty.Value{"credentials": cty.StringVal(credentials("net"))}, "other", "other"},
+		{map[string]cty.Value{"credentials": cty.StringVal(credentials(""))}, "other", "other"},
+		{map[string]cty.Value{"access_token": cty.StringVal("canary-4711")}, "other", "other"},
+		{map[string]cty.Value{"access_token": cty.StringVal("canary-4711")}, "", ""},
+	} {
+		payer = "none"
+		getenv := func(name string) string { return map[string]string{"GOOGLE_CLOUD_QUOTA_PROJECT": tt.env}[name] }
+		tokens := Google(t.Context(), store.Settings{Config: cty.ObjectVal(tt.settings), Getenv: getenv}, "scope")
+		api := store.API{Client: store.Client(), Sign: Signed(tokens)}
+		if _, err := api.Ask(t.Context(), http.MethodGet, to, nil, nil); err != nil || payer != tt.want {
+			t.Errorf("%v with %q: billed to %q, want %q: %v", tt.settings, tt.env, payer, tt.want, err)
 		}
 	}
 }
