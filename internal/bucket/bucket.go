@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/encoding/httpbinding"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 )
@@ -59,6 +60,7 @@ func (a *Access) S3(u *url.URL) (*Object, error) {
 	}
 	at := *u
 	at.User, at.RawQuery = nil, ""
+	at.RawPath = httpbinding.EscapePath(at.Path, false) // the server signs the key in this form
 	if version := q.Get("version"); version != "" {
 		at.RawQuery = url.Values{"versionId": {version}}.Encode()
 	}

@@ -25,6 +25,31 @@ func TestAmazonRegion(t *testing.T) {
 	}
 }
 
+// TestKeysAreEscaped checks that an address contains its key as S3 escapes it. S3 computes the signature from this form:
+// it answers 403 if a character such as "+" or "=" is not escaped.
+func TestKeysAreEscaped(t *testing.T) {
+	a := &Access{}
+	for path, want := range map[string]string{
+		"m-1.0_x~.zip": "m-1.0_x~.zip", "m+1.zip": "m%2B1.zip", "m%2B1.zip": "m%2B1.zip", "a%20b.zip": "a%20b.zip", "v=1/x@y,z;w:&$.zip": "v%3D1/x%40y%2Cz%3Bw%3A%26%24.zip",
+		"it's(1)!*.zip": "it%27s%281%29%21%2A.zip", "%C3%BC.zip": "%C3%BC.zip", "100%25.zip": "100%25.zip",
+	} {
+		u, err := url.Parse("https://s3.eu-west-1.amazonaws.com/b/" + path + "?version=7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := a.S3(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, wanted := o.URL.String(), "https://s3.eu-west-1.amazonaws.com/b/"+want+"?versionId=7"; got != wanted {
+			t.Errorf("%s: %s, want %s", path, got, wanted)
+		}
+		if again, err := url.Parse(o.URL.String()); err != nil || again.EscapedPath() != "/b/"+want {
+			t.Errorf("%s: parsed again it is %v, %v", path, again, err)
+		}
+	}
+}
+
 // TestQuotaProject checks the order of the sources of the project to which Google Cloud bills a request.
 func TestQuotaProject(t *testing.T) {
 	for env, want := range map[string]string{"": "net", "other": "other"} {
