@@ -36,7 +36,7 @@ var Driver = driver("remote", openRemote,
 // project.
 var Cloud = driver("cloud", openCloud,
 	store.Attr("name", cty.String, "The workspace. TF_WORKSPACE."),
-	store.Attr("project", cty.String, "The project. TF_CLOUD_PROJECT."),
+	store.Attr("project", cty.String, "The project. With a name, it is the project in which a missing workspace is created, and which is created if it does not exist. TF_CLOUD_PROJECT."),
 	store.Attr("tags", cty.DynamicPseudoType, "The tags of the workspaces: a set of tags, or a map of keys and values."),
 )
 
@@ -116,9 +116,15 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 	transport.ResponseHeaderTimeout = 5 * time.Minute // a timeout for the whole request would limit the size of states
 	o.Agent, o.Client, o.Tries = s.Agent, &http.Client{Transport: transport, CheckRedirect: store.Redirects()}, s.Tries(30*time.Second)
 	r := newRemote(o)
-	if o.Project != "" {
-		if err := o.Tries.Do(ctx, func() error { return r.project(ctx) }); err != nil {
+	if o.Project != "" && o.Name == "" {
+		if err := o.Tries.Do(ctx, func() (err error) {
+			r.o.Project, err = r.project(ctx)
+			return err
+		}); err != nil {
 			return nil, err
+		}
+		if r.o.Project == "" {
+			return nil, fmt.Errorf("there is no project %q in the organization %q", o.Project, o.Organization)
 		}
 	}
 	if o.Name == "" {
@@ -127,26 +133,20 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 	return store.Retrying(r, o.Tries), nil
 }
 
-// project replaces the name of the project in the options by its ID.
-func (r *remote) project(ctx context.Context) error {
+// project returns the ID of the project whose name is in the options, or "" if it does not exist.
+func (r *remote) project(ctx context.Context) (id string, err error) {
 	to := r.at("organizations", r.o.Organization, "projects")
 	to.RawQuery = url.Values{"filter[names]": {r.o.Project}}.Encode()
-	var doc struct {
-		Data []struct {
-			ID         string
-			Attributes struct{ Name string }
-		}
-	}
+	var doc struct{ Data []project }
 	if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
-		return fmt.Errorf("the project %q cannot be found: %w", r.o.Project, err)
+		return "", fmt.Errorf("the project %q cannot be found: %w", r.o.Project, err)
 	}
 	for _, p := range doc.Data {
 		if p.Attributes.Name == r.o.Project {
-			r.o.Project = p.ID
-			return nil
+			return p.ID, nil
 		}
 	}
-	return fmt.Errorf("there is no project %q in the organization %q", r.o.Project, r.o.Organization)
+	return "", nil
 }
 
 // chosen is a store of many workspaces without a default workspace, as in Terraform.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	goversion "github.com/hashicorp/go-version"
 )
 
 // Permit implements store.PolicyChecker. It permits everything if the workspace does not exist, or has the execution
@@ -24,15 +26,28 @@ func (r *remote) Permit(ctx context.Context, of string, runs bool, version strin
 	if runs && !r.o.Here {
 		return fmt.Errorf("the workspace %s runs plans and applies on %s (its execution mode is %q), but Lethe runs them on this machine. Set the execution mode of the workspace to local, or TF_FORCE_LOCAL_BACKEND to 1. Commands about the state need neither", r.path(name), r.o.Host, w.Attributes.Mode)
 	}
-	if existing := w.Attributes.Terraform; version != "" && existing != "latest" && series(existing) != series(version) {
+	if existing := w.Attributes.Terraform; version != "" && existing != "latest" && !reads(existing, version) {
 		return fmt.Errorf("the workspace %s uses Terraform %s on %s, which may not read a state of version %s. To write the state anyway, use -ignore-remote-version", r.path(name), existing, r.o.Host, version)
 	}
 	return nil
 }
 
+// reads reports whether a workspace with the Terraform version existing can read a state of a version. If existing is a
+// constraint, such as "~> 1.5", the version must satisfy it.
+func reads(existing, version string) bool {
+	if _, err := goversion.NewSemver(existing); err == nil {
+		return series(existing) == series(version)
+	}
+	permitted, err := goversion.NewConstraint(existing)
+	if err != nil {
+		return false
+	}
+	v, err := goversion.NewVersion(version)
+	return err == nil && permitted.Check(v)
+}
+
 // series returns a version without its patch number. All versions of a series can read each other's states.
 func series(version string) string {
-	version = strings.TrimLeft(version, "~>= ")
 	if i := strings.LastIndexByte(version, '.'); strings.Count(version, ".") > 1 {
 		return version[:i]
 	}

@@ -35,7 +35,8 @@ type Options struct {
 	Name  string
 	Named bool
 	// These fields select the workspaces if Name is "". On the service, their names begin with Prefix, which their
-	// local names lack. They have all Tags and Bindings (tags with values), and belong to Project, an ID.
+	// local names lack. They have all Tags and Bindings (tags with values), and belong to Project, an ID. If Name is not
+	// "", Project is the name of the project in which the workspace is created.
 	Prefix, Project string
 	Tags            []string
 	Bindings        map[string]string
@@ -265,12 +266,16 @@ func (r *remote) make(ctx context.Context, name string) (*workspace, error) {
 	if bindings != nil {
 		relations["tag-bindings"] = object{"data": bindings}
 	}
-	if r.o.Project != "" {
-		relations["project"] = object{"data": object{"type": "projects", "id": r.o.Project}}
+	project, err := r.projectOfNew(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if project != "" {
+		relations["project"] = object{"data": object{"type": "projects", "id": project}}
 	}
 	data := object{"type": "workspaces", "attributes": object{"name": name, "execution-mode": "local"}, "relationships": relations}
 	var doc struct{ Data workspace }
-	err := r.api.JSON(ctx, http.MethodPost, r.at("organizations", r.o.Organization, "workspaces"), nil, object{"data": data}, &doc)
+	err = r.api.JSON(ctx, http.MethodPost, r.at("organizations", r.o.Organization, "workspaces"), nil, object{"data": data}, &doc)
 	if store.Refused(err, http.StatusUnprocessableEntity) { // another process created it first
 		if w, looking := r.find(ctx, name); looking == nil && w != nil {
 			return w, nil
@@ -283,6 +288,35 @@ func (r *remote) make(ctx context.Context, name string) (*workspace, error) {
 	r.selected[name] = true
 	r.mu.Unlock()
 	return &doc.Data, nil
+}
+
+// project is a project in the API.
+type project struct {
+	ID         string
+	Attributes struct{ Name string }
+}
+
+// projectOfNew returns the ID of the project of a new workspace, or "" if no project is configured. If the workspace has
+// a name and the project does not exist, it creates the project, as Terraform does.
+func (r *remote) projectOfNew(ctx context.Context) (id string, err error) {
+	if r.o.Name == "" || r.o.Project == "" {
+		return r.o.Project, nil
+	}
+	if id, err = r.project(ctx); err != nil || id != "" {
+		return id, err
+	}
+	var doc struct{ Data project }
+	in := map[string]any{"data": map[string]any{"type": "projects", "attributes": map[string]string{"name": r.o.Project}}}
+	err = r.api.JSON(ctx, http.MethodPost, r.at("organizations", r.o.Organization, "projects"), nil, in, &doc)
+	if store.Refused(err, http.StatusUnprocessableEntity) { // another process created it first
+		if id, looking := r.project(ctx); looking == nil && id != "" {
+			return id, nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("the project %q of %s does not exist, and cannot be created: %w", r.o.Project, r.o.Organization, err)
+	}
+	return doc.Data.ID, nil
 }
 
 // stateVersion is a state version in the API.

@@ -90,3 +90,39 @@ func TestAskedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionOfWorkspace checks which Terraform versions of a workspace permit a state of version 1.12.0.
+func TestVersionOfWorkspace(t *testing.T) {
+	for existing, permitted := range map[string]bool{
+		"1.12.0": true, "1.12.7": true, "1.11.4": false, "0.14.11": false, "latest": true, "~> 1.12.0": true, "~> 1.5": true, ">= 1.3, < 2": true, "1.12.0-beta1": true,
+		"~> 1.11.0": false, ">= 1.13": false, "< 1.12.0": false, "nonsense": false,
+	} {
+		s := &tfetest.Service{Version: existing}
+		s.Add("a", "remote")
+		st := opener(t, s, Options{Name: "a", Here: true})()
+		if err := st.Capabilities().Policy.Permit(t.Context(), store.Default, true, "1.12.0"); (err == nil) != permitted {
+			t.Errorf("%s: %v", existing, err)
+		}
+	}
+}
+
+// TestProjectOfNewWorkspace checks that a workspace with a name is created in its project, which is created if it does
+// not exist, as in Terraform, and that no answer about it may be lost.
+func TestProjectOfNewWorkspace(t *testing.T) {
+	for name, want := range map[string]string{"": "prj-1", "edge": "prj-2", "new": "prj-3"} {
+		for n := 1; n <= 5; n++ {
+			s := &tfetest.Service{Mode: "local"}
+			c := &storetest.Interrupter{Handler: s}
+			c.Interrupt(n, true)
+			st := opener(t, c, Options{Name: "a", Named: true, Project: name})()
+			if err := st.Capabilities().Named.Prepare(t.Context()); err != nil || s.Project("a") != want {
+				t.Errorf("project %q, cut at %d: the workspace is in %q: %v\n%s", name, n, s.Project("a"), err, strings.Join(s.Requests(), "\n"))
+			}
+		}
+	}
+	s := &tfetest.Service{}
+	s.Add("a", "local")
+	if err := opener(t, s, Options{Name: "a", Named: true, Project: "new"})().Capabilities().Named.Prepare(t.Context()); err != nil || s.Project("a") != "prj-1" {
+		t.Errorf("an existing workspace is in %q: %v", s.Project("a"), err)
+	}
+}

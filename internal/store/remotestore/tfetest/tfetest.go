@@ -35,6 +35,7 @@ type Service struct {
 	workspaces []*workspace
 	versions   map[string]*version
 	requests   []string
+	added      []string // names of projects
 }
 
 type workspace struct {
@@ -240,7 +241,7 @@ func (s *Service) organization(w http.ResponseWriter, r *http.Request, parts []s
 	case what == "entitlement-set":
 		respond(w, http.StatusOK, object{"data": object{"id": "org-1", "type": "entitlement-sets", "attributes": object{"operations": true, "state-storage": true, "private-module-registry": true}}})
 	case what == "projects":
-		respond(w, http.StatusOK, object{"data": []object{{"id": "prj-1", "type": "projects", "attributes": object{"name": "Default Project"}}, {"id": "prj-2", "type": "projects", "attributes": object{"name": "edge"}}}, "meta": page(1, 1)})
+		s.projects(w, r, attributes)
 	case what == "workspaces" && r.Method == http.MethodPost:
 		var in struct {
 			Name string
@@ -277,6 +278,40 @@ func (s *Service) organization(w http.ResponseWriter, r *http.Request, parts []s
 	default:
 		refuse(w, http.StatusNotFound, "")
 	}
+}
+
+// projects answers with the projects, or creates one: prj-1, prj-2 and so on.
+func (s *Service) projects(w http.ResponseWriter, r *http.Request, attributes json.RawMessage) {
+	all := []object{}
+	var in struct{ Name string }
+	_ = json.Unmarshal(attributes, &in)
+	names := append([]string{"Default Project", "edge"}, s.added...)
+	if r.Method == http.MethodPost && slices.Contains(names, in.Name) {
+		refuse(w, http.StatusUnprocessableEntity, "Name has already been taken")
+		return
+	}
+	if r.Method == http.MethodPost {
+		s.added = append(s.added, in.Name)
+		names = append(names, in.Name)
+	}
+	for i, name := range names {
+		all = append(all, object{"id": fmt.Sprintf("prj-%d", i+1), "type": "projects", "attributes": object{"name": name}})
+	}
+	if r.Method == http.MethodPost {
+		respond(w, http.StatusCreated, object{"data": all[len(all)-1]})
+		return
+	}
+	respond(w, http.StatusOK, object{"data": all, "meta": page(1, 1)})
+}
+
+// Project returns the ID of the project of a workspace, or "".
+func (s *Service) Project(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w := s.named(name); w != nil {
+		return w.project
+	}
+	return ""
 }
 
 func page(n, of int) object {
