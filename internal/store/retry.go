@@ -133,13 +133,14 @@ func (e *endedError) Error() string {
 
 func (e *endedError) Unwrap() error { return e.error }
 
-// unanswered reports whether a later attempt of a request may succeed. An invalid certificate and a refused redirect
-// would stay the same.
+// unanswered reports whether a later attempt of a request may succeed. An invalid certificate, a refused redirect and
+// an address with https of a server without TLS would stay the same.
 func unanswered(err error) bool {
 	var u *UnansweredError
 	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
 	var redirect *RedirectError
-	return errors.As(err, &u) && !errors.As(err, &certificate) && !errors.As(err, &redirect)
+	return errors.As(err, &u) && !errors.As(err, &certificate) && !errors.As(err, &record) && !errors.Is(err, http.ErrSchemeMismatch) && !errors.As(err, &redirect)
 }
 
 // nowhere reports whether an error means that no host with the name exists.

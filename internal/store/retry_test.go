@@ -3,7 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +30,38 @@ func TestRetryAfter(t *testing.T) {
 		h := http.Header{"Retry-After": {text}, "Date": {now.UTC().Format(http.TimeFormat)}}
 		if got := store.RetryAfter(h); got != want {
 			t.Errorf("%q is %s, not %s", text, got, want)
+		}
+	}
+}
+
+// TestServerWithoutTLS checks that a request is not repeated if its address has https and the server has no TLS.
+func TestServerWithoutTLS(t *testing.T) {
+	for name, answer := range map[string]string{"http": "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "other": "220 ready\r\n"} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte(answer))
+				_, _ = io.Copy(io.Discard, c)
+				c.Close()
+			}
+		}()
+		attempts := 0
+		api := store.API{Client: store.Client()}
+		err = store.Tries{Retries: 2, Shortest: time.Millisecond, Longest: time.Millisecond}.Do(t.Context(), func() error {
+			attempts++
+			_, err := api.Ask(t.Context(), http.MethodGet, &url.URL{Scheme: "https", Host: l.Addr().String()}, nil, nil)
+			return err
+		})
+		if err == nil || attempts != 1 {
+			t.Errorf("%s: %d attempts: %v", name, attempts, err)
 		}
 	}
 }
