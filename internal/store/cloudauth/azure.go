@@ -140,7 +140,7 @@ func (c credential) later(failed *azidentity.AuthenticationFailedError) bool {
 }
 
 // credential returns the credential that the settings describe. If they describe several, it is the first of this list:
-// a client secret, a client certificate, a token of another identity provider, the workload identity of a cluster, the
+// a client certificate, a client secret, a token of another identity provider, the workload identity of a cluster, the
 // identity of the machine, the user of the Azure CLI.
 func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	o := azcore.ClientOptions{Cloud: in.Configuration}
@@ -154,8 +154,6 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	}
 	named := tenant != "" && client != "" // as in Terraform, a secret without a client has no effect
 	switch {
-	case secret != "" && named:
-		return azidentity.NewClientSecretCredential(tenant, client, secret, &azidentity.ClientSecretCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: in.Other})
 	case (certificate != "" || path != "") && named:
 		data, err := base64.StdEncoding.DecodeString(certificate)
 		if path != "" {
@@ -169,6 +167,8 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 			return nil, r.S.Bad(r.Which("client_certificate", "client_certificate_path"), "the client certificate cannot be used: %w", err)
 		}
 		return azidentity.NewClientCertificateCredential(tenant, client, certs, key, &azidentity.ClientCertificateCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: in.Other})
+	case secret != "" && named:
+		return azidentity.NewClientSecretCredential(tenant, client, secret, &azidentity.ClientSecretCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: in.Other})
 	case oidc && named:
 		return r.identity(tenant, client, o, in.Other)
 	case aks:
