@@ -386,7 +386,15 @@ func drawConsul(r *rand.Rand, at string) *setup {
 	host := strings.TrimPrefix(at, "http://")
 	d.put(r, setting{name: "address", env: "CONSUL_HTTP_ADDR", values: []string{host, at}, required: true})
 	d.put(r, setting{name: "path", values: slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k[0] == '/' }), required: true})
-	d.put(r, setting{name: "access_token", env: "CONSUL_HTTP_TOKEN", values: []string{"t1", "t2"}})
+	if r.IntN(4) == 0 { // in Terraform the file also takes precedence over the setting
+		d.files = map[string]string{"token": "t3\n"}
+		d.env = append(d.env, "CONSUL_HTTP_TOKEN_FILE=token", "CONSUL_HTTP_TOKEN="+one(r, "", "t1"))
+	} else {
+		d.put(r, setting{name: "access_token", env: "CONSUL_HTTP_TOKEN", values: []string{"t1", "t2"}})
+	}
+	if r.IntN(4) == 0 {
+		d.env = append(d.env, "CONSUL_NAMESPACE=n1")
+	}
 	d.put(r, setting{name: "http_auth", env: "CONSUL_HTTP_AUTH", values: []string{"u:p", "u", "u:p:q"}})
 	d.put(r, setting{name: "datacenter", values: []string{"dc1", ""}})
 	d.put(r, setting{name: "scheme", values: []string{"http"}})
@@ -450,7 +458,7 @@ func gcsFacts(s *seen, w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	s.note("%s %s by %s key %s", bucket, object, req.Header.Get("Authorization"), req.Header.Get("X-Goog-Encryption-Key"))
+	s.note("%s %s by %s key %s billed to %q", bucket, object, req.Header.Get("Authorization"), req.Header.Get("X-Goog-Encryption-Key"), req.Header.Get("X-Goog-User-Project"))
 	if strings.HasPrefix(object, "prefix ") {
 		_, _ = io.WriteString(w, `{"kind":"storage#objects"}`)
 		return
@@ -465,6 +473,9 @@ func drawGCS(r *rand.Rand, at string) *setup {
 	d.put(r, setting{name: "storage_custom_endpoint", env: one(r, "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT", "GOOGLE_STORAGE_CUSTOM_ENDPOINT"), values: []string{at + "/storage/v1/"}, required: true})
 	d.put(r, setting{name: "prefix", values: append(slices.Clone(keys), "", "p//", "/p/q/")})
 	d.put(r, setting{name: "access_token", env: "GOOGLE_OAUTH_ACCESS_TOKEN", values: []string{"t1", "t2"}, required: true})
+	if r.IntN(4) == 0 {
+		d.env = append(d.env, "GOOGLE_CLOUD_QUOTA_PROJECT=billed")
+	}
 	return d
 }
 
@@ -636,11 +647,15 @@ func drawPg(r *rand.Rand, at string) *setup {
 	host, port, _ := strings.Cut(at, ":")
 	var all []string
 	for _, user := range []string{"u:p@", "u@", "u:p@ss@", "u:p%40ss@", "u:p=q@", "u%20v:p@"} {
-		for _, query := range []string{"sslmode=disable", "sslmode=disable&options=-c search_path=x", "sslmode=disable&options=-c%20search_path%3Dx", "sslmode=disable&application_name=x", "sslmode=disable&binary_parameters=yes", "", "sslmode=disable&fallback_application_name=x", "sslmode=disable&search_path=x"} {
+		for _, query := range []string{"sslmode=disable", "sslmode=disable&options=-c search_path=x", "sslmode=disable&options=-c%20search_path%3Dx", "sslmode=disable&application_name=x", "sslmode=disable&binary_parameters=yes", "", "sslmode=disable&fallback_application_name=x", "sslmode=disable&search_path=x", "sslmode=disable&disable_prepared_binary_result=yes"} {
 			all = append(all, one(r, "postgres://", "postgresql://")+user+at+"/"+one(r, "db", "d%20b", "db")+"?"+query)
 		}
 	}
 	all = append(all, fmt.Sprintf("host=%s port=%s user=u password=p dbname=db sslmode=disable", host, port), fmt.Sprintf("host=%s port=%s user='a b' password='p q' dbname=db sslmode=disable", host, port))
+	if r.IntN(8) == 0 { // without a host
+		all = []string{"postgres://u:p@/db?sslmode=disable", "postgres://u:p@:" + port + "/db?sslmode=disable", "user=u password=p dbname=db sslmode=disable", "postgres:///db?sslmode=disable"}
+		d.env = append(d.env, "PGPORT="+port)
+	}
 	d.put(r, setting{name: "conn_str", env: "PG_CONN_STR", values: all, required: true})
 	if r.IntN(3) == 0 {
 		d.env = append(d.env, "PGUSER=envuser", "PGDATABASE=envdb")
