@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -131,22 +130,6 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 		return store.Retrying(&chosen{r}, o.Tries), nil
 	}
 	return store.Retrying(r, o.Tries), nil
-}
-
-// project returns the ID of the project whose name is in the options, or "" if it does not exist.
-func (r *remote) project(ctx context.Context) (id string, err error) {
-	to := r.at("organizations", r.o.Organization, "projects")
-	to.RawQuery = url.Values{"filter[names]": {r.o.Project}}.Encode()
-	var doc struct{ Data []project }
-	if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
-		return "", fmt.Errorf("the project %q cannot be found: %w", r.o.Project, err)
-	}
-	for _, p := range doc.Data {
-		if p.Attributes.Name == r.o.Project {
-			return p.ID, nil
-		}
-	}
-	return "", nil
 }
 
 // chosen is a store of many workspaces without a default workspace, as in Terraform.

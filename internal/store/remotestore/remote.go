@@ -296,6 +296,22 @@ type project struct {
 	Attributes struct{ Name string }
 }
 
+// project returns the ID of the project whose name is in the options, or "" if it does not exist.
+func (r *remote) project(ctx context.Context) (id string, err error) {
+	to := r.at("organizations", r.o.Organization, "projects")
+	to.RawQuery = url.Values{"filter[names]": {r.o.Project}}.Encode()
+	var doc struct{ Data []project }
+	if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
+		return "", fmt.Errorf("the project %q cannot be found: %w", r.o.Project, err)
+	}
+	for _, p := range doc.Data {
+		if p.Attributes.Name == r.o.Project {
+			return p.ID, nil
+		}
+	}
+	return "", nil
+}
+
 // projectOfNew returns the ID of the project of a new workspace, or "" if no project is configured. If the workspace has
 // a name and the project does not exist, it creates the project, as Terraform does.
 func (r *remote) projectOfNew(ctx context.Context) (id string, err error) {
