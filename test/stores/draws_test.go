@@ -622,8 +622,8 @@ func startPgRecorder(t *testing.T, s *seen) string {
 				}
 				n := int(head[2])<<8 | int(head[3])
 				if head[5] == 210 { // a request for TLS
+					s.note("tls") // before the answer, after which the program may end
 					_, _ = c.Write([]byte("N"))
-					s.note("tls")
 					return
 				}
 				body := make([]byte, n-8)
