@@ -32,8 +32,9 @@ type access struct {
 	username, password string
 	cert, key          []byte // in PEM
 	exec               *plugin
-	as                 string // the user to impersonate
+	as, asUID          string // the user to impersonate
 	asGroups           []string
+	asExtra            map[string][]string
 }
 
 // kubeconfig is a kubeconfig file.
@@ -67,15 +68,15 @@ type kubeCluster struct {
 type kubeUser struct {
 	Token, TokenFile   string
 	Username, Password string
-	Cert               string          `json:"client-certificate"`
-	CertIn             string          `json:"client-certificate-data"`
-	Key                string          `json:"client-key"`
-	KeyIn              string          `json:"client-key-data"`
-	As                 string          `json:"as"`
-	AsGroups           []string        `json:"as-groups"`
-	AsUID              string          `json:"as-uid"`
-	AsExtra            json.RawMessage `json:"as-user-extra"`
-	AuthProvider       json.RawMessage `json:"auth-provider"`
+	Cert               string              `json:"client-certificate"`
+	CertIn             string              `json:"client-certificate-data"`
+	Key                string              `json:"client-key"`
+	KeyIn              string              `json:"client-key-data"`
+	As                 string              `json:"as"`
+	AsGroups           []string            `json:"as-groups"`
+	AsUID              string              `json:"as-uid"`
+	AsExtra            map[string][]string `json:"as-user-extra"`
+	AuthProvider       json.RawMessage     `json:"auth-provider"`
 	Exec               *plugin
 
 	dir string
@@ -276,11 +277,11 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 	switch {
 	case len(u.AuthProvider) > 0 && string(u.AuthProvider) != "null":
 		return errors.New(`credentials of an "auth-provider" are no longer supported by Kubernetes. Use "exec"`)
-	case u.AsUID != "", len(u.AsExtra) > 0 && string(u.AsExtra) != "null":
-		return errors.New(`only the settings "as" and "as-groups" of impersonation are supported`)
+	case u.As == "" && (u.AsUID != "" || len(u.AsGroups)+len(u.AsExtra) > 0):
+		return errors.New(`"as-uid", "as-groups" and "as-user-extra" need "as", the user to impersonate`)
 	}
 	a.token, a.tokenFile, a.username, a.password = u.Token, within(u.dir, u.TokenFile), u.Username, u.Password
-	a.as, a.asGroups = u.As, u.AsGroups
+	a.as, a.asUID, a.asGroups, a.asExtra = u.As, u.AsUID, u.AsGroups, u.AsExtra
 	if a.cert, err = material(u.CertIn, u.Cert, u.dir); err != nil {
 		return err
 	}

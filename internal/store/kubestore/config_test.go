@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,5 +94,42 @@ func TestWrongAddress(t *testing.T) {
 	}
 	if sum > 30*time.Second || p.Retries < 10 {
 		t.Errorf("%d retries take %s", p.Retries, sum)
+	}
+}
+
+// TestImpersonation checks the headers of requests for another user.
+func TestImpersonation(t *testing.T) {
+	var asked http.Header
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header
+		fmt.Fprint(w, `{"items":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "config")
+	for user, want := range map[string]map[string][]string{
+		`as: a`: {"Impersonate-User": {"a"}, "Impersonate-Group": nil, "Impersonate-Uid": nil},
+		`as: a, as-uid: id, as-groups: [g, h], as-user-extra: {"example.com/a b": [v, w]}`: {"Impersonate-User": {"a"}, "Impersonate-Group": {"g", "h"}, "Impersonate-Uid": {"id"}, "Impersonate-Extra-Example.com%2fa%20b": {"v", "w"}},
+		`as-uid: id`: nil,
+	} {
+		text := fmt.Sprintf("clusters: [{name: c, cluster: {server: %q, insecure-skip-tls-verify: true}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nusers: [{name: u, user: {token: canary-4711, %s}}]\ncurrent-context: x\n", server.URL, user)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"secret_suffix": cty.StringVal("s"), "config_path": cty.StringVal(file)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := Driver.Open(t.Context(), store.Settings{Config: config, Schema: Driver.Schema})
+		if err == nil {
+			_, err = st.List(t.Context())
+		}
+		if (err != nil) != (want == nil) {
+			t.Errorf("%s: %v", user, err)
+		}
+		for name, values := range want {
+			if !slices.Equal(asked[name], values) {
+				t.Errorf("%s: %s is %q, want %q in %q", user, name, asked[name], values, asked)
+			}
+		}
 	}
 }

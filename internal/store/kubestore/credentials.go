@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,11 +88,26 @@ func (c *credentials) send(req *http.Request) (*http.Response, error) {
 	case c.username != "" || c.password != "":
 		req.SetBasicAuth(c.username, c.password)
 	}
-	if c.as != "" {
-		req.Header.Set("Impersonate-User", c.as)
-		req.Header["Impersonate-Group"] = c.asGroups
-	}
+	c.impersonate(req.Header)
 	return c.next.RoundTrip(req)
+}
+
+// impersonate names the user for whom a request is, if the kubeconfig has one. Keys of further attributes are escaped,
+// because a header may not have all their characters.
+func (a *access) impersonate(h http.Header) {
+	if a.as == "" {
+		return
+	}
+	h.Set("Impersonate-User", a.as)
+	h["Impersonate-Group"] = a.asGroups
+	if a.asUID != "" {
+		h.Set("Impersonate-Uid", a.asUID)
+	}
+	for key, values := range a.asExtra {
+		for _, v := range values {
+			h.Add("Impersonate-Extra-"+strings.ReplaceAll(url.QueryEscape(key), "+", "%20"), v)
+		}
+	}
 }
 
 // certificate returns the client certificate of the kubeconfig, or else of the plugin. If the plugin has no
