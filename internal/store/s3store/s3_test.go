@@ -282,3 +282,48 @@ func TestForeignLock(t *testing.T) {
 		}
 	}
 }
+
+// TestForeignItem checks that an item of the table that describes no holder is a lock, and that force-unlock removes it
+// by the ID in the message.
+func TestForeignItem(t *testing.T) {
+	for info, condition := range map[string]string{``: `attribute_not_exists(Info)`, `, "Info": {"S": "x"}`: `Info = :held`} {
+		exists, asked := true, ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			target := r.Header.Get("X-Amz-Target")
+			switch {
+			case strings.HasSuffix(target, ".PutItem") && exists:
+				w.WriteHeader(http.StatusBadRequest)
+				fmt.Fprint(w, `{"__type": "x#ConditionalCheckFailedException"}`)
+			case strings.HasSuffix(target, ".GetItem") && exists:
+				fmt.Fprintf(w, `{"Item": {"LockID": {"S": "states/k"}%s}}`, info)
+			case strings.HasSuffix(target, ".DeleteItem"):
+				exists, asked = false, string(body)
+				fmt.Fprint(w, `{}`)
+			default:
+				fmt.Fprint(w, `{}`)
+			}
+		}))
+		t.Cleanup(server.Close)
+		config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
+			"bucket": cty.StringVal("states"), "key": cty.StringVal("k"), "region": cty.StringVal("us-east-1"), "access_key": cty.StringVal("user"), "secret_key": cty.StringVal("canary-4711"),
+			"dynamodb_table": cty.StringVal("locks"), "endpoints": cty.ObjectVal(map[string]cty.Value{"s3": cty.StringVal(server.URL), "dynamodb": cty.StringVal(server.URL)}),
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := Driver.Open(t.Context(), store.Settings{Config: config, Getenv: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = st.Lock(t.Context(), store.Default, store.NewLockInfo("o", "1"))
+		var held *store.LockError
+		if !errors.As(err, &held) || held.Held == nil || held.Held.ID == "" {
+			t.Errorf("%q: %v", info, err)
+			continue
+		}
+		if err := st.Capabilities().Breaker.Break(t.Context(), store.Default, held.Held.ID); err != nil || exists || !strings.Contains(asked, condition) {
+			t.Errorf("%q: asked %s: %v", info, asked, err)
+		}
+	}
+}
