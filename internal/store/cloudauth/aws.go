@@ -74,7 +74,7 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.Attr("ec2_metadata_service_endpoint_mode", cty.String, "IPv4 or IPv6. AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE."),
 		store.Attr("skip_metadata_api_check", cty.Bool, "Whether credentials of that service are ignored. AWS_EC2_METADATA_DISABLED."),
 		store.Attr("custom_ca_bundle", cty.String, "A file with certificates of authorities. AWS_CA_BUNDLE."),
-		store.Attr("http_proxy", cty.String, "The proxy for http, and for https if https_proxy and HTTPS_PROXY are not set. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https: none if empty. HTTPS_PROXY."),
+		store.Attr("http_proxy", cty.String, "The proxy for http, and for https if https_proxy and HTTPS_PROXY are not set: none if empty. HTTP_PROXY."), store.Attr("https_proxy", cty.String, "The proxy for https: none if empty. HTTPS_PROXY."),
 		store.Attr("no_proxy", cty.String, "Hosts without a proxy. NO_PROXY."),
 		store.Attr("insecure", cty.Bool, "Whether certificates of servers are left unchecked."),
 	)
@@ -274,7 +274,9 @@ func AWSAnswered(err error) error {
 // set, it is also the proxy for https.
 func (r *awsReader) client() *awshttp.BuildableClient {
 	proxies := httpproxy.FromEnvironment()
-	proxies.HTTPProxy = cmp.Or(r.Text("http_proxy"), proxies.HTTPProxy)
+	if plain, set := r.S.Text("http_proxy"); set {
+		proxies.HTTPProxy = plain // "" for no proxy
+	}
 	switch secure, set := r.S.Text("https_proxy"); {
 	case set:
 		proxies.HTTPSProxy = secure // "" for no proxy

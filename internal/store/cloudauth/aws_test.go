@@ -2,6 +2,7 @@ package cloudauth
 
 import (
 	"net/http"
+	"net/url"
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/store"
@@ -36,10 +37,14 @@ func TestProxies(t *testing.T) {
 		{map[string]cty.Value{"http_proxy": cty.StringVal(a), "https_proxy": cty.StringVal("")}, c, ""},
 		{map[string]cty.Value{"http_proxy": cty.StringVal(a), "no_proxy": cty.StringVal("s3.example.com")}, "", ""},
 	} {
-		for _, name := range []string{"HTTP_PROXY", "http_proxy", "https_proxy", "NO_PROXY", "no_proxy"} {
+		for _, name := range []string{"http_proxy", "https_proxy", "NO_PROXY", "no_proxy"} {
 			t.Setenv(name, "")
 		}
+		t.Setenv("HTTP_PROXY", c)
 		t.Setenv("HTTPS_PROXY", tt.env)
+		if none, _ := awsReaderOf(t, map[string]cty.Value{"http_proxy": cty.StringVal("")}).client().GetTransport().Proxy(&http.Request{URL: &url.URL{Scheme: "http", Host: "s3.example.com"}}); none != nil {
+			t.Errorf("an empty http_proxy is %s", none)
+		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://s3.example.com/b", nil)
 		if err != nil {
 			t.Fatal(err)
