@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// shapes are configurations of n resources, by name.
+// shapes has functions that return a configuration of n resources, by the name of its shape.
 var shapes = map[string]func(n int) string{
 	"blocks": func(n int) string {
 		var b strings.Builder
@@ -59,11 +59,11 @@ resource "plant_item" "b" {
 	},
 }
 
-// task is an operation on a program whose plan or objects exist.
+// task is an operation that a benchmark measures. run receives a compiled program and its plan.
 type task struct {
 	name string
 	run  func(w *world, prog *program.Program, p *plan.Plan)
-	made bool // the objects exist before it starts
+	made bool // the objects of the configuration exist before the task starts
 }
 
 var tasks = []task{
@@ -86,14 +86,15 @@ func (w *world) carryOut(prog *program.Program, p *plan.Plan) *state.Snapshot {
 	return done.Snapshot
 }
 
-// prepared returns a world in which a task can run repeatedly.
+// prepared returns an engine with a state, a program and its plan, for a task that runs repeatedly. If made is true,
+// the state has the objects.
 func prepared(t testing.TB, shape string, n int, made bool) (*world, *program.Program, *plan.Plan) {
 	w, _ := newPlantWorld(t)
 	prog := w.compile(map[string]string{"main.tf": plantHead + shapes[shape](n)})
 	p := w.plan(prog, nil)
 	if made {
 		w.state, _ = state.Next(w.state, w.carryOut(prog, p), "test")
-		w.plan(prog, nil) // fills the upgrade table of the plant
+		w.plan(prog, nil) // one plan fills the table plant.upgrade of the fake provider, so that no later plan does
 	}
 	return w, prog, p
 }

@@ -10,24 +10,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// The costs of a run in numbers that are equal on every machine: calls of providers, starts of providers, allocated
-// objects and bytes of state, and the growth of all of these with the number of resources.
+// The tests in this file measure the costs of a run in numbers that are equal on every machine: calls of providers,
+// starts of providers, allocated objects and bytes of state. They also check how these numbers grow with the number of
+// resources.
 //
 // The limits are a third above the measured values. A change that exceeds a limit either makes the engine slower for
 // every user, or has a good reason and raises the limit.
 
-// costs are the costs of one shape at one size, per resource.
+// costs are the costs of a configuration of one shape with n resources, divided by n. Only starts are not divided.
 type costs struct {
-	calls  map[string]float64 // by task, then by call
-	starts map[string]int     // by task
-	allocs map[string]float64 // by task
-	bytes  float64            // of the state
+	calls  map[string]float64 // calls of providers, except Configure, by task
+	starts map[string]int     // starts of provider processes, by task
+	allocs map[string]float64 // allocated objects, by task
+	bytes  float64            // bytes of the state
 }
 
-// measure runs all tasks and returns their costs.
+// measure runs all tasks with n resources of a shape and returns their costs.
 func measure(t *testing.T, shape string, n int) costs {
 	w, p := newPlantWorld(t)
-	w.engine.Parallelism = 100 // no job waits for a token, since waiting allocates memory, and depends on timing
+	w.engine.Parallelism = 100 // more than the number of jobs, so that no job waits for another: waiting allocates memory and depends on timing
 	c := costs{map[string]float64{}, map[string]int{}, map[string]float64{}, 0}
 	var prog *program.Program
 	var made *plan.Plan
@@ -52,7 +53,7 @@ func measure(t *testing.T, shape string, n int) costs {
 	note("compile", func() { prog = w.compile(files) })
 	note("create plan", func() { made = w.plan(prog, nil) })
 	note("create apply", func() { w.state, _ = state.Next(w.state, w.carryOut(prog, made), "test") })
-	w.plan(prog, nil) // fills the upgrade table of the plant
+	w.plan(prog, nil) // one plan fills the table plant.upgrade of the fake provider, so that no later plan does
 	note("no-op", func() { made = w.plan(prog, nil) })
 	note("destroy plan", func() { made = w.plan(prog, func(r *Request) { r.Mode = plan.Destroy }) })
 	text, err := w.state.Bytes()
@@ -64,15 +65,15 @@ func measure(t *testing.T, shape string, n int) costs {
 	return c
 }
 
-// callLimits are the numbers of calls per resource in a whole command. A plan and its apply are one command. The first
-// start of a process belongs to the compilation, which needs the schema.
+// callLimits are the maximum numbers of provider calls per resource, by task. A plan and its apply are one command. The
+// first start of a process belongs to the compilation, which needs the schema.
 var callLimits = map[string]float64{
 	"create plan": 2, "create apply": 1, // together 3
 	"no-op":        4,
 	"destroy plan": 3, "destroy apply": 1, // together 4
 }
 
-// allocLimits are the numbers of allocated objects per resource.
+// allocLimits are the maximum numbers of allocated objects per resource, by shape and task.
 var allocLimits = map[string]map[string]float64{
 	"blocks":  {"compile": 120, "create plan": 50, "create apply": 46, "no-op": 75, "destroy plan": 55, "destroy apply": 36},
 	"count":   {"create plan": 56, "create apply": 60, "no-op": 70, "destroy plan": 33, "destroy apply": 29},
@@ -102,7 +103,7 @@ func TestBudget(t *testing.T) {
 			}
 			t.Logf("%+v", large)
 			if shape == "chain" {
-				return // the state format has all direct and indirect dependencies of an object
+				return // the size grows faster: the state lists all direct and indirect dependencies of each object of the chain
 			}
 			if large.bytes > 600 || large.bytes > small.bytes*1.1 {
 				t.Errorf("the state has %.0f bytes for each resource, %.0f when there are fewer", large.bytes, small.bytes)

@@ -1,5 +1,5 @@
-// Package engine plans, applies, validates, refreshes and imports. It is the interface of the packages below it: an
-// Engine is created once for a command, and each of its methods passes a request on.
+// Package engine plans, applies, validates, refreshes and imports. It is the interface of the packages below it: a
+// command creates an Engine, and most methods of the Engine pass a request on to a package below.
 //
 //	Compile      compiles a configuration to a program and checks it against the schemas of its providers
 //	Validate     package validating
@@ -11,11 +11,11 @@
 //	Frame        a frame with a stored state, for the console
 //	PreviewLeases, Footprint, Stamps, Hosts, Walked, Unfinished    answer questions about plans, states and the current run
 //
-// All work is done in the nodes of two graphs. The plan walk visits declarations: a managed resource has a node that
-// refreshes its stored objects and a node that decides about its instances; variables, locals and outputs are gates
-// between them. The apply walk visits the steps that plan.Order derives from the changes. This package stores no
-// values: they are in the slots of a frame.Frame, on the before face (prior values) or the after face (planned values).
-// Each value is evaluated when it is needed.
+// Plan and apply run the nodes of a graph; such a run is called a walk. The plan walk visits declarations: a managed
+// resource has a node that refreshes its stored objects and a node that decides about (plans) its instances. Variables,
+// locals and outputs without conditions are gates, which have no work. The apply walk visits the steps that plan.Order
+// derives from the changes. The values of declarations are in a frame.Frame. Each has two faces: the before face is the
+// prior value, the after face is the planned value. Most values are evaluated when they are needed.
 //
 // The packages, each row below the packages that use it:
 //
@@ -27,7 +27,7 @@
 //	receivers   filling      moving
 //	declared
 //
-// Planning and applying do not use each other. Both use a run (package run), which has the provider sessions, the
-// leases, the conditions and the guard that protects secrets. The packages below run evaluate nothing and call no
+// Planning and applying do not use each other. Both use package run, which has the configured providers, the open
+// ephemeral resources (leases), the conditions and the search for secrets in answers. The packages below run call no
 // provider, except that leases calls run through an interface.
 package engine

@@ -13,8 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// Two examples of the order of steps: a provider that is configured with a lease, and a provisioner that receives one.
-// Here the provisioner is a separate step, so that the lease is opened after its object is created.
+// Two examples of the order of steps: a provider that is configured with a lease (an opened ephemeral resource), and a
+// provisioner that receives a lease. This provisioner is a separate step, so that its lease is opened after the object
+// is created.
 func TestOrderOfLeasesAndTheirReceivers(t *testing.T) {
 	const lease = "ephemeral \"plant_key\" \"example\" {\n}\n"
 	for name, c := range map[string]struct{ config, want string }{

@@ -16,13 +16,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// slow is a journal whose results become durable late or never, and in their order.
+// slow is a journal whose records of results become durable after delay, in the order of their calls, or never if err
+// is set.
 type slow struct {
 	mu    sync.Mutex
-	log   []string
-	ops   journal.Op
-	delay time.Duration
-	err   error         // error of every result
+	log   []string      // the announced calls and the durable results, in their order
+	ops   journal.Op    // the number of announced calls so far
+	delay time.Duration // the time after which a result is durable
+	err   error         // the error of every record of a result
 	last  chan struct{} // closed when the last result is durable; nil if there was no result
 
 	durable func() // called when a result becomes durable; may be nil
@@ -81,7 +82,7 @@ resource "plant_item" "a" { name = "x" }
 resource "plant_item" "b" { name = plant_item.a.value }
 `
 
-// The call of a step is made after the records of the steps that it depends on are durable.
+// A step makes its provider call after the journal records of the steps that it depends on are durable.
 func TestDurableBeforeOver(t *testing.T) {
 	w, _ := newPlantWorld(t)
 	w.engine.Parallelism = 1
@@ -104,8 +105,8 @@ resource "plant_item" "other" { name = "x" }
 	}
 }
 
-// A provider runs until the results of its calls are durable: if the engine crashes before, the keeper (a second
-// process) asks it for the schema of its records.
+// A provider process runs until the results of its calls are durable in the journal. If the engine crashes before, the
+// keeper (a second process) asks the provider for the schema of the records.
 func TestProviderOutlivesRecords(t *testing.T) {
 	w, plant := newPlantWorld(t)
 	j := &slow{delay: 20 * time.Millisecond, durable: func() {
@@ -121,8 +122,8 @@ func TestProviderOutlivesRecords(t *testing.T) {
 	}
 }
 
-// If a record cannot be written, the step fails, and no step that depends on it starts. The snapshot has the finished
-// work anyway.
+// If a journal record cannot be written, its step fails, and no step that depends on this step starts. The returned
+// state has the finished work anyway.
 func TestRecordLost(t *testing.T) {
 	w, plant := newPlantWorld(t)
 	j := &slow{err: errors.New("the disk is gone")}

@@ -41,32 +41,32 @@ import (
 // Engine plans, applies and runs the other operations of one command.
 type Engine struct {
 	Settings
-	handover run.Handover // data that the runs of the command pass on to the next: processes, failed functions
+	handover run.Handover // data that each run of the command passes on to the next run: configured providers, provider functions that failed
 	shared   *Engine      // if not nil, this engine uses the handover of shared
 }
 
-// With returns an engine with the settings s, for some runs of the same command. The engines share their handover: each
-// can use the configured provider processes of the other, and Unfinished covers both.
+// With returns an engine with the settings s, for some runs of the same command. Both engines share the data between
+// runs: each can use the configured provider processes of the other engine, and Unfinished covers the runs of both.
 func (e *Engine) With(s Settings) *Engine { return &Engine{Settings: s, shared: cmp.Or(e.shared, e)} }
 
-// The requests and results of the packages below, under the names that callers use.
+// The requests and results of the packages below, under the names that callers of this package use.
 type (
 	// Settings are the settings of the caller for all runs of one command.
 	Settings = run.Settings
-	// Rounds has the leases that stay open between rounds: the plans, each with its apply, of a command that needs
-	// several (ADR 52).
+	// Rounds has the ephemeral resources that stay open between the rounds of a command. A round is one plan and its
+	// apply (ADR 52).
 	Rounds = run.Rounds
-	// Hosts has the registry host of each provider in one run.
+	// Hosts determines the registry host with which a run shows and stores the address of a provider.
 	Hosts = run.Hosts
 	// Request holds the inputs of a plan or an import.
 	Request = planning.Request
 	// Import requests the import of an existing object.
 	Import = planning.Import
-	// Earlier holds the decisions of the earlier rounds of a command.
+	// Earlier has the objects about which the earlier rounds of a command have decided.
 	Earlier = planning.Earlier
 	// Generated is the result of Generate.
 	Generated = planning.Generated
-	// Result is a finished plan, with its frame for an apply that follows immediately.
+	// Result is a finished plan, with the values of the configuration.
 	Result = planning.Result
 	// QueryRequest holds the inputs of a query.
 	QueryRequest = querying.Request
@@ -74,13 +74,13 @@ type (
 	ApplyRequest = applying.Request
 	// Applied is the result of an apply.
 	Applied = applying.Result
-	// Recovery records the results of calls for an engine that crashed.
+	// Recovery records the results of provider calls for an engine that crashed.
 	Recovery = applying.Recovery
 )
 
-// Compile compiles a configuration to a program and checks it against the schemas of its providers. It continues after
-// errors and reports all of them. It returns false if there are any, or if the user interrupted the input of missing
-// provider settings (Settings.Supply). The program may then be nil.
+// Compile compiles a configuration to a program and checks it against the schemas of its providers. Compile continues
+// after errors and reports all of them. It returns false after an error, or if the user interrupted the input of
+// missing provider settings (Settings.Supply). In both cases the program may be nil.
 func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOptions, bag *diag.Bag) (*program.Program, bool) {
 	if o.Called {
 		called := *tree
@@ -104,23 +104,23 @@ func (e *Engine) Compile(ctx context.Context, tree *config.Tree, o vet.CheckOpti
 			return nil, false
 		}
 		if added {
-			p, _ = lang.Compile(tree, &diag.Bag{}) // its diagnostics were already reported
+			p, _ = lang.Compile(tree, &diag.Bag{}) // the first call of lang.Compile has reported the diagnostics
 		}
 	}
 	o.Options.Run = run.NewCaller(ctx, e.env(), bag)
 	return p, vet.Check(p, schemas, o, bag) && ok
 }
 
-// Hosts returns the registry hosts for a configuration and the state that it is applied to. Either may be nil.
+// Hosts returns the Hosts for a configuration and the state to which it is applied. Both may be nil.
 func (e *Engine) Hosts(tree *config.Tree, s *state.Snapshot) Hosts {
 	return run.HostsFor(&e.Settings, tree, s)
 }
 
-// Walked reports whether a walk of this command has begun.
+// Walked reports whether a plan, an apply or a validation of this command has begun to run.
 func (e *Engine) Walked() bool { return e.handover.Walked() }
 
-// Unfinished returns the objects whose running calls may change them or open a lease, and the open leases. It does not
-// wait: a process that must end at once uses Unfinished to report them.
+// Unfinished returns the objects for which a call is in progress that may change them or open an ephemeral resource,
+// and the ephemeral resources that are open. It does not wait, so a process that must end at once can report these.
 func (e *Engine) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	return e.handover.Unfinished()
 }
@@ -130,18 +130,19 @@ func (e *Engine) env() run.Env {
 	return run.Env{Settings: &e.Settings, Handover: &cmp.Or(e.shared, e).handover}
 }
 
-// Validate checks a compiled program against the rules of its providers. All values that the configuration does not
-// contain are unknown. It configures no provider and needs no state. It may be called after Compile failed: it skips
-// declarations with errors. Validate returns false if the program has errors.
+// Validate checks a compiled program against the rules of its providers. Values that the configuration does not contain
+// are unknown. Validate configures no provider and needs no state. If Compile has reported errors in some declarations,
+// Validate skips these. It returns false if bag has errors.
 func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	ok := validating.Program(ctx, e.env(), prog, o, bag)
 	mustReport(ctx, "Validating", ok, bag)
 	return ok
 }
 
-// Alternatives returns the arguments that the provider recommends to replace by write-only arguments. config is the
-// configuration of a resource of the managed type name. Alternatives configures no provider. The error means that the
-// provider could not be started. From now on, logs mask the sensitive values of config.
+// Alternatives returns the arguments that the provider p recommends to replace by write-only arguments. config is the
+// configuration of a managed resource of the type name with the schema s. Alternatives configures no provider. It
+// returns an error if the provider cannot be started. It first registers the sensitive values of config, which messages
+// and logs then mask.
 func (e *Engine) Alternatives(ctx context.Context, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
 	s.EachSensitive(config, func(path cty.Path, v cty.Value) {
 		e.Secrets.MaskInMessages(v, secret.Origin{Addr: name, Path: mark.PathBelow(path), Sensitive: true})
@@ -149,7 +150,7 @@ func (e *Engine) Alternatives(ctx context.Context, p addr.Provider, name string,
 	return validating.Alternatives(ctx, e.Pool, p, name, s, config)
 }
 
-// Plan computes a plan. It returns false if the plan has errors.
+// Plan computes a plan. It returns false if the plan has errors. The result is nil if planning could not start.
 func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
 	result, ok := planning.Plan(ctx, e.env(), req, bag)
 	mustReport(ctx, "Planning", ok, bag)
@@ -157,8 +158,8 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 }
 
 // Generate plans a configuration and writes resource blocks for the import targets that it does not declare. The caller
-// then plans the configuration with these blocks, and this plan reports the same events. So Generate sends its own
-// events to sink, where users do not see them twice. Generate returns false if the plan has errors.
+// then plans the configuration with these blocks, and this plan reports the same events. So Generate sends its events
+// to sink instead of Settings.Sink, so that users do not see them twice. Generate returns false if the plan has errors.
 func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag *diag.Bag) (*Generated, bool) {
 	settings := e.Settings
 	settings.Sink = sink
@@ -167,14 +168,16 @@ func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag
 	return out, ok
 }
 
-// Query searches for the objects of the program's list blocks. It returns false if a search failed or did not run.
+// Query searches for existing objects, as the list blocks of the program request. It returns the numbers of results,
+// and false if a search failed or did not run.
 func (e *Engine) Query(ctx context.Context, req QueryRequest, bag *diag.Bag) (querying.Counts, bool) {
 	counts, ok := querying.Query(ctx, e.env(), req, bag)
 	mustReport(ctx, "The query", ok, bag)
 	return counts, ok
 }
 
-// Apply applies a plan. It returns false if a step failed or did not run.
+// Apply applies a plan. It returns false if a step failed or did not run. The result is never nil, and the caller must
+// store its state even after a failure.
 func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*Applied, bool) {
 	result, ok := applying.Apply(ctx, e.env(), req, bag)
 	mustReport(ctx, "Applying", ok, bag)
@@ -189,8 +192,9 @@ func mustReport(ctx context.Context, what string, ok bool, bag *diag.Bag) {
 	}
 }
 
-// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers. It derives them from
-// the configuration and the plan only: it opens nothing and starts no provider. Ephemeral variables need no value.
+// PreviewLeases returns the ephemeral resources that an apply of the plan will open, with the declarations that use
+// their values. It computes them from the configuration and the plan only: it opens nothing and starts no provider.
+// Ephemeral variables need no value.
 func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.Plan) []plan.Lease {
 	return ordering.PreviewLeases(prog, receivers.Analyse(prog, e.Providers.Echoes), o, p)
 }
@@ -199,25 +203,26 @@ func (e *Engine) PreviewLeases(prog *program.Program, o frame.Options, p *plan.P
 // several rounds (a plan with its apply) calls it for the plan p of each round. If the command does not finish, these
 // objects keep values that no later command can obtain.
 //
-// earlier is the result for the previous round; nil: p is of the first round. The result has the objects in earlier. It
-// also has objects that p creates or updates. Such an object sets write-only arguments and receives the value of an
-// ephemeral resource. Either earlier has this ephemeral resource, or changes that p defers to later rounds need its
-// value. The result is nil if earlier is empty and p defers nothing.
+// earlier is the result for the previous round; nil: p is the plan of the first round. The result has the objects in
+// earlier. It also has an object that p creates or updates, if the object uses the value of an ephemeral resource in
+// write-only arguments. This ephemeral resource must be in earlier, or changes that p defers to later rounds must need
+// its value. The result is nil if earlier is empty and p defers nothing.
 func (e *Engine) EarlierValues(prog *program.Program, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	return rounds.Earlier(prog, e.Providers.Echoes, p, earlier)
 }
 
-// EndRounds closes the leases that are open for further rounds. It is called after the last round of a command, also
-// after a failure. It adds a diagnostic for each lease that it cannot close.
+// EndRounds closes the ephemeral resources that stayed open for further rounds (plans and applies of the command). The
+// caller calls it after the last round, also after a failure. It adds an error for each ephemeral resource that it
+// cannot close.
 func (e *Engine) EndRounds(bag *diag.Bag) { e.Rounds.End(e.Pool, e.Send, bag) }
 
 // Footprint returns a Finder, which finds the parts of a state that a plan of a program reads or changes.
 func (e *Engine) Footprint(prog *program.Program) *footprint.Finder { return footprint.New(prog) }
 
-// Stamps returns the digests of the configurations of all resources. The command uses them to plan only the changed
-// resources. version returns the version of a provider, or "" if the provider has none. It returns false for fixed if
-// the program of the provider may change without a new version. Stamps reports no errors. If a variable cannot be
-// evaluated, its value counts as an empty text.
+// Stamps returns the digests of the configurations of all resources, with which a command plans only the changed
+// resources (plan -changed). version returns the version of a provider, or "" if the provider has no version. It
+// returns false for fixed if the program of the provider may change without a new version. Stamps reports no errors. If
+// a variable cannot be evaluated, its value counts as an empty text.
 func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(addr.Provider) (version string, fixed bool)) *changed.Stamps {
 	var bag diag.Bag
 	f, ok := frame.New(prog, o, &bag)
@@ -238,9 +243,10 @@ func (e *Engine) Stamps(prog *program.Program, o frame.Options, version func(add
 	}})
 }
 
-// Frame returns a frame (the values of a program) with a stored state as its before face: the prior values. A nil state
-// is empty. Frame reads and plans nothing, and opens no lease. The values of resources without stored objects are
-// unknown (see filling.Stored). Frame returns false if the frame could not be created.
+// Frame returns a frame (the values of a program) whose prior values (before face) are the objects in the state s. A
+// nil state is empty. The values of resources without objects in s are unknown. Frame reads and plans nothing, and
+// opens no ephemeral resource. It returns false if the frame could not be created, for example because a root variable
+// is invalid.
 func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Options, s *state.Snapshot, bag *diag.Bag) (*frame.Frame, bool) {
 	r, ok := run.New(ctx, e.env(), run.Request{Program: prog, Options: o}, bag)
 	if !ok {
@@ -253,9 +259,9 @@ func (e *Engine) Frame(ctx context.Context, prog *program.Program, o frame.Optio
 	return r.Frame, true
 }
 
-// Import imports existing objects at once, for the import command. It makes a plan, and returns the state of the
-// request with only the imported objects added. It does not write the state. If the plan has errors or an object cannot
-// be imported, Import adds an error to bag and returns false.
+// Import imports existing objects without an apply, for the import command. It makes a plan, and returns the state in
+// req with only the imported objects added. It does not write the state. If the plan has errors or an object cannot be
+// imported, Import adds an error to bag and returns false.
 func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state.Snapshot, bool) {
 	for _, im := range req.Imports {
 		t, err := addr.ParseTarget(im.To.String())
@@ -287,8 +293,8 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	return kept, true
 }
 
-// imported returns the planned change of the current object of an import's target. It returns nil if the plan has no
-// such change, or if the change has no entry for the state.
+// imported returns the change in the plan p of the current object of the instance to, which an import names. It returns
+// nil if the plan has no such change, or if the change has no entry for the state.
 func imported(p *plan.Plan, to addr.Instance) *plan.Change {
 	i := slices.IndexFunc(p.Changes, func(c *plan.Change) bool { return c.Object == to.Current() && c.Entry != nil })
 	if i < 0 {

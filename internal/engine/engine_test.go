@@ -133,8 +133,8 @@ output "all" { value = terraform_data.b[*].output }
 	}
 }
 
-// An argument of a module call belongs to the called module, and may refer to a module beside it. The sources of the
-// other module's output come first.
+// An argument of a module call may refer to an output of another module of the same caller. The resources behind this
+// output are applied first.
 func TestModuleBesideModule(t *testing.T) {
 	w := newWorld(t)
 	files := map[string]string{

@@ -24,15 +24,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// frail launches providers in this process that fail at one call. The name of a call has its kind and its object: "Plan
-// i0", "Configure x". The call fails each time, so that the order of calls does not matter.
+// frail launches providers in this process that fail at one call. The name of a call has the kind of the call and the
+// name of the object: "Plan i0", "Configure x". The call fails each time, so that the order of calls does not matter.
 type frail struct {
 	fail string // the call that fails
-	how  string // a key of faults
+	how  string // the kind of the failure, a key of faults
 
 	mu      sync.Mutex
-	started bool            // the walk has begun: constants are evaluated before
-	seen    map[string]bool // the calls so far
+	started bool            // the plan or apply has begun; calls before, for constants, do not fail
+	seen    map[string]bool // the names of the calls since started was set
 }
 
 // fault is the text of each failure.
@@ -49,7 +49,7 @@ var faults = map[string]func() provider.Diags{
 	"null": func() provider.Diags { return nil },
 }
 
-// hit records a call and reports whether it fails.
+// hit records a call and reports whether the call fails.
 func (f *frail) hit(call, key string) (provider.Diags, bool) {
 	name := call + " " + key
 	f.mu.Lock()
@@ -94,7 +94,7 @@ func describeFrail() (*provider.Schemas, provider.Diags) {
 	return s, nil
 }
 
-// read decodes an object and returns one of its texts.
+// read decodes an object and returns it, with the text of its attribute attr.
 func read(s *schema.Schema, d provider.Dynamic, attr string) (cty.Value, string) {
 	v, err := s.Decode(d.Msgpack)
 	if err != nil {
@@ -226,8 +226,9 @@ func (f *frail) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 	return m, nil
 }
 
-// stays reports whether a kind of failure is a correct answer to a call. For example, a null answer of Read means that
-// the object no longer exists.
+// stays reports whether try omits a kind of failure (a key of faults) for a call. It omits answers that are correct:
+// for example, a null answer to Read means that the object no longer exists. It also omits failures whose consequence
+// depends on the order of calls.
 func stays(call, how string) bool {
 	kind, _, _ := strings.Cut(call, " ")
 	switch kind {
@@ -236,12 +237,13 @@ func stays(call, how string) bool {
 	case "Apply", "Plan":
 		return how == "null" && strings.HasSuffix(call, " to destroy")
 	case "Call":
-		return how != "error" // without an answer, later calls of the function fail, too, so that the order matters
+		return how != "error" // after a crash or a deadline, later calls of the function fail, too, so the consequence depends on the order of calls
 	}
 	return false
 }
 
-// frailWorld is a configuration and its check blocks, which are optional.
+// frailWorld is a configuration: its files, by path, and the text of its check blocks, which a run may omit. workers is
+// the number of provider calls at the same time.
 type frailWorld struct {
 	t       *testing.T
 	files   map[string]string
@@ -255,7 +257,7 @@ type outcome struct {
 	reported []diag.Diagnostic
 	plan     *plan.Plan
 	state    *state.Snapshot
-	called   map[string]bool
+	called   map[string]bool // the names of the provider calls (see frail)
 }
 
 func (o *outcome) count(s diag.Severity, text string) int {
@@ -268,7 +270,7 @@ func (o *outcome) count(s diag.Severity, text string) int {
 	return n
 }
 
-// run plans, or applies a plan, with a provider that fails at the call of f.
+// run makes a plan, or applies the plan apply if it is not nil, with a provider that fails at the call f.fail.
 func (w *frailWorld) run(f *frail, checks bool, from *state.Snapshot, mode plan.Mode, apply *plan.Plan) *outcome {
 	w.t.Helper()
 	f.seen, f.started = map[string]bool{}, false
@@ -303,17 +305,17 @@ func (w *frailWorld) run(f *frail, checks bool, from *state.Snapshot, mode plan.
 	return out
 }
 
-// A frailDraft is a random configuration.
+// frailDraft collects the parts of a random configuration.
 type frailDraft struct {
 	r      *rand.Rand
-	values []string // expressions of texts
+	values []string // expressions of strings, to which later blocks may refer
 	keys   []string // names of ephemeral resources
-	n      int
+	n      int      // the number of names that were used so far
 }
 
 func (d *frailDraft) any(list ...string) string { return list[d.r.IntN(len(list))] }
 
-// body returns the common part of resources, data sources and keys.
+// body returns the arguments that resources, data sources and ephemeral resources have in common.
 func (d *frailDraft) body(name, providers, values string) string {
 	out := fmt.Sprintf("  name = %q\n", name)
 	if p := d.any(strings.Split(providers, " ")...); p != "frail" {
@@ -411,8 +413,9 @@ func changes(p *plan.Plan) string {
 	return strings.Join(out, "\n")
 }
 
-// try fails each call of a run in each way. If anything besides a check block needs the call, the run must fail and
-// report the reason once. Otherwise the reason must be a warning, and the rest of the run must succeed.
+// try makes each call of a run fail in each way of faults, one call in each run. If anything besides a check block
+// needs the call, the run must fail and report the fault once. Otherwise the fault must be a warning, and the rest of
+// the run must succeed.
 func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, apply, plain *plan.Plan, rarely func() bool) {
 	w.t.Helper()
 	whole := w.run(&frail{}, true, from, mode, apply)
@@ -435,15 +438,15 @@ func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, appl
 			}
 			closing, calling := strings.HasPrefix(call, "Close "), strings.HasPrefix(call, "Call ")
 			n := got.count(diag.Error, fault) + got.count(diag.Warning, fault)
-			many := closing || calling // open leases are reported, too; and a function may be called in several places
+			many := closing || calling // an ephemeral resource that stays open is reported a second time, and a function may be called in several places
 			if how != "null" && (n == 0 || n > 1 && !many) {
 				complain("the fault is reported %d times", n)
 			}
 			needed := closing || without.called[call]
-			if key, is := strings.CutPrefix(call, "Validate k"); is { // a lease that is not opened is validated separately
+			if key, is := strings.CutPrefix(call, "Validate k"); is { // an ephemeral resource is validated separately only if it is not opened
 				needed = without.called["Open k"+key] || !whole.called["Open k"+key]
 			}
-			if mode == plan.Destroy && strings.HasPrefix(call, "ReadData ") { // the stored result is used instead
+			if mode == plan.Destroy && strings.HasPrefix(call, "ReadData ") { // a destroy uses the stored result of the data source
 				needed = false
 			}
 			switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The guard checks the private data in every plan, even if the plan equals the proposal, and for objects that will be
-// destroyed.
+// The guard (the check of provider answers for secrets) checks the private data in every plan of a provider. It does so
+// even if the plan equals the proposal, and for objects that will be destroyed.
 func TestPlannedPrivateData(t *testing.T) {
 	const canary = "canary-0f3d-in-private-data"
 	for name, c := range map[string]struct {
@@ -45,8 +45,8 @@ func TestPlannedPrivateData(t *testing.T) {
 	}
 }
 
-// A provider under test may return its configuration, because some providers exist for that purpose. It must not return
-// other values.
+// A provider under test (attached by another program) may return its configuration in objects, because some providers
+// exist for that purpose. It must not return other secrets.
 func TestTestedProviderShowsItsConfiguration(t *testing.T) {
 	const configured, given = "canary-0f3d-for-the-provider", "canary-0f3e-for-the-object"
 	for _, c := range []struct {

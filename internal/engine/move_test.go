@@ -25,7 +25,7 @@ module "m" {
 	}
 	for name, c := range map[string]struct {
 		main, module string
-		moved        string // was → is
+		moved        string // moved objects as "old address → new address"
 		actions      string
 		warnings     int
 	}{

@@ -12,11 +12,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// bomb is a sink that panics at one event of one operation. It also keeps the count of leases.
+// bomb is a sink of events that panics at one event of one operation. It also keeps the last event.Leases.
 type bomb struct {
 	mu     sync.Mutex
 	op     event.Op
-	done   bool // at the end of the operation, instead of its start
+	done   bool // panic at the end of the operation, instead of its start
 	leases event.Leases
 }
 
@@ -39,7 +39,8 @@ func (b *bomb) Send(e event.Event) {
 	}
 }
 
-// A panic in Lethe, at any time in the life of a lease, becomes a diagnostic and leaves no lease open.
+// A panic in Lethe, before, during or after the opening or closing of a lease (an ephemeral resource), becomes a
+// diagnostic and leaves no lease open.
 func TestPanicClosesLeases(t *testing.T) {
 	for name, sink := range map[string]*bomb{
 		"before open": {op: event.Open}, "after open": {op: event.Open, done: true},

@@ -17,19 +17,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// plant launches providers in this process and counts their calls. The providers have settings (region, token), a
-// managed type plant_item and an ephemeral type plant_key.
+// plant launches providers in this process and counts their calls. The providers have settings (region, token), the
+// managed types plant_item and plant_safe (with a write-only argument), and the ephemeral type plant_key.
 type plant struct {
 	mu      sync.Mutex
-	running map[*machine]bool
-	starts  int
-	upgrade map[string][]byte // MessagePack of stored objects, by their JSON
-	private []byte            // private data of each plan; nil: the prior private data
-	renewAt time.Time         // first renewal time of leases
+	running map[*machine]bool // the processes that have not ended
+	starts  int               // the number of starts of processes since the last call of calls
+	upgrade map[string][]byte // the MessagePack of each stored object, by the JSON of the object
+	private []byte            // private data in the answer to each plan; nil: the prior private data
+	renewAt time.Time         // first renewal time of leases (ephemeral resources)
 
-	opened, closed atomic.Int64 // leases
+	opened, closed atomic.Int64 // numbers of opened and closed leases
 
-	counts [len(machineCalls)]atomic.Int64
+	counts [len(machineCalls)]atomic.Int64 // the numbers of provider calls since the last call of calls, by the index in machineCalls
 }
 
 var machineCalls = [...]string{"validate", "upgrade", "read", "plan", "apply", "configure"}
@@ -43,7 +43,7 @@ const (
 	onConfigure
 )
 
-// calls returns the numbers of calls since the last time, without zeros.
+// calls returns the numbers of calls since the last call of calls, by kind. It omits zeros.
 func (p *plant) calls() map[string]int {
 	out := map[string]int{}
 	for i, name := range machineCalls {
@@ -124,7 +124,7 @@ func describePlant() (*provider.Schemas, provider.Diags) {
 	return s, nil
 }
 
-// machine is one process.
+// machine is one process of the provider of a plant.
 type machine struct {
 	*providertest.Fake
 	plant *plant

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// One apply starts one process, and makes only the necessary calls for each resource.
+// One plan with its apply starts one provider process, and makes only the necessary calls for each resource.
 func TestCallsPerApply(t *testing.T) {
 	w, p := newPlantWorld(t)
 	files := map[string]string{"main.tf": plantHead + `
@@ -35,7 +35,7 @@ resource "plant_item" "a" {
 	}
 }
 
-// Apply uses the process of the plan only if its settings are the same.
+// An apply uses the provider process of the plan only if the provider's settings are the same.
 func TestSessionsAreKept(t *testing.T) {
 	settings := func(s string) map[string]string {
 		return map[string]string{"main.tf": plantHead + s + `
@@ -83,7 +83,7 @@ provider "plant" { token = terraform_data.t.id }`, nil, "start 2, validate 2, pl
 	}
 }
 
-// After a failed plan no process is kept, because it may be faulty.
+// After a failed plan no provider process is kept for the apply, because the process may be faulty.
 func TestSessionsAreNotKeptAfterAnError(t *testing.T) {
 	w, p := newPlantWorld(t)
 	prog := w.compile(map[string]string{"main.tf": plantHead + `

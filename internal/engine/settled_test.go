@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// Apply uses the plan of a configuration that was wholly known, and requests a new plan otherwise.
+// If the configuration of an object was wholly known in the plan, an apply uses the provider's plan. Otherwise the
+// apply requests a new plan from the provider.
 func TestSettled(t *testing.T) {
 	const item = `
 resource "plant_item" "a" { name = "x" }
@@ -61,7 +62,7 @@ provider "plant" { token = terraform_data.t.id }
 	}
 }
 
-// stored returns the objects in the state.
+// stored lists the objects in the state of w with their attributes.
 func stored(w *world) []string {
 	var out []string
 	for o, e := range w.state.Objects() {
@@ -70,7 +71,7 @@ func stored(w *world) []string {
 	return out
 }
 
-// Plans are equal, whether answers are compared as bytes or as values.
+// Plans are equal, whether the engine compares provider answers as bytes (a shortcut) or as values.
 func TestWireMakesNoDifference(t *testing.T) {
 	main := plantHead + `
 resource "plant_item" "a" {

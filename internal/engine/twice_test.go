@@ -22,8 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawn returns a random configuration. Its objects refer to earlier objects. Some are repeated, some are create-first,
-// some are in a module, and some receive a lease.
+// drawn returns a random configuration. Its objects refer to earlier objects. Some objects have count, some have
+// create_before_destroy, some are in a module, and some use the value of an ephemeral resource.
 func drawn(t *rapid.T) map[string]string {
 	var root, child strings.Builder
 	root.WriteString(plantHead + "ephemeral \"plant_key\" \"k\" {\n  token = \"something-hidden\"\n}\n")
@@ -37,7 +37,7 @@ func drawn(t *rapid.T) map[string]string {
 	}
 	for i := range rapid.IntRange(1, 7).Draw(t, "resources") {
 		if rapid.IntRange(0, 4).Draw(t, "absent") == 0 {
-			continue // the next configuration may lack it
+			continue // the configuration may lack the resource
 		}
 		name, repeat, one := fmt.Sprintf("r%d", i), "", ""
 		if n := rapid.IntRange(0, 3).Draw(t, "count"); n > 0 {
@@ -69,8 +69,8 @@ func drawn(t *rapid.T) map[string]string {
 	return map[string]string{"main.tf": root.String(), "m/main.tf": child.String()}
 }
 
-// TestPlanAfterApplyIsEmpty applies a sequence of random configurations, sometimes in parts. After each apply a plan
-// has no changes, and a destroy leaves no object.
+// TestPlanAfterApplyIsEmpty applies a sequence of random configurations, sometimes in parts. After each apply a new
+// plan has no changes. A destroy at the end leaves no object.
 func TestPlanAfterApplyIsEmpty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &plant{running: map[*machine]bool{}, upgrade: map[string][]byte{}}
@@ -93,17 +93,17 @@ func TestPlanAfterApplyIsEmpty(t *testing.T) {
 	})
 }
 
-// random is a world for random tests.
+// random is an engine with a state for tests with random configurations.
 type random struct {
 	*rapid.T
 	*Engine
 	state *state.Snapshot
 	prog  *program.Program
 
-	targets, excludes []addr.Target
+	targets, excludes []addr.Target // -target and -exclude of the next plan
 }
 
-// partly applies or destroys a part of a configuration.
+// partly applies or destroys a random part of a configuration, which -target or -exclude selects.
 func (w *random) partly(files map[string]string) {
 	list := []*[]addr.Target{nil, &w.targets, &w.excludes}[rapid.IntRange(0, 2).Draw(w.T, "a part")]
 	if list == nil {
@@ -135,7 +135,7 @@ func (w *random) plan(files map[string]string, mode plan.Mode) *plan.Plan {
 	return p
 }
 
-// tryPlan returns a plan, or nil and the reason. The configuration must be valid.
+// tryPlan returns a plan, or nil and a bag with the errors. The configuration must be valid.
 func (w *random) tryPlan(ctx context.Context, files map[string]string, mode plan.Mode) (*plan.Plan, *diag.Bag) {
 	mem := config.Memory{}
 	for name, text := range files {
@@ -182,7 +182,7 @@ func (w *random) carryOut(p *plan.Plan, files map[string]string) {
 	w.state = done.Snapshot
 }
 
-// todo lists the changes of a plan.
+// todo lists the changes of a plan that are not plan.NoOp.
 func (w *random) todo(p *plan.Plan) string {
 	var out []string
 	for _, c := range p.Changes {

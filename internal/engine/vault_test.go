@@ -21,18 +21,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A vault issues tokens and accepts them only while they are open. Tokens are leases of vault_token, secrets of a
-// vault_user, and settings of the provider. The vault records each wrong use of a token.
+// A vault is a fake provider. It issues tokens and accepts them only while they are open. Tokens are results of the
+// ephemeral resource vault_token, and arguments of the resource vault_user and of the provider. The vault records each
+// wrong use of a token.
 type vault struct {
 	mu     sync.Mutex
-	issued int
-	good   map[string][]string // open tokens, and the tokens that they were obtained with
-	opened map[string]int      // number of openings in this walk, by name of the lease
+	issued int                 // the number of tokens that were issued so far
+	good   map[string][]string // the open tokens, each with the tokens that it was obtained with
+	opened map[string]int      // number of openings in this plan or apply, by name of the ephemeral resource
 	users  map[*client]bool    // configured processes
-	wrong  []string
-	faults map[string]int // number of calls of each kind until one fails; 0: none fails
-	cancel func()         // called to cancel the walk when left becomes 0
-	left   int            // number of calls until cancel
+	wrong  []string            // the wrong uses of tokens and other errors that the test found
+	faults map[string]int      // number of calls of each kind until one fails; 0: none fails
+	cancel func()              // called to cancel the walk when left becomes 0
+	left   int                 // number of calls until cancel
 }
 
 // client is a process of the provider.
@@ -165,7 +166,7 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 	}, nil
 }
 
-// use uses tokens, which must be open.
+// use records an error for each token in tokens that is not open. what names the call that uses the tokens.
 func (v *vault) use(what, tokens string) {
 	if v.left--; v.left == 0 {
 		v.cancel()
@@ -181,7 +182,7 @@ func (v *vault) note(format string, args ...any) {
 	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
 }
 
-// fails counts the calls of a kind, and fails the last one.
+// fails counts down the calls of a kind in v.faults, and returns an error when the count reaches 0.
 func (v *vault) fails(kind string) provider.Diags {
 	if v.faults[kind] == 0 {
 		return nil
@@ -192,9 +193,9 @@ func (v *vault) fails(kind string) provider.Diags {
 	return provider.Diags{diag.Errorf("Refused", "It is meant to fail.")}
 }
 
-// leased returns a random configuration of leases and receivers. Some leases are obtained with others. A receiver
-// receives all instances of a block, one by its key, or the instance with its own key, directly or through values,
-// modules and providers.
+// leased returns a random configuration of leases (ephemeral resources) and their receivers. Some leases have other
+// leases as arguments. A receiver receives all instances of an ephemeral block, one instance by its key, or the
+// instance with the receiver's own key. It does so directly or through values, modules and providers.
 func leased(t *rapid.T) map[string]string {
 	var root strings.Builder
 	root.WriteString("terraform {\n  required_providers {\n    vault = { source = \"acme/vault\" }\n  }\n}\n")
@@ -242,7 +243,7 @@ func leased(t *rapid.T) map[string]string {
 		root.WriteString("}\n")
 		leases = append(leases, b)
 	}
-	for i := range 2 { // always the same, because objects are destroyed through the provider that created them
+	for i := range 2 { // the same two providers in every configuration, because objects are destroyed through the provider that created them
 		providers = append(providers, fmt.Sprintf("p%d", i))
 		fmt.Fprintf(&root, "provider \"vault\" {\n  alias = \"p%d\"\n  token = %s\n}\n", i, tokens(0, "settings"))
 	}
@@ -307,7 +308,8 @@ resource "vault_user" "first" {
 }
 
 // TestLeases plans, applies, changes and destroys random configurations, with failing calls and cancelled runs. In all
-// cases no closed token is used, no token stays open, and no lease is opened twice in a walk for the same face.
+// cases no closed token is used, no token stays open, and no lease is opened twice in a walk for the same face (prior
+// or planned values).
 func TestLeases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := &vault{good: map[string][]string{}, users: map[*client]bool{}}
@@ -321,7 +323,7 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// round plans and applies one configuration, which must succeed unless a call fails or the walk is cancelled.
+// round plans and applies one configuration. Both must succeed unless a call fails or the walk is cancelled.
 func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	v.faults = map[string]int{}
 	for _, kind := range []string{"open", "close", "plan", "apply"} {

@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// If a test program runs its provider, an ephemeral resource without references is opened and closed at once, because
-// its author tests that. An ephemeral resource with references is not.
+// If another program runs a provider for its tests, an ephemeral resource without references is opened and closed at
+// once, because the author of the provider tests that. An ephemeral resource with references is opened only for these.
 func TestTestedProviderIsOpened(t *testing.T) {
 	const lone = "ephemeral \"plant_key\" \"k\" {\n}\n"
 	for _, c := range []struct {

@@ -1,9 +1,10 @@
 // Package event defines the events that the engine reports.
 //
-// The engine reports all steps as events to one Sink. Text output, the JSON stream, the live status and tests are
-// computed from the events (invariant I13). Only this package defines event types, so that views can switch on the
-// type. Events contain addresses and plain facts, and never a value that could be secret: results of searches lack
-// their sensitive values. Views create heartbeats themselves, because they know when a step began.
+// The engine reports all steps as events to one Sink. Views compute text output, the JSON stream and the live status
+// from the events (invariant I13). Only this package defines event types, so that views can switch on the type. Events
+// contain addresses and plain facts, and never a value that could be secret. For example, results of searches lack
+// their sensitive values. No event is a heartbeat ("Still creating..."): views make these lines themselves, because
+// they know when a step began.
 package event
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Event is an event. Only the types of this package implement it.
+// Event is a fact about the progress of a run. Only the types of this package implement it.
 type Event interface{ event() }
 
 // Sink receives events. Send may be called from many goroutines.
@@ -43,7 +44,8 @@ func (o Op) String() string {
 	return [...]string{"", "refresh", "import", "read", "create", "update", "delete", "forget", "open", "renew", "close", "provision", "invoke"}[o]
 }
 
-// Call is a kind of call to a provider that may be repeated after a failure. Views print the text.
+// Call is a kind of call to a provider. Views print the text of the constant. Call.Repeats reports whether a failed
+// call may be repeated.
 type Call string
 
 // The kinds of calls.
@@ -58,8 +60,9 @@ const (
 	CallDelete   Call = "delete"
 )
 
-// Repeats reports whether a failed call may be repeated. A creation is never repeated, because it may have made an
-// object. An update or a deletion is repeated only if the user declared it idempotent.
+// Repeats reports whether a failed call of this kind may be repeated. A creation is never repeated, because it may have
+// made an object. An update or a deletion is repeated only if idempotent is true: the user declared the calls of the
+// resource type idempotent.
 func (c Call) Repeats(idempotent bool) bool {
 	return c != CallCreate && (idempotent || c != CallUpdate && c != CallDelete)
 }
@@ -80,7 +83,8 @@ type (
 		Refreshing bool // in the refresh phase (the JSON stream distinguishes reads of data sources)
 		At         time.Time
 	}
-	// Done reports the successful end of a call.
+	// Done reports the successful end of a call for an object. IDKey, ID and Refreshing have the meaning of the fields
+	// of Started.
 	Done struct {
 		Object     addr.Object
 		Op         Op
@@ -88,7 +92,7 @@ type (
 		Refreshing bool
 		Took       time.Duration
 	}
-	// Failed reports the failure of a call. Its diagnostics are reported separately.
+	// Failed reports the failure of a call for an object. The diagnostics of the call are reported separately.
 	Failed struct {
 		Object addr.Object
 		Op     Op
@@ -101,15 +105,15 @@ type (
 		Object            addr.Object
 		Call              Call
 		Match             string        // the text of the user's policy that the error contains
-		Attempt, Attempts int           // the number of the next attempt, and the number of all attempts
+		Attempt, Attempts int           // the number of the next attempt, from 2, and the maximum number of attempts
 		Pause             time.Duration // the time until the next attempt
 	}
 	// Pending reports that the apply will read a data source or open an ephemeral resource (plan.Pending).
 	Pending struct {
 		Object addr.Object
-		Reason string // such as "Configuration unknown"
+		Reason string // the reason for the deferral, such as "Configuration unknown"
 	}
-	// Stored reports that a stored result was used instead of reading a data source.
+	// Stored reports that Lethe used a stored result of a data source instead of reading the data source.
 	Stored struct{ Object addr.Object }
 	// Imported reports that the plan contains the import of an object.
 	Imported struct {
@@ -154,22 +158,22 @@ type (
 		Name  string // the downloaded package, or a description of the work
 		Done  int64  // the amount done, in Unit
 		All   int64  // the whole amount, in Unit; 0 or less if unknown
-		Unit  string // the unit of Done and All in the plural, such as "versions"; "" for bytes
+		Unit  string // the unit of Done and All in the plural, such as "versions"; "" means bytes
 		Ended bool
 	}
 	// Summary reports the end of an apply.
 	Summary struct {
-		Operation                                               string // "apply" or "destroy"
+		Operation                                               string // the name of the operation: "apply" or "destroy"
 		Added, Changed, Destroyed, Imported, Forgotten, Invoked int
 		Failed                                                  bool          // errors or an interrupt prevented completion
-		NotStarted                                              []addr.Object // if Failed: the objects whose operation was not started, in the order of their addresses
-		Secrets                                                 *Secrets      // nil: not counted
+		NotStarted                                              []addr.Object // if Failed is true: the objects whose operation was not started, sorted by address
+		Secrets                                                 *Secrets      // the numbers of secrets in the state; nil: not counted
 	}
-	// Secrets are the numbers of secrets that a state stores in clear.
+	// Secrets are the numbers of secrets that the state stores in clear before and after the apply.
 	Secrets struct{ Before, After int }
-	// Leases reports the end of a walk in which leases were opened or closed, with the numbers of leases. Kept leases
-	// stay open for the next plan or apply of the command. Left leases stay open because they could not be closed.
-	// Longest is the longest time for which a lease was open.
+	// Leases reports the end of a plan or an apply in which leases (ephemeral resources) were opened or closed, with
+	// the numbers of leases. Kept leases stay open for the next plan or apply of the command. Left leases stay open
+	// because they could not be closed. Longest is the longest time for which a lease was open.
 	Leases struct {
 		Opened, Renewed, Closed, Kept, Left int
 		Longest                             time.Duration
@@ -183,45 +187,47 @@ type (
 		Ended                     bool
 		Added, Changed, Destroyed int
 	}
-	// Diagnosed reports a diagnostic that views show at once.
+	// Diagnosed reports an error or a warning that views show at once.
 	Diagnosed struct{ Diagnostic diag.Diagnostic }
-	// Behind wraps an event of a test run. Views use the event only to track the operations in progress, and print no
-	// line for it. Run is the name of the test run.
+	// Behind wraps an event of a run block in a test file. Views use Event only to track the operations in progress,
+	// and print no line for it. Run is the name of the run block.
 	Behind struct {
 		Run   string
 		Event Event
 	}
 	// ListStarted reports the start of a search for objects. Config has the arguments as JSON, without unknown,
-	// sensitive and ephemeral values. Config is nil without arguments.
+	// sensitive and ephemeral values. Config is nil if the list block has no arguments.
 	ListStarted struct {
 		List   addr.Instance
 		Config []byte
 	}
-	// ListFound reports a result of a search. Identity and Object are JSON: an object without its sensitive values, or
-	// nil.
+	// ListFound reports a result of a search. Identity is the resource identity as JSON. Object is the found object as
+	// JSON. Both lack sensitive values, and may be nil.
 	ListFound struct {
 		List             addr.Instance
 		Name             string // the name of the object, for people
 		Identity, Object []byte
 		IdentityVersion  int64
 		Config, Import   string // generated blocks; "" unless the command generates configuration
-		Managed          string // "unmanaged", "unknown", or "" if results are not compared with states
+		Managed          string // "unmanaged": no state contains the object; "unknown": this cannot be determined; "": the command does not compare results with states
 	}
-	// ListDone reports the end of a search without errors. Managed and Ignored count results that were not reported.
-	// Managed and Unsure are zero if the command does not compare the results with states.
+	// ListDone reports the end of a search without errors. Managed counts results that were not reported because a
+	// state contains them, and Ignored counts other results that were not reported. Unsure counts reported results for
+	// which the command cannot determine whether a state contains them. Managed and Unsure are zero if the command does
+	// not compare the results with states.
 	ListDone struct {
 		List                     addr.Instance
-		Total                    int // results that were reported
-		Managed, Unsure, Ignored int // Unsure: reported, and perhaps managed
+		Total                    int // number of results that were reported
+		Managed, Unsure, Ignored int
 	}
-	// Interrupted reports the n-th interrupt of the user.
+	// Interrupted reports an interrupt by the user. Times counts the interrupts of the command, from 1.
 	Interrupted struct{ Times int }
-	// Note is a line of progress without further structure ("Acquiring state lock...").
+	// Note is a line of text about progress, such as "Acquiring state lock...".
 	Note struct {
 		Text   string
 		Kind   string // the type of the line in JSON; "" for a line of the log or of init
 		Code   string // the code of the message in init's JSON; "" for a line of the log
-		Record string // the text in JSON if it differs; "" means Text
+		Record string // the text for JSON output; "" means that it is Text
 	}
 )
 

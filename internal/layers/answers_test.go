@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// readers are the packages that may call those methods of provider.Provider whose answers contain values of objects,
-// and read the answers. If answers is nil, the package may read all of them. Packages below internal/provider transport
-// them and are exempt.
+// readers are the packages that may call methods of provider.Provider whose answers contain values of objects, and may
+// read these answers. If answers is nil, the package may read all answers. Packages below internal/provider transport
+// the answers and are exempt.
 var readers = map[string]struct {
 	answers []string
 	why     string
@@ -24,8 +24,8 @@ var readers = map[string]struct {
 	"engine/enginetest/world": {nil, "it answers in the place of providers"},
 }
 
-// TestOnlyTheGuardReadsAnswers checks that an answer of a provider passes object/guard before any other package reads
-// it. So no other package makes a call whose answer has values, or uses a field of an answer.
+// TestOnlyTheGuardReadsAnswers checks that an answer of a provider passes object/guard before another package reads it:
+// only the packages in readers make a call whose answer has values, or use a field of such an answer.
 func TestOnlyTheGuardReadsAnswers(t *testing.T) {
 	found := map[string]map[string]bool{}
 	c := checker{t: t, fset: token.NewFileSet(), done: map[string]*types.Package{}}
@@ -89,7 +89,8 @@ func answerOf(o types.Object) string {
 	return ""
 }
 
-// isAnswer reports whether a type of package provider is an answer or a part of an answer.
+// isAnswer reports whether a type of package provider is an answer of a provider (a name that ends in Response) or a
+// part of an answer (Imported).
 func isAnswer(typ types.Type) bool {
 	n, ok := typ.(*types.Named)
 	return ok && (strings.HasSuffix(n.Obj().Name(), "Response") || n.Obj().Name() == "Imported")

@@ -41,7 +41,7 @@ func TestDecisionsAreListed(t *testing.T) {
 }
 
 var (
-	requirement   = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // without "// indirect"
+	requirement   = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`) // a line of go.mod without "// indirect"
 	majorVersion  = regexp.MustCompile(`/v\d+$`)
 	ownerOnGitHub = regexp.MustCompile(`^github\.com/[^/]+/`)
 )
@@ -80,7 +80,7 @@ var (
 	notInAnchor = regexp.MustCompile(`\]\([^)]*\)|[^\pL\pN_ -]`)
 )
 
-// hasAnchor reports whether a document has a heading with an anchor, as hosts of repositories derive it.
+// hasAnchor reports whether the document text has a heading from which GitHub derives this anchor.
 func hasAnchor(text, anchor string) bool {
 	return slices.ContainsFunc(heading.FindAllStringSubmatch(text, -1), func(m []string) bool {
 		return strings.ReplaceAll(strings.ToLower(notInAnchor.ReplaceAllString(m[1], "")), " ", "-") == anchor

@@ -17,12 +17,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// circular is a package in which two files may depend on each other: a conversion may need the unified type of several
+// circular is the package in which files may depend on each other: a conversion may need the unified type of several
 // types, and the unified type depends on conversions.
 const circular = "convert"
 
 // TestFilesUseThoseBelow reports files of a package that depend on each other. Without cycles, a reader can read each
-// file after the files that it uses. Types that depend on each other are in the lowest file that needs one of them.
+// file after the files that it uses. Types that depend on each other belong in the first of these files that needs one
+// of them.
 func TestFilesUseThoseBelow(t *testing.T) {
 	c := checker{t: t, fset: token.NewFileSet(), done: map[string]*types.Package{}}
 	c.uses = c.circles
@@ -42,8 +43,8 @@ func (c *checker) all() {
 	}
 }
 
-// checker checks the types of the packages in internal. Other packages are not loaded, which saves time. Their types
-// are invalid, which loses few uses.
+// checker checks the types of the packages in internal. It does not load other packages, which saves time. Types of
+// other packages are invalid, so the checker misses a few uses.
 type checker struct {
 	t    *testing.T
 	fset *token.FileSet
@@ -62,7 +63,7 @@ func (c *checker) Import(imp string) (*types.Package, error) {
 	c.done[imp].MarkComplete()
 	in, ours := strings.CutPrefix(imp, module+"internal/")
 	pkg, err := build.ImportDir(filepath.Join("..", filepath.FromSlash(in)), 0)
-	if !ours || err != nil { // or the directory has only tests, or no files
+	if !ours || err != nil { // the path is not in internal, or the directory has only tests or no files
 		return c.done[imp], nil
 	}
 	files := make([]*ast.File, len(pkg.GoFiles))
@@ -78,8 +79,8 @@ func (c *checker) Import(imp string) (*types.Package, error) {
 	return c.done[imp], nil
 }
 
-// circles reports cycles of files. Of each cycle it reports the edge with the fewest uses, which is probably the wrong
-// one.
+// circles reports cycles of files. Of each cycle it reports the dependency with the fewest uses, which is probably the
+// wrong dependency.
 func (c *checker) circles(names []string, in *types.Package, of map[*ast.Ident]types.Object) {
 	if in.Path() == module+"internal/"+circular {
 		return

@@ -54,13 +54,15 @@ var innerLayers = map[string][][]string{
 // testsOnly are packages that contain only tests of the repository itself.
 var testsOnly = []string{"layers", "prose"}
 
-// layer returns the index of the layer of a package inside the package parent, and -1 for packages that are not listed.
+// layer returns the index in innerLayers[parent] of the layer of the package path, and -1 for packages that are not
+// listed.
 func layer(parent, path string) int {
 	_, in, _ := strings.Cut(strings.TrimPrefix(path, module+"internal/"), "/")
 	return slices.IndexFunc(innerLayers[parent], func(names []string) bool { return slices.Contains(names, in) })
 }
 
-// bound lists dependencies that only some packages may have.
+// bound lists imports that only some packages may have: paths that begin with prefix, and the packages that may import
+// them.
 var bound = []struct {
 	prefix string
 	users  []string
@@ -95,8 +97,9 @@ func TestLayersAreDescribed(t *testing.T) {
 	}
 }
 
-// TestImportsGoDown reads the files itself, without a child process. Otherwise go test would not know that a cached
-// result is outdated.
+// TestImportsGoDown checks that each package imports only packages of lower layers, and those that bound permits. It
+// reads the files itself, because go test does not see which files a child process reads, and would use outdated cached
+// results.
 func TestImportsGoDown(t *testing.T) {
 	err := filepath.WalkDir("..", func(file string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
@@ -139,7 +142,7 @@ func TestCommandsTakeWhatTheyNeed(t *testing.T) {
 			if err != nil || !e.IsDir() {
 				return err
 			}
-			pkg, _ := build.ImportDir(dir, 0) // an error if the directory has no files of Go
+			pkg, _ := build.ImportDir(dir, 0) // an error only means that the directory has no files of Go
 			if slices.Contains(pkg.Imports, module+"internal/cli/"+used) {
 				got = append(got, strings.TrimPrefix(filepath.ToSlash(dir), "../cli/"))
 			}
@@ -151,7 +154,7 @@ func TestCommandsTakeWhatTheyNeed(t *testing.T) {
 	}
 }
 
-// check fails the test if the file at path, which belongs to package from, must not import the package imp.
+// check reports an error if the file at path, which belongs to package from, must not import the package imp.
 func check(t *testing.T, path, from, imp string) {
 	t.Helper()
 	for _, b := range bound {

@@ -62,7 +62,7 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 			}
 			for _, name := range silent(d) {
 				if strings.HasPrefix(filepath.ToSlash(file), "../../test/") {
-					continue // the providers of tests have the methods of the protocol
+					continue // the fake providers in test have exported methods of the plugin protocol, which need no comment
 				}
 				t.Errorf("%s: %s has no comment", fset.Position(name.Pos()), name)
 			}
@@ -77,8 +77,8 @@ func TestCommentsNameWhatIsThere(t *testing.T) {
 // wellKnown are methods of interfaces of other modules. Their meaning is known, so they need no comment.
 var wellKnown = map[string]bool{"String": true, "Error": true, "Unwrap": true, "Value": true, "Set": true}
 
-// silent returns the exported names in a declaration that have no comment. Methods of other types need none: they
-// implement interfaces, which document them.
+// silent returns the exported names in a declaration that have no comment. Exported methods of unexported types need no
+// comment: they implement interfaces, which document them.
 func silent(d ast.Decl) (names []*ast.Ident) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -102,7 +102,7 @@ func silent(d ast.Decl) (names []*ast.Ident) {
 	return names
 }
 
-// named reports whether a file of that name is in the directory, or below the root or package internal or docs.
+// named reports whether the path name exists below the directory dir, the root of the repository, internal or docs.
 func named(dir, name string) bool {
 	for _, base := range []string{dir, "../..", "../../internal", "../../docs"} {
 		if _, err := os.Stat(filepath.Join(base, name)); err == nil {

@@ -25,12 +25,12 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// The sizes are pixels.
+// The sizes in the picture, in pixels.
 const (
-	charWidth = 8  // of a letter
-	boxHeight = 30 // of a package
+	charWidth = 8  // width of a letter
+	boxHeight = 30 // height of the box of a package
 	gap       = 10
-	labels    = 26 // the column with the numbers of layers
+	labels    = 26 // width of the column with the numbers of layers
 )
 
 // picture draws a row for each layer, the top one first, with a box for each package. If a package has layers inside,
@@ -84,7 +84,7 @@ text { font: 13px ui-monospace, monospace; fill: #333 }
 	return out.Bytes()
 }
 
-// label returns the names of the packages of one layer inside a package.
+// label returns the text for one layer inside the package of: the names of its packages.
 func label(of string, names []string) string {
 	text := ""
 	for _, n := range names {

@@ -14,9 +14,9 @@ import (
 
 // Limits of size. A type or package above a limit has several duties: divide it.
 const (
-	maxMethods = 45    // of a type
-	maxFields  = 20    // of a struct
-	maxLines   = 5_500 // of a package, without tests
+	maxMethods = 45    // maximum number of methods of a type
+	maxFields  = 20    // maximum number of fields of a struct
+	maxLines   = 5_500 // maximum number of lines of a package, without tests
 )
 
 // TestSizes checks the size of each type and package, except generated files.

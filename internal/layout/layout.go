@@ -1,8 +1,8 @@
 // Package layout places the nodes of a graph in layers, with boxes around groups.
 //
-// A node is left of the nodes that depend on it. The content of each group is placed first, so that the box of the
-// group can then be placed like a node. The cost is linear in nodes and edges, apart from sorting and the depth of
-// groups.
+// A layer is a column of the drawing. A node is left of the nodes that depend on it, except where dependencies form a
+// cycle. The content of a group is placed before its box, so that the box can then be placed like a node. The cost is
+// linear in nodes and edges, apart from sorting and the depth of nested groups.
 package layout
 
 import (
@@ -21,25 +21,25 @@ type Node struct {
 	Height float64
 }
 
-// Box is the place of a node or a group in the drawing. X and Y are its upper left corner: X grows to the right, Y
-// grows downwards.
+// Box is the rectangle of a node or a group in the drawing. X and Y are the coordinates of its upper left corner. X
+// grows to the right, Y grows downwards.
 type Box struct{ X, Y, Width, Height float64 }
 
-// Graph is the input. An edge goes from a node to the node that it depends on.
+// Graph is the graph to draw. An edge goes from a node to a node that the first node depends on.
 type Graph struct {
 	Nodes []Node
 	Edges [][2]int // indexes in Nodes: from, to
 }
 
 const (
-	gapX    = 48 // between columns
+	gapX    = 48 // the distance between columns
 	gapY    = 12 // between nodes of a column
-	padding = 12 // inside a group
+	padding = 12 // the distance between the border of a group and the boxes inside
 	heading = 22 // above the content of a group
 )
 
 // Members returns the columns of the members of each group, by the index of the group. The last element has the columns
-// of the nodes without a group. A column contains no two nodes that depend on each other, apart from cycles.
+// of the nodes without a group. Two nodes of a column do not depend on each other, except on a cycle.
 func (g *Graph) Members() [][][]int {
 	n := len(g.Nodes)
 	groups := make([][]int, n+1)
@@ -124,8 +124,8 @@ func (g *Graph) Place() ([]Box, Box) {
 }
 
 // pack places columns side by side, from left to right, each with its middle at the same height. It sets X and Y of the
-// boxes of their nodes, relative to the first column. The sizes of these boxes must be known. It returns the size of
-// all columns together.
+// boxes of their nodes, relative to the upper left corner of the first column. The caller must have set the sizes of
+// these boxes. pack returns the size of all columns together.
 func (g *Graph) pack(cols [][]int, boxes []Box) (size Box) {
 	heights := make([]float64, len(cols))
 	for c, column := range cols {
@@ -172,8 +172,8 @@ func columns(n int, edges [][2]int) [][]int {
 	return out
 }
 
-// ranks returns, for each of n nodes, the number of edges of the longest chain of dependencies behind the node. It
-// ignores edges that close a cycle.
+// ranks returns, for each of n nodes, the number of edges in the longest chain of dependencies that starts at the node.
+// It ignores edges that close a cycle.
 func ranks(n int, edges [][2]int) []int {
 	next := make([][]int, n)
 	for _, e := range edges {
@@ -212,7 +212,7 @@ func ranks(n int, edges [][2]int) []int {
 	return rank
 }
 
-// sweeps is the number of passes that order the nodes of layers.
+// sweeps is the number of times that sweep orders the nodes of all layers.
 const sweeps = 4
 
 // sweep orders the nodes of each layer by the mean position of their neighbours, so that few edges cross. n is the

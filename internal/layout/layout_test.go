@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// random returns a graph with groups and edges, also with cycles.
+// random returns a random graph of n nodes with groups and edges, which may have cycles.
 func random(r *rand.Rand, n int) *Graph {
 	g := &Graph{}
 	groups := []int{-1}
@@ -67,7 +67,7 @@ func TestDirection(t *testing.T) {
 	}
 }
 
-// Equal graphs have equal places, and every node is in one column.
+// Place returns equal places for equal graphs, and puts every node in one column.
 func TestColumns(t *testing.T) {
 	g := random(rand.New(rand.NewPCG(7, 7)), 200)
 	a, _ := g.Place()

@@ -12,8 +12,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Close closes a lease and reports whether it is closed. If another call is closing the lease, Close waits for the end
-// of that call and returns its result. Close takes no context: only its time limit and Options.Leave end it.
+// Close asks the provider to close a lease, and reports whether the lease is closed. It makes one attempt: if another
+// call of Close has begun for the lease, now or before, Close waits for the end of that call and returns its result.
+// Close takes no context. It fails if the provider does not answer within Options.CloseTimeout, or if Options.Leave
+// ends.
 func (l *Ledger) Close(x *Lease) bool {
 	if !x.begin() {
 		<-x.closed
@@ -53,7 +55,7 @@ func (x *Lease) begin() bool {
 }
 
 // settle waits for a running renewal, because the renewal may return new private data. It cancels the renewal after
-// CloseTimeout.
+// Options.CloseTimeout.
 func (x *Lease) settle() {
 	x.mu.Lock()
 	running, giveUp := x.running, x.giveUp
@@ -66,8 +68,9 @@ func (x *Lease) settle() {
 	<-running
 }
 
-// callClose calls the provider with the private data of the last successful renewal, or of the opening. It returns an
-// error without a call if Options.Leave has ended, and an error if the provider does not answer in time.
+// callClose calls the provider with the private data of the last successful renewal, or of the opening if there was
+// none. It returns an error without a call if Options.Leave has ended, and an error if the provider does not answer in
+// time.
 func (x *Lease) callClose() provider.Diags {
 	x.mu.Lock()
 	private := x.private
@@ -88,7 +91,9 @@ func (x *Lease) callClose() provider.Diags {
 	return *ds
 }
 
-// askClose calls the provider. If the process has crashed, askClose calls the new process that Options.Again returns.
+// askClose calls CloseLease of the provider process that opened the lease. If this process has crashed, askClose calls
+// the new process that Options.Again returns. If Again returns no process, askClose returns the errors of the first
+// call.
 func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
 	ds := x.opened.Provider.CloseLease(ctx, x.opened.Type, private)
 	c, ok := x.opened.Provider.(provider.Crasher)
@@ -101,7 +106,8 @@ func (x *Lease) askClose(ctx context.Context, private []byte) provider.Diags {
 	return ds
 }
 
-// end records the result of closing and deletes the private data. It reports whether the lease is closed.
+// end records the result ds of the provider's call, and deletes the private data of the lease. It reports whether the
+// lease is closed: ds has no error.
 func (x *Lease) end(ds provider.Diags) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -113,7 +119,7 @@ func (x *Lease) end(ds provider.Diags) bool {
 }
 
 // reason reports whether the lease is open. The text is the reason: the lease was not closed yet, is being closed, or
-// could not be closed. It is empty for a closed lease.
+// could not be closed. The text is empty for a closed lease.
 func (x *Lease) reason() (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -134,7 +140,8 @@ func (x *Lease) held() (time.Duration, bool) {
 	return x.until.Sub(x.since), x.why == ""
 }
 
-// Open returns the leases that are open now. It does not wait: a process that must end at once uses it to report them.
+// Open returns the leases that are open now, including leases whose closing is in progress or has failed. It does not
+// wait, so a process that must end at once can report these leases.
 func (l *Ledger) Open() []Left {
 	var left []Left
 	for _, x := range l.leases() {
@@ -145,7 +152,8 @@ func (l *Ledger) Open() []Left {
 	return left
 }
 
-// Left is a lease that is still open, with the reason. The user has to close it by other means.
+// Left is a lease that is still open, with the reason. Unless it is kept for the next plan of the command, the user has
+// to close it by other means.
 type Left struct {
 	Object   addr.Object
 	Provider addr.Provider
@@ -176,9 +184,9 @@ func (l *Ledger) Summary() event.Leases {
 	return s
 }
 
-// Session adds a configured provider process. parents are the leases that its settings use. CloseAll calls stop after
-// it has closed the leases that the process opened, and before it closes the parents. If the walk ends the process
-// itself, it calls end. stop is called only once.
+// Session adds the configured provider process p to the ledger. parents are the leases that its settings use, and stop
+// ends the process. CloseAll calls stop after it has closed the leases that the process opened, and before it closes
+// the parents. If the walk itself ends the process, the walk calls the result end. stop is called only once.
 func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (end func()) {
 	s := &session{provider: p, parents: parents, stop: stop}
 	l.mu.Lock()
@@ -189,8 +197,9 @@ func (l *Ledger) Session(p provider.Provider, parents []*Lease, stop func()) (en
 
 func (s *session) end() { s.once.Do(s.stop) }
 
-// CloseAll closes all open leases and stops all sessions, except for kept leases and the sessions that opened them. It
-// returns the leases that could not be closed, now or before, in the order of their opening. The owner calls it after
+// CloseAll closes all open leases and stops all sessions (configured provider processes). Kept leases (Options.Kept)
+// stay open for the next plan of the command, and the processes that opened them are not stopped. It returns the leases
+// that could not be closed, now or before, in the order of their opening. The owner of the ledger calls CloseAll after
 // the walk, even if the walk failed.
 func (l *Ledger) CloseAll() []Left {
 	for seen := -1; ; {
@@ -198,7 +207,7 @@ func (l *Ledger) CloseAll() []Left {
 		leases, sessions := slices.Clip(l.list), slices.Clip(l.sessions)
 		l.mu.Unlock()
 		n := len(leases) + len(sessions)
-		if n == seen { // nothing was opened meanwhile
+		if n == seen { // no lease was opened since the last pass
 			return slices.DeleteFunc(l.Open(), func(x Left) bool { return x.kept })
 		}
 		seen = n

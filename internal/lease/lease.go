@@ -25,7 +25,8 @@ const (
 var retryDelays = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 
 // Fresh blocks until the lease may be used. It starts a renewal if one is due, and waits for the running renewal. It
-// returns an *Expired if a renewal has failed or the lease is being closed, and ctx.Err() if ctx ends first.
+// returns an *Expired error if a renewal has failed, or if the lease is closed or being closed. It returns ctx.Err() if
+// ctx ends first.
 func (x *Lease) Fresh(ctx context.Context) error {
 	for {
 		running, err := x.renewal()
@@ -43,8 +44,9 @@ func (x *Lease) Fresh(ctx context.Context) error {
 	}
 }
 
-// renewal returns a channel that is closed at the end of the running renewal. It starts a renewal if one is due. It
-// returns nil if no renewal is due, and an error if the lease cannot be used any more.
+// renewal returns a channel that is closed at the end of the running renewal. It starts a renewal if one is due and
+// none is running. The channel is nil if no renewal is due. The error is an *Expired if a renewal has failed, or if the
+// closing of the lease has begun and no renewal is running.
 func (x *Lease) renewal() (<-chan struct{}, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -68,7 +70,8 @@ func (x *Lease) renewal() (<-chan struct{}, error) {
 // never is a duration that does not elapse.
 const never = time.Duration(1<<63 - 1)
 
-// wait returns the time until the next renewal, by the current wall clock. The caller must hold x.mu.
+// wait returns the time until the next renewal is due, by the current wall clock. It is zero or negative if a renewal
+// is due, and never if the lease needs no renewal. The caller must hold x.mu.
 func (x *Lease) wait() time.Duration {
 	if x.renew.IsZero() {
 		return never
@@ -117,8 +120,9 @@ func (x *Lease) sleep(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// run makes one renewal: a call, and up to three further calls if it fails. No further call is made if ctx ends or the
-// closing of the lease begins. At the end, run closes done.
+// run makes one renewal: a call to the provider, and up to three further calls while they fail. No further call is made
+// if ctx ends or the closing of the lease begins. At the end, run closes done. private is the private data that the
+// provider returned when it opened or last renewed the lease.
 func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	began := time.Now()
 	x.ledger.send(event.Started{Object: x.opened.Object, Op: event.Renew, At: x.ledger.o.Now()})
@@ -138,7 +142,7 @@ func (x *Lease) run(ctx context.Context, done chan struct{}, private []byte) {
 	defer x.mu.Unlock()
 	if ok {
 		x.renew = resp.RenewAt.Round(0)
-		if resp.Private != nil { // protocol: an optional field
+		if resp.Private != nil { // optional in the protocol: nil means that the private data is unchanged
 			x.private = resp.Private
 		}
 	}
@@ -167,8 +171,8 @@ func (x *Lease) callRenew(ctx context.Context, private []byte) (provider.RenewRe
 	return a.resp, a.ds
 }
 
-// failed records that the lease can no longer be renewed. Later calls of Fresh return the reason. If the lease is
-// already being closed, no job will use it again, so the errors become warnings.
+// failed records that the lease can no longer be renewed, and reports the errors ds. Later calls of Fresh return these
+// errors as an *Expired. If the lease is already being closed, no job will use it again, so the errors become warnings.
 func (x *Lease) failed(ds provider.Diags) {
 	x.mu.Lock()
 	x.renew = time.Time{}
@@ -227,7 +231,8 @@ func (x *Lease) report(ds provider.Diags) {
 	x.ledger.safely(func() { x.opened.Report(out) })
 }
 
-// silence returns the error about a provider that has not answered in time. what names the operation, such as "closed".
+// silence returns the error about a provider that has not answered in the time waited. what is the operation as a
+// participle, such as "closed".
 func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 	return diag.Errorf("Provider did not answer",
 		"provider[%q] did not answer the request to have %s %s within %s. Lethe stopped waiting, so the result is unknown.",

@@ -20,21 +20,21 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 )
 
-// stage is the provider and the ledger of one test, in a bubble with fake time.
+// stage is the fake provider and the Ledger (the list of leases) of one test, in a synctest bubble with fake time.
 type stage struct {
 	*Ledger
 	began time.Time
-	jump  time.Duration // offset of the wall clock
+	jump  time.Duration // offset of the fake wall clock to the fake time
 
 	mu       sync.Mutex
-	calls    []string // with the second since the begin
-	events   []string
-	reported []string
+	calls    []string // each call with the second since began
+	events   []string // each event with the second since began
+	reported []string // each diagnostic with the second since began
 
-	renew func(n int, private string) (provider.RenewResponse, provider.Diags)
-	close func(typ, private string) provider.Diags
+	renew func(n int, private string) (provider.RenewResponse, provider.Diags) // answers the n-th call to renew a lease, counted from 1; private is the private data of the call
+	close func(typ, private string) provider.Diags                             // answers a call to close a lease; nil: each call succeeds
 	fake  *providertest.Fake
-	n     int
+	n     int // the number of calls to renew a lease so far
 }
 
 func newStage(o Options) *stage {
@@ -92,7 +92,7 @@ func (s *stage) report(ds provider.Diags) {
 	}
 }
 
-// in returns the wall clock time after d.
+// in returns the time d from now, without a monotonic clock reading.
 func in(d time.Duration) time.Time { return time.Now().Add(d).Round(0) }
 
 func (s *stage) open(typ string, renewAt time.Time, parents ...*Lease) *Lease {
@@ -173,7 +173,7 @@ func TestNeverRenewsEarly(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		_ = x.Fresh(t.Context())
 		s.expect(t, "calls at the time", &s.calls, "10s renew tok p0")
-		time.Sleep(time.Hour) // the answer had no renewal time, so no renewal follows
+		time.Sleep(time.Hour) // the answer to the renewal had no renewal time, so no renewal follows
 		s.Close(x)
 		s.expect(t, "calls at the end", &s.calls, "3610s close tok p1")
 	})
@@ -341,7 +341,8 @@ func TestHangingRenewalDoesNotBlockClose(t *testing.T) {
 	})
 }
 
-// A process that must end gives up renewals, and then closings. It lists each lease that remains open.
+// When Abandon ends, the Ledger (the list of leases) gives up renewals, and when Leave ends, it gives up closings. It
+// lists each lease that remains open.
 func TestAbandonAndLeave(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		abandon, abandoned := context.WithCancel(t.Context())
@@ -402,7 +403,7 @@ func TestHangingClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{CloseTimeout: 5 * time.Second})
 		s.fake.OnCloseLease = func(ctx context.Context, typ string, private []byte) provider.Diags {
-			<-ctx.Done() // like a provider in another process
+			<-ctx.Done() // a provider in another process also answers after the context ends
 			return bad("context deadline exceeded")
 		}
 		x := s.open("tok", time.Time{})
@@ -433,7 +434,7 @@ func TestClockJumps(t *testing.T) {
 
 		x := s.open("forward", in(time.Hour))
 		time.Sleep(61 * time.Second)
-		set(2 * time.Hour) // noticed at the next clockPoll, without a use
+		set(2 * time.Hour) // the jump is noticed at the next clockPoll, without a use of the lease
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		s.expect(t, "forward", &s.calls, "90s renew forward p0")
@@ -443,7 +444,7 @@ func TestClockJumps(t *testing.T) {
 		set(0)
 		x = s.open("asked", in(time.Hour))
 		time.Sleep(time.Second)
-		set(2 * time.Hour) // noticed at the next use
+		set(2 * time.Hour) // the jump is noticed at the next use of the lease
 		if err := x.Fresh(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -463,8 +464,8 @@ func TestClockJumps(t *testing.T) {
 	})
 }
 
-// Between waits for the running closings through a process, but not for closings through others. The next closing waits
-// for Between.
+// Between waits for the running closings of leases through one provider process, but not for closings through other
+// processes. The next closing through this process waits for Between.
 func TestBetween(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})
@@ -519,7 +520,7 @@ func TestCloseOnce(t *testing.T) {
 	})
 }
 
-// TestToldFirst: a renewal that is due at once waits until the opening has been reported.
+// TestToldFirst: a renewal that is due at once waits until the event of the opening has been sent.
 func TestToldFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})
@@ -579,7 +580,7 @@ func TestCloseAllOrder(t *testing.T) {
 		s.Close(closed)
 		s.calls = nil
 		left := s.CloseAll()
-		end() // the walk's call, too late: nothing happens
+		end() // end is called after CloseAll has ended the session: nothing happens
 		if len(left) != 1 || left[0].Object != object("child") || left[0].Reason != "Denied: no" {
 			t.Errorf("left %v", left)
 		}
@@ -598,14 +599,16 @@ func TestCloseAllOrder(t *testing.T) {
 				t.Errorf("%s came after %s:\n%s", pair[0], pair[1], got)
 			}
 		}
-		// Seven closings of one second each, two at a time; the parent is alone at the end.
+		// Each closing takes one second: first the lease closed, then six leases, two at a time, and at the end the
+		// parent.
 		if took := time.Since(s.began); took != 5*time.Second {
 			t.Errorf("took %s:\n%s", took, got)
 		}
 	})
 }
 
-// Concurrent callers close no more leases at a time than allowed. The time limit of each closing starts at its turn.
+// Concurrent callers close no more leases at a time than Parallelism. The time limit of a closing starts when the
+// closing starts.
 func TestClosesWithinParallelism(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{Parallelism: 3, CloseTimeout: 2 * time.Second})
@@ -640,7 +643,7 @@ type buggy struct{}
 
 func (buggy) Send(event.Event) { panic("a bug") }
 
-// A panic of the sink is passed on, and all leases are closed anyway.
+// A panic of the sink of events is passed on to the caller, and all leases are closed anyway.
 func TestPanickingSink(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var panics []any
@@ -682,7 +685,7 @@ func TestSessionsInACircle(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newStage(Options{})
 		x := s.open("x", time.Time{})
-		s.Session(s.fake, []*Lease{x}, func() { s.note("stop") }) // configured with a lease that was opened through it
+		s.Session(s.fake, []*Lease{x}, func() { s.note("stop") }) // the session's process is configured with a lease that was opened through this process
 		if left := s.CloseAll(); left != nil {
 			t.Errorf("left %v", left)
 		}
@@ -691,8 +694,8 @@ func TestSessionsInACircle(t *testing.T) {
 	})
 }
 
-// Kept leases stay open with the sessions through which they were opened. The next walk with the ledger counts them
-// when it closes them.
+// Kept leases stay open at the end of a walk, with the provider sessions through which they were opened. The next walk
+// with the ledger counts the leases when it closes them.
 func TestKeptLeases(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		keeps := map[*Lease]bool{}

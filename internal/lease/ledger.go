@@ -1,18 +1,21 @@
-// Package lease renews and closes the leases of a walk. A lease is an ephemeral resource that a provider has opened,
-// until it is closed.
+// Package lease renews and closes the leases of a walk. A walk is the execution of the graph of a plan or an apply. A
+// lease is the session of an ephemeral resource, from the time when the provider has opened the resource until the time
+// when it is closed.
 //
 // A Ledger is the list of the leases of a walk. The walk opens a lease and passes it to Opened. From then on, this
-// package renews the lease, in the background and before each use (see Fresh), and closes it. Renewals and closings
-// have separate contexts with a time limit, so an interrupt of the walk does not stop them. Only a process that must
-// end in seconds cancels them (Options.Abandon, Options.Leave).
+// package renews the lease: in the background, and in Lease.Fresh, which a user of the lease calls before each use.
+// This package also closes the lease. Renewals and closings have separate contexts with a time limit, so an interrupt
+// of the walk does not stop them. The contexts Options.Abandon and Options.Leave cancel them, for a process that must
+// end in seconds.
 //
-// Two methods close leases. The step after the last user of a lease calls Close. CloseAll is called at the end of a
-// walk, also if the walk ends early: it closes all leases that are still open, each before its parents, and returns the
-// leases that could not be closed. Every lease is closed once, by the first caller, or returned as open (invariants I7,
-// I8).
+// Two methods close leases. After the last user of a lease has ended, the walk calls Close. At the end of the walk,
+// also after a failure, its owner calls CloseAll. CloseAll closes all leases that are still open, each before the
+// leases that it uses (its parents), and returns the leases that could not be closed. Kept leases (Options.Kept) stay
+// open. The provider is asked once to close a lease, by the first caller (invariants I7, I8).
 //
-// A Ledger does not have the values of leases. It has the private data of the provider, to which a configuration cannot
-// refer. Diagnostics of providers go to the Report of their lease at once, and progress goes to the Sink.
+// A Ledger does not have the values of leases. It has the private data that the provider returned with a lease. A
+// configuration cannot refer to this data. The ledger passes diagnostics of providers to Opened.Report at once, and
+// events about progress to Options.Sink.
 package lease
 
 import (
@@ -32,46 +35,51 @@ import (
 type Options struct {
 	// Now returns the wall clock time, which is compared with renewal times. nil means time.Now.
 	Now func() time.Time
-	// Sink receives the events; nil: they are dropped.
+	// Sink receives the events about renewals and closings; nil: the events are dropped.
 	Sink event.Sink
-	// CloseTimeout is the time limit of one closing, and also of the wait for a running renewal before it; 0: a minute.
+	// CloseTimeout is the time limit of the call that closes a lease, and also of the wait for a running renewal before
+	// this call; 0: a minute.
 	CloseTimeout time.Duration
 	// RenewTimeout is the time limit of one call to renew; 0: a minute.
 	RenewTimeout time.Duration
-	// Panicked receives the panics of functions that the caller passed to the ledger, with their stacks. The ledger
-	// then continues to close leases. If Panicked is nil, a panic is not recovered.
+	// Panicked receives the panics of functions that the caller passed to the ledger (Sink, Opened.Report,
+	// Opened.Closed), with their stacks. The ledger then continues to close leases. If Panicked is nil, a panic is not
+	// recovered.
 	Panicked func(value any, stack []byte)
 	// Parallelism is the maximum number of concurrent closings; 0: 10.
 	Parallelism int
-	// Abandon cancels running renewals when it ends; nil: never.
+	// If the context Abandon ends, running renewals are cancelled; nil: never.
 	Abandon context.Context
-	// Leave cancels running closings when it ends, and later closings fail without a call to the provider; nil: never.
+	// If the context Leave ends, running closings are cancelled, and later closings fail without a call to the
+	// provider; nil: never.
 	Leave context.Context
 	// Again returns a new process with the same configuration as a process that has crashed (provider.Crasher), to
-	// close the leases that the crashed process opened. It returns nil if that is impossible. Again may be nil.
+	// close the leases that the crashed process opened. It returns nil if no process can be started or configured.
+	// Again may be nil.
 	Again func(ctx context.Context, crashed provider.Provider) provider.Provider
-	// Kept reports whether a lease stays open for the next round of the command: a further plan and apply (ADR 52). nil
-	// means that no lease does.
+	// Kept reports whether CloseAll leaves a lease open for a further plan and apply of the same command (ADR 52). nil
+	// means that no lease stays open.
 	Kept func(*Lease) bool
 }
 
-// Ledger is the list of the leases of one walk. Its methods may be called concurrently.
+// Ledger is the list of the leases of one walk. If a command calls Continue, its next walk uses the same ledger. The
+// methods may be called concurrently.
 type Ledger struct {
 	o     Options
 	slots chan struct{} // one slot for each concurrent closing
 
 	mu       sync.Mutex
-	list     []*Lease // in the order of their opening
-	carried  int      // number of leases in list that earlier walks have opened
+	list     []*Lease // the leases in the order of their opening; Continue removes the leases whose closing has ended
+	carried  int      // number of leases in list that earlier walks of the command have opened
 	sessions []*session
-	renewed  int
+	renewed  int // number of successful renewals since the last call of Continue
 
 	turn     sync.Cond                 // signals a change of closings or held
-	closings map[provider.Provider]int // number of running closings
+	closings map[provider.Provider]int // number of running closings, by provider process
 	held     map[provider.Provider]int // number of calls of Between that block closings
 }
 
-// Lease is an open lease in a ledger.
+// Lease is a lease in a ledger: open, being closed, closed, or not closable.
 type Lease struct {
 	opened Opened
 	ledger *Ledger
@@ -80,24 +88,24 @@ type Lease struct {
 	mu       sync.Mutex
 	private  []byte          // private data of the opening or of the last successful renewal
 	renew    time.Time       // time of the next renewal; zero: never
-	last     time.Time       // end of the last renewal
+	last     time.Time       // end of the last renewal; before the first renewal: a time that permits a renewal at once
 	running  chan struct{}   // closed at the end of the running renewal; nil if no renewal runs
-	giveUp   func()          // cancels the running renewal
-	expired  *Expired        // error of the last renewal; nil if it succeeded
+	giveUp   func()          // cancels the last renewal that was started; nil before the first renewal
+	expired  *Expired        // the error of the renewal that failed, after which no renewal follows; nil: none has failed
 	reported map[string]bool // texts of the warnings that were reported
 
-	started bool          // the closing has begun
-	until   time.Time     // end of the closing
-	closing chan struct{} // closed at the begin of the closing
-	closed  chan struct{} // closed at the end of the closing; then why may be read
-	why     string        // why the lease is not closed; empty before the closing begins, and if it was closed
+	started bool          // whether the closing has begun, for code that holds mu
+	until   time.Time     // time of the end of the closing; zero before
+	closing chan struct{} // closed when the closing begins, for code that waits
+	closed  chan struct{} // closed when the closing has ended, with or without success
+	why     string        // after the begin of the closing: why the lease is still open, such as the error of the provider; empty if the lease is closed
 }
 
 // session is a provider process that CloseAll has to stop.
 type session struct {
 	provider provider.Provider
-	parents  []*Lease
-	stop     func()
+	parents  []*Lease // the leases that the settings of the process use
+	stop     func()   // ends the process
 	once     sync.Once
 }
 
@@ -130,24 +138,25 @@ func NewLedger(o Options) *Ledger {
 // Opened describes a lease that a provider opened.
 type Opened struct {
 	Object   addr.Object
-	Provider provider.Provider // a configured process, which must outlive the lease
+	Provider provider.Provider // the configured process that opened the lease; the process must run until the lease is closed
 	Type     string
-	Private  []byte    // for renewals and the closing, until a renewal returns other private data
+	Private  []byte    // the provider's private data, which renewals and the closing pass back; a renewal may return other data
 	RenewAt  time.Time // zero: the lease needs no renewal
 
-	// Parents are the leases whose values the configuration of the lease or the settings of its provider use. They are
-	// closed after the lease.
+	// Parents are the leases whose values this lease uses, in its configuration or in the settings of its provider.
+	// CloseAll closes them after this lease.
 	Parents []*Lease
 
 	// Delivered is closed after the opening has been reported. A renewal that is due at once waits until then. nil
 	// means that it does not wait.
 	Delivered <-chan struct{}
 
-	// Report receives the provider's diagnostics of renewals and closings at once. It is called from other goroutines.
-	// It is not called after Close or CloseAll has returned, except by a renewal that was given up. May be nil.
+	// Report receives the provider's diagnostics of renewals and closings at once. The ledger calls Report from other
+	// goroutines, and not after Close or CloseAll has returned, except for a renewal that was cancelled. Report may be
+	// nil.
 	Report func(provider.Diags)
 
-	// Closed is called after the provider has closed the lease. May be nil.
+	// The ledger calls Closed after the provider has closed the lease without an error. Closed may be nil.
 	Closed func()
 }
 
@@ -164,8 +173,8 @@ func (x *Lease) finished() bool {
 	}
 }
 
-// Continue prepares the ledger for the next walk. The leases whose closing has not ended stay in the ledger. A lease
-// that could not be closed is removed. The summary then counts only the events of that walk.
+// Continue prepares the ledger for the next walk of the command. Leases whose closing has not ended stay in the ledger.
+// Leases that were closed, or could not be closed, are removed. Afterwards Summary counts openings and renewals from 0.
 func (l *Ledger) Continue() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -203,7 +212,7 @@ func (l *Ledger) leave(of map[provider.Provider]int, p provider.Provider) {
 	l.turn.Broadcast()
 }
 
-// leases returns the leases so far.
+// leases returns the leases in the ledger, open or closed.
 func (l *Ledger) leases() []*Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,8 +222,8 @@ func (l *Ledger) leases() []*Lease {
 // send sends an event to the Sink.
 func (l *Ledger) send(e event.Event) { l.safely(func() { l.o.Sink.Send(e) }) }
 
-// safely calls a function of the owner. If Options.Panicked is set, a panic of the function is passed on to it: a panic
-// must neither keep a lease open nor end the process.
+// safely calls f, a function that the owner of the ledger passed. If Options.Panicked is set, it receives a panic of f,
+// because a panic must neither keep a lease open nor end the process.
 func (l *Ledger) safely(f func()) {
 	defer func() {
 		if l.o.Panicked != nil {
@@ -232,8 +241,8 @@ func (l *Ledger) countRenewal() {
 	l.renewed++
 }
 
-// Expired is the error for a lease that could not be renewed, or that is being closed. The value of the lease must not
-// be used any more.
+// Expired is the error for a lease that could not be renewed, or whose closing has begun. The value of the lease must
+// not be used any more.
 type Expired struct{ Reason string }
 
 func (e *Expired) Error() string { return e.Reason }

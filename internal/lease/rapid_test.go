@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/providertest"
 )
 
-// scene describes a random sequence of openings, renewals and closings of leases.
+// scene describes a random sequence of openings, renewals and closings of leases (ephemeral resources).
 type scene struct {
 	Seed        uint64
 	Parallelism int
@@ -25,22 +25,22 @@ type scene struct {
 
 // planned is one lease of a scene. Times are in seconds of the fake clock.
 type planned struct {
-	At      int   // the second of its opening
-	Parents []int // earlier leases
+	At      int   // the second in which the lease is opened
+	Parents []int // indexes of earlier leases with which this lease is obtained
 	RenewAt int   // seconds after the opening; 0: never
-	Renew   mood
-	Close   mood
-	CloseAt int // seconds after the opening; 0: CloseAll closes it
+	Renew   mood  // how the provider answers calls to renew the lease
+	Close   mood  // how the provider answers the call to close the lease
+	CloseAt int   // seconds after the opening; 0: CloseAll closes it
 }
 
-// mood is how a provider answers a call.
+// mood is the way in which a provider answers a call: it succeeds, refuses, hangs or panics.
 type mood int
 
 const (
 	well mood = iota
 	slowly
 	refusing
-	moody // refuses at first
+	moody // refuses the first calls, and then succeeds
 	hanging
 	panicking
 	moods
@@ -74,9 +74,9 @@ func drawScene(rt *rapid.T) scene {
 // TestEveryLeaseIsClosedOnceOrListed checks the contract of this package with random walks and providers of all moods:
 //
 //   - each lease is closed once, with the private data of the last successful renewal, within the time limits;
-//   - if CloseAll closes two leases and one was obtained with the other, it closes that one first;
+//   - if CloseAll closes two leases and the first was obtained with the second, it closes the first before the second;
 //   - a lease whose closing failed is listed;
-//   - no renewal is early, too soon after the last one, or after the closing.
+//   - no renewal is early, too soon after the last renewal, or after the closing.
 func TestEveryLeaseIsClosedOnceOrListed(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		sc := drawScene(rt)
@@ -94,20 +94,22 @@ type player struct {
 	lease       *Lease
 	opened      time.Time
 	good        string    // private data of the last successful renewal
-	due, ended  time.Time // earliest time of the next renewal, and end of the last one
-	tries       int
-	closes      int
-	closing     time.Time
-	closeFailed bool
+	due, ended  time.Time // earliest time of the next renewal, and end of the last renewal
+	tries       int       // the number of calls to renew the lease
+	closes      int       // the number of calls to close the lease
+	closing     time.Time // the time of the last call to close the lease
+	closeFailed bool      // the call to close the lease failed
 }
 
+// theatre is a scene during the test. Its fake provider answers calls with the moods of the leases, and records
+// violations of the contract.
 type theatre struct {
 	sync.Mutex
 	sc     scene
 	rand   *rand.Rand
-	hang   chan struct{}
-	wrong  []string
-	actors map[string]*player
+	hang   chan struct{}      // closed at the end of the test; calls that hang wait for this
+	wrong  []string           // the violations that were found
+	actors map[string]*player // the leases, by name
 }
 
 func (p *theatre) blame(format string, a ...any) {

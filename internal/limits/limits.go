@@ -1,7 +1,7 @@
 // Package limits defines limits for the resources that a configuration may use, and checks them.
 //
-// With limits, a mistake or an attack causes an error instead of exhausting the memory. The limits are far above the
-// needs of intended configurations. docs/limits.md describes them.
+// With limits, a mistake or an attack in a configuration causes an error instead of exhausting the memory of the
+// machine. The defaults are far above the needs of usual configurations. docs/limits.md describes the limits.
 package limits
 
 import (
@@ -14,19 +14,20 @@ import (
 	"time"
 )
 
-// Limits are the limits for one command. A zero field means the default, which for WallTime is no limit.
+// Limits are the limits for one command. Filled replaces fields that are zero or less by the defaults. WallTime and
+// Ends have no default: zero means no limit.
 type Limits struct {
-	Bytes     int64 // size of a file that is read, and of a string that is created
+	Bytes     int64 // bytes of a file that is read, and of a string that an expression creates
 	Tokens    int   // approximate words and symbols of one module; each takes 200 to 300 bytes of memory
-	Nesting   int   // nested brackets, blocks and templates; an operator counts as a tenth
+	Nesting   int   // depth of nested brackets, blocks and templates; an operator counts as a tenth of a level
 	Instances int   // instances of all blocks together; an instance of a module counts as ten
 	Elements  int   // elements of a value, of an argument, and of all loops of one expression
 	Memory    int64 // bytes of live heap; the memory for files and instances does not count
-	Time      int64 // seconds for one expression
+	Time      int64 // seconds for the evaluation of one expression
 	WallTime  int64 // seconds for the whole command; 0 means no limit
-	Templates int   // nested calls of templates: TF_TEMPLATE_RECURSION_DEPTH
+	Templates int   // depth of nested template calls; Parse does not set it, only the environment variable TF_TEMPLATE_RECURSION_DEPTH
 
-	Ends time.Time // the end of WallTime; zero means never
+	Ends time.Time // the time when WallTime ends; zero: there is no such limit
 }
 
 // Filled returns l with the defaults for fields that are zero or less. WallTime has no default.
@@ -48,19 +49,19 @@ func fill[T int | int64](field *T, value T) {
 	}
 }
 
-// Seconds returns Time as a duration.
+// Seconds returns the limit Time, which is a number of seconds, as a duration.
 func (l Limits) Seconds() time.Duration { return seconds(l.Time) }
 
 func seconds(n int64) time.Duration { return time.Duration(min(n, math.MaxInt32)) * time.Second }
 
-// Since sets Ends for a command that began at the given time, if WallTime is set.
+// Since sets Ends to began plus WallTime, if WallTime is above zero.
 func (l *Limits) Since(began time.Time) {
 	if l.WallTime > 0 {
 		l.Ends = began.Add(seconds(l.WallTime))
 	}
 }
 
-// Grace returns the time that calls in progress have after the end of WallTime. It is a tenth of WallTime, but at least
+// Grace returns how long calls in progress may continue after the end of WallTime: a tenth of WallTime, but at least
 // five seconds and at most five minutes.
 func (l Limits) Grace() time.Duration {
 	return max(5*time.Second, min(5*time.Minute, seconds(l.WallTime)/10))
@@ -68,10 +69,10 @@ func (l Limits) Grace() time.Duration {
 
 type named struct {
 	name  string
-	field any // *int or *int64
+	field any // a pointer to the field of Limits: *int or *int64
 }
 
-// all lists the limits that Parse accepts, in the order of docs/limits.md.
+// all returns the limits that Parse accepts, by name, in the order of the table in docs/limits.md.
 func (l *Limits) all() []named {
 	return []named{
 		{"bytes", &l.Bytes}, {"tokens", &l.Tokens}, {"nesting", &l.Nesting}, {"instances", &l.Instances},
@@ -88,8 +89,9 @@ func Names() []string {
 	return names
 }
 
-// Parse sets the limits in a list such as `tokens=6000000,bytes=512M`. It keeps limits that are not in the list. After
-// an error, limits that precede the invalid part of the list are set.
+// Parse sets the limits that list contains, such as `tokens=6000000,bytes=512M`, and keeps the other limits. It returns
+// an error for an unknown name, and for a value that is not a whole number above zero. Limits that precede the error in
+// the list are set nevertheless.
 func (l *Limits) Parse(list string) error {
 	all := l.all()
 	for part := range strings.SplitSeq(list, ",") {
@@ -138,9 +140,9 @@ func Live() int64 {
 	return int64(live[0].Value.Uint64())
 }
 
-// Exceeded returns a message about the first exceeded limit, or "" if none is exceeded. It checks Memory, without the
-// spared bytes, which do not count; Time, counted from began; and Ends. l must have no zero fields (see Filled). The
-// check takes about a microsecond.
+// Exceeded returns a message about the first exceeded limit, or "" if no limit is exceeded. It checks three limits:
+// Memory against the bytes of live heap minus spared, Time against the time since began, and Ends against the present
+// time. l must have no zero fields (see Filled). The check takes about a microsecond.
 func (l Limits) Exceeded(spared int64, began time.Time) string {
 	switch {
 	case Live()-spared > l.Memory:

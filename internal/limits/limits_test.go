@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestLimitsAreDescribed compares docs/limits.md with the limits.
+// TestLimitsAreDescribed checks that docs/limits.md lists each limit with its default.
 func TestLimitsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// PlanAction asks the provider to check an invocation of an action. The configuration may have unknown values. The
-// outcome is Known if the provider accepts the invocation, Deferred if it defers the answer and t.Allow permits that,
-// and otherwise Failed.
+// PlanAction asks the provider to validate and to plan an invocation of the action t.Object. config is the
+// configuration of the action, and may have unknown values. The outcome is Known if the provider accepts the
+// invocation, Deferred if the provider defers its answer and t.Allow permits this, and otherwise Failed.
 func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome {
 	if !t.Validate(ctx, config) {
 		return plan.Outcome{}
@@ -38,8 +38,9 @@ func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome 
 // mostMessages is the maximum number of progress messages that are shown for one invocation.
 const mostMessages = 1000
 
-// Invoke invokes an action and waits for its end. It returns false if the action failed, or if its end is unknown. The
-// call is never repeated, because the action may have had an effect.
+// Invoke invokes the action t.Object with the configuration config and waits for its end. of identifies the invocation
+// in events. Invoke returns false if the action failed, or if the provider did not answer. It makes one call and does
+// not repeat a failed call, because the action may have had an effect.
 func (t *Tools) Invoke(ctx context.Context, config mark.Value, of event.Invocation) bool {
 	t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config)
 	t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())
@@ -82,7 +83,7 @@ type firstError struct {
 	text *string
 }
 
-// Add implements guard.Reporter.
+// Add passes d to Tools.Add. If d is the first error, Add keeps the summary of d. It implements guard.Reporter.
 func (f *firstError) Add(d diag.Diagnostic) {
 	if d.Severity == diag.Error && *f.text == "" {
 		*f.text = d.Summary

@@ -14,8 +14,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Up creates or updates an object as proposed. It returns the value, and the entry to record. The entry must be
-// recorded even if Up returns false. It is nil if no object exists.
+// Up asks the provider to create or update an object as the proposal p plans it. prior is the entry of the object in
+// the state, or nil to create the object. s has the fields of the new entry that are not from the provider. Up returns
+// the new value of the object, and the entry that the caller must record in the state, even if Up returns false. The
+// entry is nil if no object is known to exist: the create failed, or has no answer. Up returns false if the call
+// failed, if the answer broke a rule, or if the walk (the plan or apply) was cancelled before the call.
 func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
@@ -54,9 +57,9 @@ func (t *Tools) Up(ctx context.Context, p *Proposal, prior *state.Entry, s Store
 	return v, entry, true
 }
 
-// Same returns the value and the entry of an object that the proposal does not change. The entry has the sensitive
-// paths of the current configuration. If these paths have changed, Same returns true: the object counts as updated,
-// although no call is made.
+// Same returns the value and the entry of an object that the proposal p does not change. e is the stored entry. The
+// returned entry has the sensitive paths of the current configuration. If these paths differ from the paths in e, Same
+// sends the events of an update and returns true, although it calls no provider.
 func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	v, next := t.Type.Marked(p.Value, p.Asked), *e
 	next.Sensitive = v.PathsOf(mark.Sensitive)
@@ -70,8 +73,8 @@ func (t *Tools) Same(p *Proposal, e *state.Entry) (mark.Value, *state.Entry, boo
 }
 
 // recordMade turns the answer to an apply call into a value and an entry. prior is the entry before the call; nil means
-// that the call creates the object. recordMade returns false if the call or a check of the answer failed. The entry is
-// then what the state keeps, and nil if the state keeps nothing.
+// that the call creates the object. recordMade returns false if the call or a check of the answer failed. The state
+// must keep the returned entry then, too. The entry is nil if no object is known to exist.
 func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer, prior *state.Entry, s Stored) (mark.Value, *state.Entry, bool) {
 	op := event.Update
 	if prior == nil {
@@ -87,7 +90,7 @@ func recordMade(ctx context.Context, t *Tools, p *Proposal, answer *guard.Answer
 		return mark.Value{}, nil, false
 	case a.Object == guard.Refused:
 		return mark.Value{}, recordUnreadable(t, prior, s, a.Private), false
-	case a.Object != guard.Present: // the provider may not find the object yet; the next refresh shows whether it exists
+	case a.Object != guard.Present: // the call failed or its answer has no object; after an update, the state keeps the prior entry, and the next refresh shows whether the object exists
 		return mark.Value{}, prior, false
 	}
 	value := t.Type.Marked(a.Value, p.Asked)
@@ -125,9 +128,10 @@ func recordUnreadable(t *Tools, prior *state.Entry, s Stored, private []byte) *s
 	return entry
 }
 
-// undo destroys an object that was just created. It is called if the answer has a secret in the identifier: the state
-// stores no secrets, and the rest does not identify the object. undo reports an error in any case, and returns true if
-// the object was destroyed. It makes no call if the configuration keeps destroyed objects (SkipDestroy).
+// undo destroys an object that was just created. recordMade calls undo if the answer has a secret in the identifier of
+// the object: the state stores no secrets, and the other attributes do not identify the object. undo always reports an
+// error. It returns true if the object was destroyed. It makes no call if the configuration keeps destroyed objects
+// (SkipDestroy).
 func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 	undone := false
 	if !s.SkipDestroy {
@@ -144,8 +148,9 @@ func undo(ctx context.Context, t *Tools, made *guard.Answer, s Stored) bool {
 	return undone
 }
 
-// Down destroys an object. It returns nil and true if the object no longer exists, and otherwise the entry to record
-// and false.
+// Down asks the provider to destroy the object cur. private is the private data of the planned destruction. Down
+// returns nil and true if the object no longer exists. Otherwise it returns false and the entry that the caller must
+// record in the state.
 func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.Entry, bool) {
 	began := t.Began
 	idKey, id := wireID(t, cur.Wire, cur.Entry)
@@ -171,7 +176,8 @@ func (t *Tools) Down(ctx context.Context, cur Current, private []byte) (*state.E
 	return nil, true
 }
 
-// recordLeft returns the entry that remains after a destroy call, or nil and true if the call succeeded.
+// recordLeft returns nil and true if the provider answered that the object is destroyed. Otherwise it returns false and
+// the entry that the state must keep: the object in the answer, or the entry of cur if the answer has no usable object.
 func recordLeft(t *Tools, cur Current, answer *guard.Answer) (*state.Entry, bool) {
 	a, ok := t.admit(answer, guard.Terms{Was: cur.Entry, Unanswered: t.unanswered(event.Delete)})
 	t.Unanswered = t.Unanswered || a.Unanswered
@@ -189,9 +195,9 @@ func recordLeft(t *Tools, cur Current, answer *guard.Answer) (*state.Entry, bool
 	return &next, false
 }
 
-// Stored encodes a stored object, without a call to the provider. The entry must have the current schema version, as
-// all entries do after a plan has refreshed them. Stored reports an error and returns false if the object does not
-// match the schema.
+// Stored encodes the object in the entry e as MessagePack, without a call to the provider. The entry must have the
+// current version of the schema. A plan upgrades all entries to this version. Stored reports an error and returns false
+// if the object does not match the schema.
 func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 	v, err := t.Type.DecodeJSON(e.Attrs)
 	if err != nil {
@@ -202,9 +208,10 @@ func (t *Tools) Stored(e *state.Entry) (Known, bool) {
 	return Known{Wire: wire, Upgraded: wire}, ok
 }
 
-// Approved returns the planned proposal if its inputs are the same as in the plan. It returns nil and true if the
-// configuration has changed. The caller then plans again: a provider of the legacy type system may apply another value
-// than it planned, and this object may refer to that value. It returns false after an error.
+// Approved makes a Proposal from the approved change c without a call to the provider, if the configuration is the same
+// as in the plan. If the configuration has changed, Approved returns nil and true, and the caller must plan again: a
+// provider of the legacy type system may apply another value than it planned, and this object may refer to that value.
+// Approved returns false after an error.
 func (t *Tools) Approved(c *plan.Change, cur Current, config mark.Value, f Forced) (*Proposal, bool) {
 	p := &Proposal{Prior: guard.NullWire, Was: t.Type.Null(), Value: c.After.Raw, Private: c.Private, Identity: c.Identity, Legacy: c.Legacy}
 	var ok bool

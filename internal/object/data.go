@@ -16,8 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ReadData reads a data source. The request contains no earlier result, so each read is independent. refreshing is true
-// during planning. The value and the entry are empty unless the outcome is Known.
+// ReadData reads a data source with the configuration config. s has the fields of the new entry that are not from the
+// provider. The request contains no earlier result, so each read is independent. refreshing is true during plan, and
+// false during apply. The value and the entry are empty unless the outcome is Known.
 func (t *Tools) ReadData(ctx context.Context, config mark.Value, s Stored, refreshing bool) (mark.Value, *state.Entry, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {
@@ -56,8 +57,9 @@ func recordRead(t *Tools, config mark.Value, answer *guard.Answer, s Stored) (ma
 	return value, entry, a.Outcome
 }
 
-// StoredData returns the stored result of a data source if it was read with the same configuration and has the current
-// schema version, and false otherwise. The returned entry has the sensitive paths of the current configuration.
+// StoredData returns the result of a data source in the entry e without a call, if the result was read with the same
+// configuration and has the current schema version. The returned entry has the sensitive paths of the current
+// configuration. If e is nil or does not fit, StoredData returns false.
 func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *state.Entry, bool) {
 	if e == nil || e.Schema != t.Type.Version || e.Attrs == nil {
 		return mark.Value{}, nil, false
@@ -74,8 +76,9 @@ func (t *Tools) StoredData(config mark.Value, e *state.Entry) (mark.Value, *stat
 	return value, &next, true
 }
 
-// Validate asks the provider to check a configuration, which may have unknown values. It reports the diagnostics, and
-// returns false if there are errors. It also registers the secrets in the configuration.
+// Validate asks the provider to check a configuration, which may have unknown values. It reports the provider's
+// diagnostics, and returns false if a diagnostic is an error or the configuration cannot be encoded. Before the call,
+// Validate registers the secrets in the configuration, so that outputs mask them.
 func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 	if t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config); t.Type.Mode == addr.Ephemeral || t.Type.Mode == addr.List || t.Type.Mode == addr.Action {
 		t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())
@@ -87,8 +90,9 @@ func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 	return t.Report(t.Provider.Validate(ctx, t.Type.Mode, t.Type.Name, guard.Send(wire)))
 }
 
-// Import imports an existing object by id or identity. It returns the first object of the type in the answer, or a nil
-// entry if the provider found no object. It returns false if the import fails.
+// Import asks the provider to import an existing object by id, or by identity if id is "". It returns the entry and the
+// encoded value of the first object of the type t.Type in the answer. The entry is nil if the provider found no object.
+// s has the fields of the entry that are not from the provider. Import returns false after an error.
 func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Stored) (*state.Entry, Known, bool) {
 	began := time.Now()
 	t.send(event.Started{Object: t.Object, Op: event.Import, ID: id, At: began})
@@ -120,8 +124,9 @@ func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Sto
 	return entry, Known{Wire: a.Wire, Upgraded: a.Wire}, ok
 }
 
-// Existing imports and reads an object without recording it, and returns its value. It is for generated configuration.
-// It reports an error and returns false if the object does not exist or cannot be read.
+// Existing imports and reads an object, by id or identity, and returns its value, from which the caller generates a
+// configuration. The entry is dropped. If the object does not exist or cannot be read, Existing reports an error and
+// returns false.
 func (t *Tools) Existing(ctx context.Context, id string, identity cty.Value, s Stored) (cty.Value, bool) {
 	entry, known, ok := t.Import(ctx, id, identity, s)
 	if !ok {
@@ -159,8 +164,8 @@ func (t *Tools) Objections(ctx context.Context, config cty.Value) []cty.Path {
 
 // Alternative is a write-only argument that a provider recommends in place of another argument.
 type Alternative struct {
-	Path     cty.Path // the path of the other argument
-	Argument string   // the name of the write-only argument beside it
+	Path     cty.Path // the path of the argument that the write-only argument can replace
+	Argument string   // the name of the write-only argument, in the same block as the argument at Path
 }
 
 // Alternatives returns the arguments that the provider recommends to replace by write-only arguments. A provider

@@ -27,14 +27,14 @@ var (
 	failed = provider.Diags{diag.Errorf("failed", "")}
 )
 
-// applies makes the provider answer apply requests with f of the planned object.
+// applies makes the provider answer apply requests with f(planned object) and the diagnostics ds.
 func (b *bench) applies(legacy bool, ds provider.Diags, f func(cty.Value) cty.Value) {
 	b.far.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 		return provider.ApplyResponse{State: b.wire(f(b.value(r.Planned))), LegacyTypes: legacy}, ds
 	}
 }
 
-// reads makes the provider answer read requests with f of the stored object.
+// reads makes the provider answer read requests with f(stored object).
 func (b *bench) reads(f func(cty.Value) cty.Value) {
 	b.far.OnRead = func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 		return provider.ReadResponse{State: b.wire(f(b.value(r.State))), Private: r.Private}, nil
@@ -48,7 +48,7 @@ func (b *bench) finds(v cty.Value) {
 	}
 }
 
-// up plans a configuration and carries it out.
+// up plans a configuration for the object cur and applies the plan.
 func (b *bench) up(config mark.Value, cur Current) (mark.Value, *state.Entry, bool) {
 	b.Helper()
 	p, ok := b.propose(config, cur, Forced{})
@@ -61,12 +61,12 @@ func (b *bench) up(config mark.Value, cur Current) (mark.Value, *state.Entry, bo
 // plain returns an object of the type without marks.
 func (b *bench) plain(attrs map[string]string) mark.Value { return mark.Plain(b.object(attrs)) }
 
-// guarded registers the canary as a secret of the run.
+// guarded registers the text canary as a secret of the run.
 func (b *bench) guarded() {
 	b.Walk.Guard.Secrets.AddValue(cty.StringVal(canary), secret.Origin{Kind: secret.Setting})
 }
 
-// free fails the test if the canary is in an entry or a message.
+// free fails the test if the text canary is in the entry or in a diagnostic.
 func (b *bench) free(e *state.Entry) {
 	b.Helper()
 	if e != nil && strings.Contains(string(e.Attrs)+string(e.Private)+string(e.Identity), canary) {
@@ -84,7 +84,8 @@ func calc(v cty.Value) func(cty.Value) cty.Value {
 	return func(o cty.Value) cty.Value { return with(o, map[string]cty.Value{"calc": v}) }
 }
 
-// A provider of the current type system must apply the planned values. The answer is recorded in any case.
+// A provider of the current type system (not legacy) must return the planned values after an apply. The answer is
+// recorded in any case.
 func TestApplyKeepsToThePlan(t *testing.T) {
 	for _, legacy := range []bool{false, true} {
 		b := newBench(t)
@@ -150,7 +151,8 @@ func TestApplyWithoutAnswerIsRefused(t *testing.T) {
 	b.reported("did not report the result for fake_thing.a")
 }
 
-// A call without an answer is recorded as unanswered, and its error explains the consequence.
+// A provider call that was interrupted before the answer is recorded as unanswered, and its error explains the
+// consequence.
 func TestUnansweredCallIsNoted(t *testing.T) {
 	b := newBench(t)
 	b.far.OnApply = func(context.Context, provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
@@ -173,7 +175,7 @@ func TestAdviceOfCallerExplainsUnansweredCall(t *testing.T) {
 	b.reported("fake_thing.a stays, as the caller knows.")
 }
 
-// A cancelled walk makes no calls, and the recorded object does not change.
+// After its context is cancelled, a step makes no provider calls, and the recorded object does not change.
 func TestCancelledWalkMakesNoCalls(t *testing.T) {
 	b := newBench(t)
 	cur := b.stored(b.object(map[string]string{"id": "1"}))
@@ -353,7 +355,7 @@ func TestUnknownWhileRefreshingIsRefused(t *testing.T) {
 	b.reported(`left "fake_thing.a.calc" unknown while refreshing`)
 }
 
-// Reading keeps the other data in the entry: taint, dependencies, sensitive paths of the configuration.
+// Reading an object keeps the other data in its state entry: taint, dependencies, sensitive paths of the configuration.
 func TestReadKeepsWhatIsRecordedBeside(t *testing.T) {
 	b := newBench(t)
 	b.reads(set("calc", "new"))
@@ -390,10 +392,10 @@ func TestUpgradeToNothingIsRefused(t *testing.T) {
 	b.reported("upgraded the stored object of fake_thing.a to null")
 }
 
-// An object stays recorded unless the provider reports success and returns no object.
+// A destroyed object stays in the state unless the provider reports success and returns no object.
 func TestDestroyForgetsOnlyWhatIsGone(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer  bool // with an object
+		answer  bool // the answer has an object
 		ds      provider.Diags
 		missing bool
 	}{
@@ -420,7 +422,7 @@ func TestDestroyForgetsOnlyWhatIsGone(t *testing.T) {
 	}
 }
 
-// Only providers with the capability plan a destruction, and their plan must have no object.
+// Only providers with the capability PlanDestroy plan a destruction, and such a plan must have no object.
 func TestDestroyIsPlannedByCapableProviders(t *testing.T) {
 	b := newBench(t)
 	cur := b.stored(b.object(map[string]string{"id": "1"}))
@@ -461,7 +463,7 @@ func TestNewMarksAreAnUpdateWithoutACall(t *testing.T) {
 	}
 }
 
-// A data source has an object without unknown values.
+// The answer to a read of a data source must be an object, not null, without unknown values.
 func TestDataIsWhollyKnown(t *testing.T) {
 	for text, answer := range map[string]func(*bench) provider.Dynamic{
 		`left "fake_thing.a.calc" unknown in a data source`: func(b *bench) provider.Dynamic {
@@ -500,7 +502,7 @@ func TestStoredDataStandsForTheSameConfiguration(t *testing.T) {
 	}
 }
 
-// A secret of the run in a provider's answer is in no entry and no message.
+// A secret in a provider's answer is removed: neither the state entry nor a diagnostic has it.
 func TestSecretInAnAnswerIsNotRecorded(t *testing.T) {
 	for name, step := range map[string]func(*bench) (*state.Entry, bool){
 		"apply": func(b *bench) (*state.Entry, bool) {
@@ -547,7 +549,8 @@ func TestSecretInAnAnswerIsNotRecorded(t *testing.T) {
 	}
 }
 
-// Texts in the configuration outside of write-only arguments may be recorded, even if they are secret elsewhere.
+// Texts in an object's configuration outside of write-only arguments may be stored in the state, even if the text is a
+// secret of another object.
 func TestConfiguredTextMayBeRecorded(t *testing.T) {
 	b := newBench(t)
 	b.guarded()
@@ -557,10 +560,10 @@ func TestConfiguredTextMayBeRecorded(t *testing.T) {
 	}
 }
 
-// events collects events.
+// events is a sink that collects events.
 type events []event.Event
 
-// Send implements event.Sink.
+// Send appends an event. It implements event.Sink.
 func (e *events) Send(x event.Event) { *e = append(*e, x) }
 
 // A sensitive id is in no event, and neither is the name beside it.
@@ -601,7 +604,8 @@ func TestSensitiveIdentifiersAreNotShown(t *testing.T) {
 	}
 }
 
-// If the identifier of a new object contains a secret, the object cannot be found again without it, so it is destroyed.
+// If the identifier of a new object contains a secret, which must not be stored, the object could not be found again,
+// so it is destroyed.
 func TestSecretInTheIdentifierUndoesTheCreate(t *testing.T) {
 	b := newBench(t)
 	b.guarded()
@@ -621,7 +625,8 @@ func TestSecretInTheIdentifierUndoesTheCreate(t *testing.T) {
 	b.free(e)
 }
 
-// A lease is held before its answer is checked, so that it is closed even if the answer is wrong.
+// An opened lease is passed to the function held before its answer is checked, so that it is closed even if the answer
+// is wrong.
 func TestLeaseIsHeldBeforeItsAnswerIsChecked(t *testing.T) {
 	for name, result := range map[string]func(cty.Value) cty.Value{
 		"good":             same,
@@ -662,7 +667,8 @@ func TestResultOfALeaseIsASecret(t *testing.T) {
 	b.free(e)
 }
 
-// If the provider refuses a move, the request is repeated with the address in the other registry.
+// If the provider refuses to move an object from another type, the request is repeated with the address of the source
+// provider in the other registry (of Terraform or OpenTofu).
 func TestMoveIsAskedUnderBothRegistries(t *testing.T) {
 	b := newBench(t)
 	var asked []string
@@ -680,7 +686,7 @@ func TestMoveIsAskedUnderBothRegistries(t *testing.T) {
 	}
 }
 
-// A move keeps the sensitive paths of attributes that both types have.
+// A move of an object to another type keeps the sensitive paths of attributes that both types have.
 func TestMoveKeepsSensitivePaths(t *testing.T) {
 	b := newBench(t)
 	b.far.OnMove = func(context.Context, provider.MoveRequest) (provider.MoveResponse, provider.Diags) {

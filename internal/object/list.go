@@ -13,13 +13,14 @@ import (
 
 // ListArguments are the arguments of a list block.
 type ListArguments struct {
-	Config  mark.Value // in the list schema of the provider; empty if the block omits it
+	Config  mark.Value // the config block, in the list schema of the provider; the argument empty of ListArgumentsOf if the block is missing
 	Objects cty.Value  // include_resource: a boolean, null if the block omits it
 	Limit   cty.Value  // a number, null if the block omits it
 }
 
-// ListArgumentsOf divides the body of a list block (program.ListBody). empty is the configuration to use if the block
-// has no config block. A null or unknown body counts as an empty block.
+// ListArgumentsOf divides the evaluated body of a list block into the arguments of the search. empty is the
+// configuration for a list block without a config block. A null or unknown body counts as a list block without
+// arguments.
 func ListArgumentsOf(body mark.Value, empty cty.Value) ListArguments {
 	out := ListArguments{Config: mark.Plain(empty), Objects: cty.NullVal(cty.Bool), Limit: cty.NullVal(cty.Number)}
 	if body.Raw.IsNull() || !body.Raw.IsKnown() {
@@ -41,32 +42,34 @@ func ListArgumentsOf(body mark.Value, empty cty.Value) ListArguments {
 // Search holds the inputs of List.
 type Search struct {
 	Config  *ListConfig
-	Objects bool  // ask for whole objects
-	Limit   int64 // maximum number of results
+	Objects bool  // the provider is asked to send whole objects, not only identities
+	Limit   int64 // maximum number of results, after which List stops
 }
 
 // ListConfig is the encoded configuration of a search.
 type ListConfig struct{ wire []byte }
 
-// Listed is one object that a search found.
+// Listed is one object that List found.
 type Listed struct {
 	Identity cty.Value // in the identity schema of the type; known and not null
-	Name     string    // shown to people; contains no secret
-	Object   cty.Value // null if the provider did not send it
+	Name     string    // the name of the object that the provider returns for users; contains no secret
+	Object   cty.Value // the object that was found; null if the provider did not send the object
 }
 
-// mostReports is the number of diagnostics about one search that are reported. A search may have 100,000 results.
+// mostReports is the maximum number of diagnostics about one search that are reported. The number is limited because a
+// search may have 100,000 results, each with a warning.
 const mostReports = 20
 
-// ListConfig encodes a configuration for List. t has the list schema of the type. It returns false after an error.
+// ListConfig encodes the configuration of a search for List. The schema of t must be the list schema of the type. If
+// the configuration cannot be encoded, ListConfig reports an error and returns false.
 func (t *Tools) ListConfig(config cty.Value) (*ListConfig, bool) {
 	wire, ok := encode(t, config)
 	return &ListConfig{wire}, ok
 }
 
-// List searches for objects and calls visit for each result, until visit returns false or the limit is reached. t must
-// have the schema of the objects. List returns false if the search fails, an answer is refused, or ctx ends. Results
-// before a failure are visited.
+// List searches for objects and calls visit for each result, until visit returns false or the limit is reached. Here
+// the schema of t must be the schema of the objects, not the list schema. List returns false if the search fails, if a
+// result broke a rule of the protocol, or if ctx ends. It visits the results before a failure.
 func (t *Tools) List(ctx context.Context, s Search, visit func(Listed) bool) bool {
 	ok, n := true, int64(0)
 	reports := &limited{t: t}
@@ -75,7 +78,7 @@ func (t *Tools) List(ctx context.Context, s Search, visit func(Listed) bool) boo
 	of.To = reports
 	for answer := range t.Provider.List(ctx, provider.ListRequest{Type: t.Type.Name, Config: guard.Send(s.Config.wire), Objects: s.Objects, Limit: s.Limit}) {
 		if ctx.Err() != nil {
-			return false // the answer is the error of the cancelled call
+			return false // the answer would only be the error of the cancelled call
 		}
 		a, good := t.Walk.Guard.Admit(of, &answer, guard.Terms{})
 		ok = ok && good
@@ -96,7 +99,7 @@ type limited struct {
 	errs int // number of errors that were not passed on
 }
 
-// Add passes a diagnostic on, or counts it.
+// Add passes d to Tools.Add if it is one of the first mostReports diagnostics, and counts it otherwise.
 func (l *limited) Add(d diag.Diagnostic) {
 	if l.n++; l.n <= mostReports {
 		l.t.Add(d)

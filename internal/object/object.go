@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Tools holds the inputs that the steps of one object share: its provider, its type and its address. The comment of the
-// package lists the steps.
+// Tools holds the inputs that the provider calls about one object share: its provider, its type and its address. The
+// methods of Tools make the calls.
 type Tools struct {
 	Object   addr.Object
 	Provider guard.Provider
@@ -23,28 +23,29 @@ type Tools struct {
 	Bag      *diag.Bag
 	Where    func(cty.Path) diag.Range // returns the position of an attribute in the configuration; nil: diagnostics have no position
 
-	Allow provider.Allow // permissions for the answers to Plan, ReadData and Open; other calls allow no deferral
-	Note  provider.Note  // sent with calls that change or open something
-	Began time.Time      // when the destruction was announced; zero if Down must announce it
+	Allow provider.Allow // whether the provider may defer its answers to Plan, ReadData, Open and PlanAction
+	Note  provider.Note  // data for the process that records the answer if Lethe crashes; sent with calls that create, change, destroy or open something, or invoke an action
+	Began time.Time      // when the caller sent the event of the destruction; zero if Down must send it
 
-	// Unanswered is true if the provider did not answer a call that creates, changes or opens something. It is then
-	// unknown whether the call had an effect.
+	// Unanswered is true if the provider did not answer a call that creates, changes, destroys or opens something, or
+	// that invokes an action. It is then unknown whether the call had an effect.
 	Unanswered bool
 }
 
 // Type is the schema of one resource type. All objects of the type share a Type.
 type Type = guard.Type
 
-// Walk holds the inputs that all objects of one walk share.
+// Walk holds the inputs that all objects of one walk share. A walk is the run of the graph of a plan or an apply.
 type Walk struct {
 	Sink  event.Sink
-	Times event.Sink   // receives the events with times; nil: no such events are made
+	Times event.Sink   // receives event.Called with the times of each call; nil: such events are not made
 	Guard *guard.Guard // checks all answers and has the secrets
-	// Token runs a call while it holds one of the -parallelism tokens. Calls that may use a remote API need a token. If
-	// the walk is cancelled first, Token returns false without making the call. If Token is nil, calls need no token.
+	// Token makes a call while it holds a token. The number of tokens is the limit of -parallelism. Calls that may use
+	// a remote API need a token. If the walk is cancelled first, Token returns false without making the call. If Token
+	// is nil, calls need no token.
 	Token func(ctx context.Context, call func()) bool
-	// Retries are the policies for calls that fail for a time. Pause waits between two attempts, and returns false if the
-	// walk is cancelled.
+	// Retries has the user's retry policy of each provider, for calls that fail for a time. Pause waits between two
+	// attempts, and returns false if the walk is cancelled.
 	Retries provider.Retries
 	Pause   func(ctx context.Context, d time.Duration) bool
 	// Unanswered has the advice about calls that the provider did not answer. nil means FollowedByPlan.
@@ -53,7 +54,7 @@ type Walk struct {
 	Reread bool
 }
 
-// Report reports the provider's diagnostics about the object. It returns false if one of them is an error.
+// Report reports the provider's diagnostics about the object. It returns false if one of the diagnostics is an error.
 func (t *Tools) Report(ds provider.Diags) bool {
 	for _, d := range ds {
 		t.Add(d)
@@ -72,18 +73,20 @@ func (t *Tools) Add(d diag.Diagnostic) {
 	t.Bag.Add(d)
 }
 
-// Advice tells users, for each operation, what an unanswered call means for an object. Each text continues a sentence
-// that begins with the address of the object.
+// Advice has a text for each operation that explains the consequence of a call that the provider did not answer. Each
+// text continues a sentence that begins with the address of the object.
 type Advice map[event.Op]string
 
-// FollowedByPlan is the advice for runs whose state a later plan reads.
+// FollowedByPlan is the advice for commands whose state a later plan reads. The state of a test is deleted at its end,
+// so tests have other advice.
 var FollowedByPlan = Advice{
 	event.Create: "may exist, because Lethe asked its provider to create it. It is not in the state, and the next plan in this directory reports this call. If it exists, import it.",
 	event.Update: "may have been changed. The next plan reads it again, and reports this call.",
 	event.Delete: "may have been destroyed. The next plan reads it again, and reports this call.",
 }
 
-// unanswered returns the advice for an unanswered change. It ends the error message.
+// unanswered returns the advice about an operation that the provider did not answer. The advice is the end of the error
+// message.
 func (t *Tools) unanswered(op event.Op) string {
 	if t.Walk.Unanswered != nil {
 		return t.Walk.Unanswered[op]
@@ -91,7 +94,7 @@ func (t *Tools) unanswered(op event.Op) string {
 	return FollowedByPlan[op]
 }
 
-// subject returns the object in the form that the guard needs.
+// subject returns the object with its provider and type in the form that package guard needs to check answers.
 func (t *Tools) subject() guard.Subject {
 	return guard.Subject{Object: t.Object, Provider: t.Provider, Type: t.Type, To: t}
 }
@@ -102,7 +105,7 @@ func (t *Tools) admit(answer *guard.Answer, terms guard.Terms) (*guard.Admitted,
 	return t.Walk.Guard.Admit(t.subject(), answer, terms)
 }
 
-// breach reports a violation of the protocol.
+// breach reports the error that the provider violated the protocol.
 func (t *Tools) breach(summary, format string, a ...any) {
 	t.Add(diag.Errorf(summary, format, a...))
 }
@@ -126,9 +129,9 @@ func (t *Tools) token(ctx context.Context, call func()) bool {
 	return t.Walk.Token(ctx, call)
 }
 
-// ask makes a call with make while it holds a token, and returns the answer. If the call fails and the provider's retry
-// policy applies, ask waits without a token and repeats the call. If the walk is cancelled during the wait, ask returns
-// the last answer. called is false if no call was made.
+// ask makes a call with make while it holds a token, and returns the answer. If the call fails with an error that the
+// user's retry policy for the provider names, ask waits without a token and repeats the call. If the walk is cancelled
+// during this wait, ask returns the last answer. called is false if the walk was cancelled before the first call.
 func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answer) (answer guard.Answer, called bool) {
 	retry := t.Walk.Retries.Of(t.Provider.Addr())
 	for n := 1; ; n++ {
@@ -170,11 +173,12 @@ func (t *Tools) attempt(ctx context.Context, call event.Call, make func()) bool 
 	})
 }
 
-// Stored has the fields of a state entry other than the object itself.
+// Stored has the fields of a state entry that do not come from the provider, and settings of the steps that make the
+// entry.
 type Stored struct {
 	Provider    addr.ProviderInstance
-	Recorded    []addr.Resource // dependencies
-	CreateFirst bool            // create_before_destroy, of the object or of an object that depends on it
+	Recorded    []addr.Resource // the resources on which the object depends
+	CreateFirst bool            // create_before_destroy is set for the object, or for an object that depends on it
 	SkipDestroy bool            // lifecycle.destroy = false
 	Protected   bool            // lifecycle.prevent_destroy = true
 
@@ -184,6 +188,7 @@ type Stored struct {
 	// and a warning reports the others.
 	Several bool
 
-	// Later receives the event of success instead of the sink, if further steps must succeed before it is sent.
+	// If Later is set, it receives the event of success in place of Walk.Sink. It is set if further steps must succeed
+	// before views may show the success.
 	Later func(event.Done)
 }

@@ -18,17 +18,18 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Forced holds the settings, from the user and from the lifecycle block, that affect a decision.
+// Forced holds the settings of the user and of the lifecycle block that affect the planned action.
 type Forced struct {
 	Replace   bool       // -replace names the object
 	Triggered bool       // replace_triggered_by requires a replacement
-	Elsewhere bool       // the new instance of the provider does not find the object, and cannot update it
+	Elsewhere bool       // the object must use another provider instance, which does not find the object and so cannot update it
 	Rewrite   bool       // an update writes the write-only arguments, even if nothing else changes
 	Ignore    []cty.Path // ignore_changes
 	IgnoreAll bool       // ignore_changes = all
 }
 
-// ignored returns the paths in ignore_changes. If all attributes are ignored, it returns one empty path.
+// ignored returns the paths in ignore_changes. If all attributes are ignored, it returns one empty path, which is a
+// prefix of every path.
 func (f Forced) ignored() []cty.Path {
 	if f.IgnoreAll {
 		return []cty.Path{nil}
@@ -36,34 +37,36 @@ func (f Forced) ignored() []cty.Path {
 	return f.Ignore
 }
 
-// Current is the object from which a plan starts: a refreshed entry, or no object.
+// Current is the prior object of a plan: a refreshed entry of the state with its encoded value, or no object.
 type Current struct {
 	Entry *state.Entry // nil if no object exists
 	Known
 	// Private is the private data for the plan request if Entry is nil. In a replacement, the second plan request has
 	// the private data that the first plan returned.
 	Private []byte
-	// Approved is the private data of the approved plan if an apply plans again.
+	// Approved is the private data that the approved plan contains. It is set only if an apply plans the object again.
 	Approved []byte
 }
 
-// Proposal is a provider's plan for a configuration, together with its inputs. Planning and applying both use it.
+// Proposal is a provider's plan for one object, together with its inputs. Plan and apply both use it. A wire form is
+// the MessagePack encoding of a value.
 type Proposal struct {
 	Asked    mark.Value // the configuration, with the prior values of ignored attributes
-	Config   []byte     // wire form of Asked, for the plan request
+	Config   []byte     // wire form of Asked.Raw, for the plan request
 	Written  []byte     // wire form of the configuration without ignore_changes, for the apply request
 	Planned  []byte     // wire form of the planned object
 	Prior    []byte     // wire form of the prior object; null for a new object
-	Was      cty.Value  // value of Prior
-	Value    cty.Value  // value of Planned
+	Was      cty.Value  // the decoded value of Prior
+	Value    cty.Value  // the decoded value of Planned
 	Replace  []cty.Path // changed attributes that need a replacement
-	Private  []byte     // planned private data
+	Private  []byte     // the private data in the provider's plan
 	Identity cty.Value  // planned identity; NilVal if the object has none
 	Legacy   bool       // the provider uses the legacy type system
 }
 
-// Propose calls the provider to plan the configuration, with the prior object if one exists. The Proposal is nil unless
-// the outcome is Known. A deferred answer has the outcome Deferred.
+// Propose calls PlanResourceChange with the configuration config and the prior object cur, and checks the answer. The
+// Proposal is nil unless the outcome is Known. The outcome is Deferred if the provider deferred its answer and may do
+// so, and Failed after an error or if the walk (the plan or apply) was cancelled.
 func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f Forced) (*Proposal, plan.Outcome) {
 	prior := t.Type.Null()
 	if cur.Wire != nil {
@@ -112,8 +115,8 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 	return p, a.Outcome
 }
 
-// ask sets the configuration of a proposal, in which ignored attributes have their prior values. was is the prior
-// entry. ask returns false if the configuration cannot be encoded.
+// ask sets Asked, Config and Written of the proposal p from config. In Asked, ignored attributes have their prior
+// values. was is the prior entry. ask reports an error and returns false if the configuration cannot be encoded.
 func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (ok bool) {
 	p.Asked = ignore(t, config, p.Was, was, f)
 	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
@@ -149,8 +152,8 @@ func callPlan(ctx context.Context, t *Tools, req provider.PlanRequest) (answer g
 	return t.ask(ctx, event.CallPlan, func() guard.Answer { return t.Provider.Plan(ctx, req) })
 }
 
-// changedPaths returns the paths whose values differ between prior and planned. By the protocol, other paths do not
-// require a replacement. The value of a write-only attribute is not visible, so its path always counts.
+// changedPaths returns the paths whose values differ between prior and planned. By the protocol, an attribute that does
+// not change requires no replacement. The value of a write-only attribute is not visible, so its path always counts.
 func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Path {
 	return slices.DeleteFunc(paths, func(p cty.Path) bool {
 		if t.Type.IsWriteOnly(p) {
@@ -165,8 +168,9 @@ func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Pa
 	})
 }
 
-// Plan decides about a declared object: it plans the object and returns the change. A tainted object is planned like a
-// new object, because a provider may refuse to change it in place. The change is nil unless the outcome is Known.
+// Plan plans a declared object and returns its change: the action with its reason, and the prior and the planned value.
+// A tainted object is planned like a new object, because a provider may refuse to change it in place. The change is nil
+// unless the outcome is Known.
 func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, plan.Outcome) {
 	from := cur
 	if cur.Entry != nil && cur.Entry.Tainted {
@@ -193,7 +197,7 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 		return c, out
 	case c.Action.Replaces() && from.Entry != nil:
 		if len(p.Private) > 0 {
-			c.Settled = false // apply plans the new object again, because it does not inherit private data
+			c.Settled = false // apply must plan the new object again, because a new object does not inherit the private data of the old object
 		}
 		if p, out = t.Propose(ctx, config, Current{Private: p.Private}, Forced{}); out.Kind != plan.Known {
 			return nil, out
@@ -207,8 +211,8 @@ func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forc
 	return c, out
 }
 
-// remarked reports whether the sensitive paths of an object differ from the stored paths. The object itself may be
-// unchanged, but the state must store the new paths.
+// remarked reports whether the sensitive paths that the proposal p gives to the object differ from the paths in its
+// entry e. If they differ, the state must store the new paths, even if the object is unchanged.
 func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	if !p.Asked.Has(mark.Sensitive) && len(e.Sensitive) == 0 {
 		return false
@@ -217,15 +221,16 @@ func remarked(t *Tools, e *state.Entry, p *Proposal) bool {
 	return !mark.SamePaths(was, is)
 }
 
-// Nothing reports whether a proposal leaves the object unchanged. It compares values if the wire forms differ, because
-// equal sets may have different wire forms.
+// Nothing reports whether the proposal p leaves the object unchanged. It compares values if the wire forms differ,
+// because equal sets may have different wire forms.
 func (t *Tools) Nothing(p *Proposal) bool {
 	return t.Walk.Guard.SameWire(p.Planned, p.Prior) || p.Was.RawEquals(p.Value)
 }
 
-// decide chooses the action for an object that exists and is declared.
+// decide chooses the action for an object that exists and is declared. It returns the action, its reason, and the
+// attributes that need a replacement.
 func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Reason, []cty.Path) {
-	const replace = plan.DeleteCreate // a later step of planning may change it to CreateDelete
+	const replace = plan.DeleteCreate // planning changes DeleteCreate to CreateDelete later if create_before_destroy applies
 	switch {
 	case f.Triggered:
 		return replace, plan.ReplaceByTriggers, p.Replace
@@ -243,7 +248,8 @@ func decide(t *Tools, cur Current, p *Proposal, f Forced) (plan.Action, plan.Rea
 	return plan.Update, plan.NoReason, nil
 }
 
-// completeChange copies the values of the proposal to the change.
+// completeChange copies the values of the proposal p to the change c, and sets the prior value of c to null. Callers
+// with a prior object then set c.Before.
 func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
 	c.Before = mark.Plain(t.Type.Null())
 	c.After = t.Type.Marked(p.Value, p.Asked)
@@ -256,14 +262,14 @@ func completeChange(t *Tools, c *plan.Change, p *Proposal, config mark.Value) {
 	}
 }
 
-// digest returns a digest of the configuration of a proposal.
+// digest returns a digest of Config, with which apply recognizes an unchanged configuration.
 func (p *Proposal) digest() []byte {
 	sum := sha256.Sum256(p.Config)
 	return sum[:16]
 }
 
-// PlanDown plans the destruction of an object. It calls the provider only if capable is true: the provider can plan a
-// destruction. It returns nil and false after an error, and if the walk is cancelled.
+// PlanDown plans the destruction of an object. It calls the provider only if capable is true, which means that the
+// provider can plan destructions. It returns nil and false after an error, and if the walk is cancelled.
 func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.Change, bool) {
 	c := &plan.Change{Object: t.Object, Was: t.Object, Entry: cur.Entry, Action: plan.Delete, ProviderData: plan.ProviderData{Private: cur.Entry.Private}}
 	before, ok := t.Value(cur.Entry, cur.Known)
@@ -290,9 +296,10 @@ func (t *Tools) PlanDown(ctx context.Context, cur Current, capable bool) (*plan.
 	return c, true
 }
 
-// Within reports whether the proposal that apply made agrees with the approved plan: it needs no replacement that was
-// not approved, and no known value differs. Otherwise Within reports errors. It also applies to providers of the legacy
-// type system, because users approve the plan.
+// Within reports whether the proposal p, which apply made by planning again, agrees with the approved change: p needs
+// no replacement that was not approved, and each value that was known in the plan is the same. Otherwise Within reports
+// errors and returns false. The rule also holds for providers of the legacy type system, because users approve the
+// plan.
 func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	const title = "Provider produced inconsistent final plan"
 	why := "This is a bug in the provider. Report it to its developers."
@@ -321,8 +328,8 @@ func (t *Tools) Within(approved *plan.Change, p *Proposal) bool {
 	return len(breaches) == 0
 }
 
-// Settled reports whether apply can use the planned proposal without planning again: the configuration is wholly known,
-// and has no ephemeral values and no write-only arguments.
+// Settled reports whether apply may use the plan of the object without planning it again: the configuration is wholly
+// known, and has no ephemeral values and no write-only arguments.
 func (t *Tools) Settled(config mark.Value) bool {
 	return ctyvalue.WhollyKnown(config.Raw) && !config.Has(mark.Ephemeral) && len(t.Type.WriteOnly(config.Raw)) == 0
 }
@@ -335,7 +342,7 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 	if prior.IsNull() || len(paths) == 0 {
 		return config
 	}
-	sensitive := t.Type.Configured(was.Sensitive, prior) // the schema's values are null in a configuration: their marks would rise
+	sensitive := t.Type.Configured(was.Sensitive, prior) // without the sensitive paths of the schema: the attributes at these paths are null in a configuration, so their marks would move to a value around the attribute
 	if f.IgnoreAll {
 		prior = t.Type.NullComputed(prior)
 	}
@@ -355,7 +362,7 @@ func ignore(t *Tools, config mark.Value, prior cty.Value, was *state.Entry, f Fo
 			stored = append(stored, m)
 			continue
 		}
-		for _, p := range paths { // a part of a sensitive value is sensitive
+		for _, p := range paths { // an ignored part of a sensitive prior value is sensitive
 			if p.HasPrefix(m.Path) && !marked(out, p) {
 				stored = append(stored, mark.At{Path: p, Tag: mark.Sensitive})
 			}
@@ -383,8 +390,8 @@ func meant(config cty.Value, path cty.Path) cty.Path {
 	return path
 }
 
-// overlay returns config with the value of prior at path. If the path has a map key that only one of the two has,
-// overlay adds or removes the key. If the path does not exist, overlay returns config.
+// overlay returns config with the value of prior at path. If the path has a map key that only one of the two values
+// has, overlay adds or removes the key. If the path does not exist, overlay returns config.
 func overlay(config, prior cty.Value, path cty.Path) cty.Value {
 	if len(path) == 0 {
 		return prior
@@ -478,15 +485,15 @@ func overlayIndex(config, prior cty.Value, key cty.Value, rest cty.Path) cty.Val
 	return cty.ListVal(elems)
 }
 
-// fit converts a prior value to the element type of a collection. In a dynamic attribute, the prior type may differ.
-// fit returns false if the conversion fails.
+// fit converts a prior value to the element type ty of a collection. If the type of the attribute is dynamic, the prior
+// value may have another type. fit returns false if the conversion fails.
 func fit(v cty.Value, ty cty.Type) (cty.Value, bool) {
 	v, err := convert.Convert(v, ty)
 	return v, err == nil
 }
 
-// Forget returns the change that removes an object from the state without destroying it. null is the null value of the
-// type.
+// Forget returns the change that removes the object o from the state without destroying it. before is the prior value,
+// and null is the null value of the type.
 func Forget(o addr.Object, cur Current, before mark.Value, null cty.Value) *plan.Change {
 	return &plan.Change{Object: o, Was: o, Entry: cur.Entry, Action: plan.Forget, Before: before, After: mark.Plain(null)}
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Recovered returns the entry for a call that another process made and did not record. It is the entry that Up or Down
-// would return for the same answer. stored has the fields of the entry that were known before the answer. prior is the
-// prior entry, or nil. It is nil if the object no longer exists. The second result is false if the entry cannot be
-// determined, or if the answer contains a secret: then the caller must record nothing.
+// Recovered returns the state entry for an apply call that a process made and whose answer it could not record, because
+// the engine crashed. It is the same entry that Up or Down would return for the answer, and nil if the object no longer
+// exists. stored has the fields of the entry that were known before the answer. prior is the entry before the call, or
+// nil for a create. The second result is false if the entry cannot be determined, or if the answer contains a secret.
+// Then the caller must record nothing.
 func (t *Tools) Recovered(ctx context.Context, call provider.ApplyRequest, answer provider.ApplyResponse, ds provider.Diags, stored, prior *state.Entry) (*state.Entry, bool) {
 	t.Provider = t.Provider.Replay(answer, ds)
 	if isNull(call.Planned.Msgpack) {
@@ -35,8 +36,8 @@ func (t *Tools) Recovered(ctx context.Context, call provider.ApplyRequest, answe
 	return entry, !t.Walk.Guard.Secrets.Found()
 }
 
-// Learn registers the secrets in the answer to a call that opened an ephemeral resource. It returns false if the answer
-// cannot be decoded.
+// Learn registers the secrets in result, the answer to a call that opened an ephemeral resource with the configuration
+// config, so that outputs mask them. It returns false if config or result cannot be decoded.
 func (t *Tools) Learn(config, result provider.Dynamic) bool {
 	return t.Walk.Guard.Learn(t.subject(), config, result)
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Upgrade converts a stored object and its identity to the provider's current schemas, without reading the real object.
-// It returns the same entry, unless it upgraded the identity. If the stored schema is newer, or the provider cannot
-// upgrade the object, Upgrade reports an error and returns false.
+// Upgrade asks the provider to convert the object in the entry, and its identity, to the current schemas. It does not
+// read the real object. Upgrade returns the converted value, and the entry, which changes only if the identity was
+// converted. If the stored schema is newer, or the provider cannot upgrade the object, Upgrade reports an error and
+// returns false.
 func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, Known, bool) {
 	if entry.Schema > t.Type.Version {
 		t.newer(entry.Schema, "schema", t.Type.Version)
@@ -23,7 +24,7 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, 
 	stored := inForm(t, entry)
 	attrs := entry.Attrs
 	if !stored && entry.Schema == t.Type.Version && attrs != nil {
-		attrs = t.Type.Strip(attrs) // a provider upgrades older schemas, but may not know removed attributes of the current one
+		attrs = t.Type.Strip(attrs) // a provider removes old attributes when it upgrades an older version, but may fail at unknown attributes in its current version
 	}
 	answer := t.Provider.Upgrade(ctx, provider.UpgradeRequest{
 		Type: t.Type.Name, Version: entry.Schema, JSON: attrs, Flatmap: entry.Flatmap,
@@ -45,8 +46,8 @@ func (t *Tools) newer(stored int64, what string, known int64) {
 		t.Object, stored, what, t.who(), known)
 }
 
-// upgradeIdentity converts the identity of an entry to the provider's current schema. It reports an error and returns
-// false if that fails.
+// upgradeIdentity asks the provider to convert the identity in the entry to the current identity schema, if the stored
+// version is older. If the provider cannot upgrade the identity, it reports an error and returns false.
 func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.Entry, bool) {
 	if entry.Identity == nil || t.Type.Identity == nil || entry.IdentitySchema == t.Type.Identity.Version {
 		return entry, true
@@ -67,8 +68,9 @@ func upgradeIdentity(ctx context.Context, t *Tools, entry *state.Entry) (*state.
 	return &next, true
 }
 
-// Read refreshes an object. It returns the same entry if the object is unchanged, and a nil entry if the object no
-// longer exists. It returns false after an error, and if the walk is cancelled.
+// Read asks the provider to refresh the object in the entry, whose encoded value is k. It returns the refreshed entry
+// and value: the same entry if the object is unchanged, and a nil entry if the object no longer exists. It returns
+// false after an error, and if the walk (the plan) is cancelled.
 func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	began := time.Now()
 	idKey, id := wireID(t, k.Wire, entry)
@@ -88,16 +90,16 @@ func (t *Tools) Read(ctx context.Context, entry *state.Entry, k Known) (*state.E
 		return entry, k, false
 	}
 	out, k, ok := refreshed(entry, k, a, ok)
-	if out == nil { // no object has the id now
+	if out == nil { // the object no longer exists, so the event names no id
 		idKey, id = "", ""
 	}
 	t.send(event.Done{Object: t.Object, Op: event.Refresh, IDKey: idKey, ID: id, Refreshing: true, Took: time.Since(began)})
 	return out, k, ok
 }
 
-// Renewed converts an entry to the current schema without reading the object. Later steps need this form, and another
-// version of the provider may have stored the entry. It reports an error and returns false if the entry does not match
-// the schema.
+// Renewed replaces Read if the object is not refreshed (-refresh=false). It returns the entry in the form of the
+// current schema, which later steps need, and makes no call. Another version of the provider may have stored the entry
+// in another form. Renewed reports an error and returns false if the entry does not match the schema.
 func (t *Tools) Renewed(entry *state.Entry, k Known) (*state.Entry, Known, bool) {
 	answer := guard.Unchecked(k.Wire, entry.Private)
 	a, ok := t.admit(&answer, guard.Terms{Was: entry, Sent: k.Wire, Current: k.inForm})
@@ -110,8 +112,9 @@ func inForm(t *Tools, entry *state.Entry) bool {
 	return entry.Schema == t.Type.Version && entry.Attrs != nil && t.Type.Describes(entry.Attrs)
 }
 
-// refreshed returns the entry and the value after a read. k is the value before it, a the admitted answer, and ok the
-// result of its check. The entry is nil if the object no longer exists. If ok is false, so is the result.
+// refreshed returns the entry and the value after a read. entry and k are the entry and the value before the read, a is
+// the checked answer, and ok is the result of the check. The returned entry is nil if the object no longer exists. If
+// ok is false, refreshed returns false.
 func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.Entry, Known, bool) {
 	switch {
 	case a.Object == guard.Null:
@@ -127,8 +130,8 @@ func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.
 	return &next, k, ok
 }
 
-// Value decodes an object, with the sensitive marks of its entry and its schema. It reports an error and returns false
-// if the object does not match the schema.
+// Value decodes the value k of an object, and adds the sensitive marks of the entry e and of the schema. It reports an
+// error and returns false if the object does not match the schema.
 func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	v, ok := decode(t, k.Wire, "Invalid stored object")
 	if !ok {
@@ -137,8 +140,8 @@ func (t *Tools) Value(e *state.Entry, k Known) (mark.Value, bool) {
 	return mark.Value{Raw: v, Marks: mark.SensitiveAt(t.Type.Sensitive(v, e.Sensitive))}, true
 }
 
-// wireID returns the name and the value of the attribute that identifies an object to users (guard.Type.Shown). It
-// returns "" if e, the entry of the object, is nil, or if no attribute identifies the object.
+// wireID returns the name ("id" or "name") and the value of the attribute that identifies the encoded object wire to
+// users. It returns "" if e, the entry of the object, is nil, or if no attribute identifies the object.
 func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 	if e == nil {
 		return "", ""
@@ -151,10 +154,9 @@ func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 	return "", ""
 }
 
-// Import and Move create an entry, which Read then refreshes.
-
-// Move converts a stored object of another type to this type. It reports an error and returns false if the provider
-// does not support the move or its answer is not valid.
+// Move asks the provider to convert an object of another resource type, with the address from and the entry entry, to
+// the type t.Type. The caller then calls Read to refresh the new entry. If the provider does not support the move, or
+// its answer breaks a rule, Move reports an error and returns false.
 func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance) (*state.Entry, Known, bool) {
 	answer := t.Provider.Move(ctx, provider.MoveRequest{
 		SourceProvider: entry.Provider.Provider, SourceType: from.Type, SourceVersion: entry.Schema,
@@ -167,7 +169,7 @@ func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance
 		return nil, Known{}, false
 	}
 	next := *entry
-	next.Identity, next.IdentitySchema = nil, 0 // the paths of sensitive values remain: most moves keep the names
+	next.Identity, next.IdentitySchema = nil, 0 // the sensitive paths of the entry remain, because most moves keep the names of attributes
 	if !a.Record(&next) {
 		return nil, Known{}, false
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// bench is one object of a type with a fake provider.
+// bench has the tools for one object of the type fake_thing, with a fake provider.
 type bench struct {
 	*testing.T
 	*Tools
@@ -54,7 +54,8 @@ func newBench(t *testing.T) *bench {
 	}, far}
 }
 
-// object returns an object of the type. All other attributes are null. keys are the keys of its blocks.
+// object returns an object of the type fake_thing with the attributes attrs; all other attributes are null. It has a
+// block part for each key in keys.
 func (b *bench) object(attrs map[string]string, keys ...string) cty.Value {
 	all := b.Type.Empty().AsValueMap()
 	for name, v := range attrs {
@@ -70,7 +71,7 @@ func (b *bench) object(attrs map[string]string, keys ...string) cty.Value {
 	return cty.ObjectVal(all)
 }
 
-// with returns an object with some attributes replaced.
+// with returns the object v with the attributes attrs in place of the former values.
 func with(v cty.Value, attrs map[string]cty.Value) cty.Value {
 	all := v.AsValueMap()
 	for name, v := range attrs {
@@ -97,7 +98,7 @@ func (b *bench) value(d provider.Dynamic) cty.Value {
 	return v
 }
 
-// stored returns an object in the form of a state.
+// stored returns the object v as a current object with an entry of a state.
 func (b *bench) stored(v cty.Value) Current {
 	b.Helper()
 	attrs, err := b.Type.EncodeJSON(v)
@@ -127,7 +128,8 @@ func (b *bench) reported(want ...string) {
 	}
 }
 
-// plans makes the provider answer plan requests with f of the proposed object.
+// plans makes the provider answer plan requests with f(proposed object). replace has the paths that require
+// replacement.
 func (b *bench) plans(legacy bool, replace []cty.Path, f func(cty.Value) cty.Value) {
 	b.far.OnPlan = func(_ context.Context, r provider.PlanRequest) (provider.PlanResponse, provider.Diags) {
 		return provider.PlanResponse{Planned: b.wire(f(b.value(r.Proposed))), Private: r.Private, LegacyTypes: legacy, Replace: slices.Clone(replace)}, nil
@@ -252,8 +254,8 @@ func TestIgnoreChangesHoldsForLegacyPlans(t *testing.T) {
 	}
 }
 
-// If a provider of the current type system plans another value for an ignored attribute than the prior one, this is an
-// error.
+// If a provider of the current type system plans a value other than the prior value for an ignored attribute, this is
+// an error.
 func TestIgnoreChangesIsNotRepeatedForOtherPlans(t *testing.T) {
 	b := newBench(t)
 	b.plans(false, nil, set("note", "other"))
@@ -284,8 +286,8 @@ func TestIgnoreChangesHoldsForTheFinalPlan(t *testing.T) {
 	}
 }
 
-// An apply request has the configuration without ignore_changes; a plan request has the prior values of ignored
-// attributes.
+// An apply request has the configuration as the user wrote it. A plan request has the prior values of attributes in
+// ignore_changes.
 func TestApplyGetsTheWrittenConfiguration(t *testing.T) {
 	for name, f := range map[string]Forced{"all": {IgnoreAll: true}, "some": {Ignore: []cty.Path{cty.GetAttrPath("note"), cty.GetAttrPath("secret")}}} {
 		t.Run(name, func(t *testing.T) {
@@ -420,7 +422,8 @@ func TestApprovedPlanNeedsTheSameConfiguration(t *testing.T) {
 	}
 }
 
-// A tainted object is planned like a new object, because a provider may refuse to change it in place.
+// A tainted object is planned as a new object, without a prior object, because a provider may refuse to change it in
+// place.
 func TestTaintedObjectIsPlannedAsNew(t *testing.T) {
 	for why, f := range map[plan.Reason]Forced{
 		plan.ReplaceTainted: {Replace: true, Ignore: []cty.Path{cty.GetAttrPath("note")}}, plan.ReplaceByTriggers: {Triggered: true, IgnoreAll: true},
@@ -447,7 +450,8 @@ func TestTaintedObjectIsPlannedAsNew(t *testing.T) {
 	}
 }
 
-// The second plan of a replacement has the private data that the first plan returned. The new object does not have it.
+// A replacement needs two plan requests. The second request has the private data that the first answer returned. The
+// new object does not have this data.
 func TestReplacementIsPlannedWithPrivateData(t *testing.T) {
 	b := newBench(t)
 	var got []string
@@ -547,7 +551,8 @@ func TestNullBlocksAreNoBlocks(t *testing.T) {
 	b.reported()
 }
 
-// The provider upgrades an identity that was stored with an older schema. Any answer without an identity is an error.
+// The provider upgrades an identity that was stored with an older schema. An answer to the upgrade without an identity
+// is an error.
 func TestStoredIdentityIsUpgraded(t *testing.T) {
 	id := func(v cty.Value) provider.Dynamic {
 		b, err := schema.Encode(cty.ObjectVal(map[string]cty.Value{"id": v}), cty.Object(map[string]cty.Type{"id": cty.String}))
@@ -609,8 +614,8 @@ func TestStoredIdentityIsUpgraded(t *testing.T) {
 	}
 }
 
-// Attributes that the current schema no longer has are not sent to the provider, unless it may have an upgrade for
-// them.
+// Stored attributes that the current schema no longer has are not sent to the provider, unless the schema version
+// changed, so that the provider may have an upgrade for them.
 func TestRemovedAttributesAreStripped(t *testing.T) {
 	for version, want := range map[int64]string{
 		1: `{"id":"1","part":[{"key":"<k>"}]}`,
@@ -630,7 +635,8 @@ func TestRemovedAttributesAreStripped(t *testing.T) {
 	}
 }
 
-// An import block takes one object. The import command takes the first and names the others.
+// If a provider imports several objects, an import block is an error. The import command takes the first object and
+// names the others in a warning.
 func TestImportOfSeveralObjects(t *testing.T) {
 	for several, text := range map[bool]string{false: "Multiple import states not supported", true: "Only one object was imported"} {
 		b := newBench(t)
@@ -646,7 +652,7 @@ func TestImportOfSeveralObjects(t *testing.T) {
 	}
 }
 
-// Ignored parts of a sensitive value stay sensitive, and a null map gets no keys.
+// Parts of a sensitive value that ignore_changes names stay sensitive, and a null map gets no keys.
 func TestIgnoredPartsKeepTheirMarks(t *testing.T) {
 	b := newBench(t)
 	part := cty.GetAttrPath("part")
@@ -675,7 +681,7 @@ func TestIgnoredPartsKeepTheirMarks(t *testing.T) {
 	}
 }
 
-// If everything is ignored, a sensitive value inside a computed attribute does not make the rest of the object
+// With ignore_changes = all, a sensitive value inside a computed attribute does not make the rest of the object
 // sensitive.
 func TestIgnoreAllKeepsMarksOfComputedObjectsInTheirPlace(t *testing.T) {
 	b := newBench(t)

@@ -12,19 +12,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Found is the result of Search.
+// Found is the result of Tools.Search.
 type Found struct {
 	By     string // the identity or id in the request, for messages: `identity name = "a"`, or `id "a"`
 	Exists bool   // false also if the provider returned an error
-	ID     string // the id attribute of the object; "" if its type has none, or if it is sensitive
+	ID     string // the attribute id of the object; "" if the type has no such attribute, or if the attribute is sensitive
 }
 
-// Search asks the provider for an object that an interrupted run may have created. c is the planned creation of the
-// same object. Search imports and reads the object, but does not record it. It does not report errors of the provider,
-// because most providers return an error if the object does not exist.
+// Search asks the provider for an object that an interrupted run may have created. c is a plan to create the object
+// again. Search imports and reads the object by the identity or the id in c, and returns no entry for the state. Search
+// does not report errors of the provider, because most providers return an error if the object does not exist.
 //
-// The second result is false if nothing can be requested: the plan lacks a required attribute of the identity and has
-// no known id. For example, the id of a virtual machine is known only after its creation.
+// The second result is false if Search made no request, because c has no known id and lacks a required attribute of the
+// identity. For example, the id of a virtual machine is known only after its creation.
 func (t *Tools) Search(ctx context.Context, c *plan.Change, s Stored) (Found, bool) {
 	var out Found
 	identity, id := plannedIdentity(t, c), ""
@@ -54,9 +54,9 @@ func (t *Tools) Search(ctx context.Context, c *plan.Change, s Stored) (Found, bo
 	return out, true
 }
 
-// plannedIdentity returns the identity of an object that a plan creates. It takes attributes that the planned identity
-// lacks from the planned object, if that has attributes of the same names. It returns NilVal if a required attribute is
-// missing, or if no attribute is required.
+// plannedIdentity returns the identity of an object that a plan creates. If the planned identity lacks an attribute,
+// plannedIdentity uses the attribute with the same name of the planned object. It returns NilVal if a required
+// attribute is missing, or if no attribute is required.
 func plannedIdentity(t *Tools, c *plan.Change) cty.Value {
 	if t.Type.Identity == nil {
 		return cty.NilVal

@@ -8,18 +8,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Known is the current value of an object in encoded form. Most objects are never decoded.
+// Known is the current value of an object, encoded as MessagePack. It stays encoded because most objects are never
+// decoded.
 type Known struct {
 	Wire     []byte // MessagePack, in the current schema
-	Upgraded []byte // the value before the provider read it; equal to Wire if nothing drifted
+	Upgraded []byte // the stored value in the current schema, before the refresh; equal to Wire if the object has not drifted
 
-	inForm bool // the entry stores the object in the form of the current schema
+	inForm bool // the entry has the version and only the attributes of the current schema
 }
 
-// encode encodes a value of the type as MessagePack. It reports an error and returns false if that fails.
+// encode encodes a value of the type t.Type as MessagePack. If the value does not fit the type, it reports an error and
+// returns false.
 func encode(t *Tools, v cty.Value) ([]byte, bool) { return t.subject().Encode(v) }
 
-// decode decodes an object of the type. It reports an error with the given title and returns false if that fails.
+// decode decodes an encoded object of the type t.Type. If the bytes do not fit the type, it reports an error with the
+// given title and returns false.
 func decode(t *Tools, wire []byte, title string) (cty.Value, bool) {
 	return t.subject().Decode(wire, title)
 }

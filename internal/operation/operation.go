@@ -5,12 +5,12 @@ package operation
 // Operation is a purpose for which a command locks a state or calls the engine.
 type Operation uint8
 
-// The operations. The zero value is for commands that lock a state without one of the other operations. Their plans are
-// like the plans of `lethe plan`.
+// The operations. A trailing comment names the command if its name differs from the constant. None, the zero value, is
+// for commands that lock a state for no operation of this list. Its policy is empty.
 const (
 	None Operation = iota
 	Plan
-	Apply // also destroy
+	Apply // apply and destroy
 	Refresh
 	Import
 	Move        // state mv
@@ -27,34 +27,36 @@ const (
 	CloseLeases // leases close
 	Scrub       // secrets scrub
 	Delete      // workspace delete
-	MigrateFrom // init, the former backend
-	MigrateTo   // init, the new backend
+	MigrateFrom // the former backend of init -migrate-state
+	MigrateTo   // the new backend of init -migrate-state
 	Test
 	Query
 	TearDown // the destruction at the end of a test
 )
 
-// Policy describes the effect of an operation on the state, and on the plans that it makes.
+// Policy describes how an operation uses a state, and how the plans of the operation differ from the plans of `lethe
+// plan`.
 type Policy struct {
 	// Lock is the name of the operation in locks and in the history of states. Terraform uses the same names.
 	Lock string
-	// Runs is true if the operation plans or applies. A remote service that stores the state may permit only the other
-	// operations.
+	// Runs is true if the operation plans or applies, except for tests. A remote service that stores the state may
+	// permit only operations whose Runs is false.
 	Runs bool
-	// ReadOnly is true if the operation changes nothing. It replays the journals of interrupted runs in memory, but
-	// does not write the result.
+	// ReadOnly is true if the operation writes no state. If an interrupted apply left a journal (a file with changes
+	// that the state lacks), the operation adds these changes to the state in memory only.
 	ReadOnly bool
-	// Concurrent is true if other runs may work on other parts of the state at the same time.
+	// Concurrent is true if other runs may change other resources of the same state at the same time.
 	Concurrent bool
-	// Refresh is true if the operation refreshes the objects in the state and stores the result. It then knows the
-	// outcome of updates and destructions that no provider answered.
+	// Refresh is true if the operation refreshes the objects in the state and stores the result. Such a refresh shows
+	// the outcome of updates and destructions of an interrupted run that the provider did not answer.
 	Refresh bool
-	// Overwrites is true if the operation replaces the whole state. An empty state file then counts as no state, and is
-	// no error.
+	// Overwrites is true if the operation replaces the whole state. For such an operation an empty state file counts as
+	// no state. For other operations it is an error.
 	Overwrites bool
-	// Forces is true if the operation overwrites a state even if it cannot be read. The unreadable state is put aside.
+	// Forces is true if the operation overwrites even a state that cannot be read. The unreadable state is kept under
+	// another name.
 	Forces bool
-	// Applying is the value of terraform.applying.
+	// Applying is the value of terraform.applying in the configuration.
 	Applying bool
 
 	// ImportsOnly is true if plans of the operation read only the objects that the command imports, and decide nothing
@@ -92,5 +94,5 @@ var policies = [...]Policy{
 	TearDown:    {Lock: "test", DestroysProtected: true, Applying: true},
 }
 
-// Policy returns the policy of the operation.
+// Policy returns the policy of the operation o. For None it is the zero value.
 func (o Operation) Policy() Policy { return policies[o] }

@@ -2,8 +2,8 @@ package operation
 
 import "testing"
 
-// TestPolicies: read-only operations overwrite nothing, an operation that forces also overwrites, only operations with
-// Runs share or refresh a state, and each operation except None has a name in locks.
+// TestPolicies checks all policies: a policy with ReadOnly overwrites no state, a policy with Force also overwrites,
+// only policies with Runs share or refresh a state, and each operation except None has a name for locks.
 func TestPolicies(t *testing.T) {
 	if len(policies) != int(TearDown)+1 {
 		t.Fatalf("%d policies", len(policies))

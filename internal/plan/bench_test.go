@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// shape returns a plan of n objects. A tenth of them are alone in their groups, which refer to three earlier groups
-// each. The rest are instances of a few groups, which refer to each other at the same index. All objects except the
-// first work through one provider, whose settings refer to the first object. what sets the work of each object.
+// shape returns the input of Order for n objects in groups (resources). A tenth of the objects are alone in their
+// groups, which refer to three earlier groups each. The rest are instances of a few groups, which refer to each other
+// at the same index. All objects except the first use one provider (a hold), whose settings refer to the first object.
+// The function what sets the changes of each object.
 func shape(n int, what func(o *Object)) *Input {
 	in := &Input{Holds: []Hold{{Settings: []Ref{{To: 0}}}}}
 	provider := []int32{0}
@@ -77,7 +78,7 @@ func BenchmarkOrder(b *testing.B) {
 }
 
 // TestLinear compares the numbers of steps and edges for 100 and 1,000 instances. They must grow linearly if the
-// instances of one group refer to those in another group, through a value or not.
+// instances of one group refer to instances in another group, through a value or not.
 func TestLinear(t *testing.T) {
 	for _, values := range []bool{false, true} {
 		for _, at := range []At{All, Same} {

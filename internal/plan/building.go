@@ -2,7 +2,7 @@ package plan
 
 import "github.com/lethe-iac/lethe/internal/walk"
 
-// node is a step or a gate while the graph is built.
+// node is a step or a gate (a node without work) while the graph is built. emit makes a Step of it.
 type node struct {
 	kind  Kind
 	face  Face
@@ -24,36 +24,38 @@ func (a arc) node() int32 { return int32(a >> 1) }
 
 func (a arc) needs() bool { return a&1 != 0 }
 
-// role is the purpose of a gate (a node without work, which saves edges) that belongs to a vertex. A vertex is a
-// resource in one module instance, or a value. An up creates, updates or reads an object, and a down destroys or
-// forgets it (see order.go). A vertex that is itself a gate has one node for upIn and upOut, and one node for downIn
-// and downOut.
+// role is the purpose of a gate (a node without work, which saves edges) that belongs to a vertex. A vertex is a group
+// (a resource in one module instance), or itself a gate: a local, a variable or an output, or a resource in all its
+// module instances. A down is destroy-first (before the ups) or create-first (after them). An up creates, updates or
+// reads an object, and a down destroys or forgets it (see order.go). A vertex that is itself a gate has one node for
+// upIn and upOut, and one node for downIn and downOut.
 type role uint8
 
 const (
-	upIn       role = iota // before its ups
-	upOut                  // after its ups
-	downIn                 // before its downs
-	downOut                // after its downs
-	emptied                // after its destroy-first downs; of a gate: after the destroy-first downs of the vertices that it refers to
+	upIn       role = iota // before the ups of the vertex
+	upOut                  // after the ups of the vertex
+	downIn                 // before the downs of the vertex
+	downOut                // after the downs of the vertex
+	emptied                // after the destroy-first downs of the vertex; for a gate: of the vertices to which it refers
 	drained                // after the destroy-first downs of all dependents in the state
-	passed                 // only for a value: after the destroy-first downs of the vertices that refer to it
-	cleared                // before its ups that have work
-	used                   // after the ups of its dependents
-	lastIn                 // before its create-first downs
-	closedUp               // before its ups: after the destroy-first downs through the before sessions that its values configure
-	closedDown             // before its downs: after all downs through these sessions
+	passed                 // only for a local, variable or output: after the destroy-first downs of the vertices that refer to it
+	cleared                // before the ups of the vertex that have work
+	used                   // after the ups of the vertices that depend on the vertex
+	lastIn                 // before the create-first downs of the vertex
+	closedUp               // before the ups of the vertex, after the destroy-first downs that use a hold with prior settings from its values
+	closedDown             // before the downs of the vertex, after all downs that use a hold with prior settings from its values
 	roles
 )
 
-// graph holds the steps of a plan and the edges between them. The rules add nodes and edges; emit.go sorts them.
+// graph holds the steps of a plan and the edges between them. The functions in rules.go and sessions.go add nodes and
+// edges, and the functions in emit.go sort them.
 type graph struct {
 	nodes []node
 	edges []edge
-	soft  []edge // from steps that use before sessions to the sources of their settings; dropped on cycles
+	soft  []edge // edges that are dropped if they are on a cycle: from steps that use a hold with its prior settings to the objects of these settings
 
-	out, in walk.Rows[arc] // by node, after link
-	order   []int32        // topological, after sort; nodes on cycles are missing
+	out, in walk.Rows[arc] // successors and predecessors by node; set by link
+	order   []int32        // nodes in topological order; set by sort, without nodes on or after cycles
 }
 
 // building applies the rules to the groups, objects and holds (provider instances and ephemeral resources) of one plan,
@@ -64,20 +66,21 @@ type building struct {
 	firsts
 	graph    graph
 	vertex   [roles][]id  // by role and vertex: the gate
-	hold     [2][]id      // closedUp and closedDown of holds
-	sources  []id         // by hold: after the ups of the objects that its settings refer to
-	users    []id         // by hold: after the ups through it
-	sessions [2][]session // by face and hold
-	lasting  []bool       // by hold: its before session also serves create-first downs
-	objs     []ends       // by object
-	todo     []work       // by group: the kinds of work that its objects have; all is their union
+	hold     [2][]id      // by role (closedUp, closedDown) and hold: the gate of the method closed
+	sources  []id         // by hold: the gate after the ups of the objects to which its settings refer
+	users    []id         // by hold: the gate after the ups that use the hold
+	sessions [2][]session // sessions (opened holds), by face (prior or planned settings) and hold
+	lasting  []bool       // by hold: a create-first down uses the session with the prior settings, so this session stays open during the ups
+	objs     []ends       // the first and last nodes of an object, by object
+	todo     []work       // by group: the kinds of work of the objects in the group; all is the union of these kinds
 	all      work
 }
 
 // ends are the first and the last step of an object's up and of its down. An id is 0 if there is no work.
 type ends struct{ up, upLast, down, downLast id }
 
-// session has the begin and the end of a session of a hold. The ids are 0 until the session is created.
+// session has two nodes: the begin (up) and the end (down) of a session of a hold, during which a provider is
+// configured or an ephemeral resource is open. The ids are 0 until the nodes are created.
 type session struct{ up, down id }
 
 func (g *graph) add(n node) id {
@@ -85,7 +88,7 @@ func (g *graph) add(n node) id {
 	return id(len(g.nodes))
 }
 
-// gate returns the gate of a vertex for a role. The first call creates it.
+// gate returns the gate of the vertex v for the role r. The first call creates the gate.
 func (b *building) gate(r role, v Vertex) id {
 	if b.isGate(v) && (r == upOut || r == downOut) {
 		r--
@@ -99,7 +102,7 @@ func (b *building) gate(r role, v Vertex) id {
 	return b.vertex[r][v]
 }
 
-// has reports whether the gate exists.
+// has reports whether gate has created the gate of v for the role r.
 func (b *building) has(r role, v Vertex) bool { return b.vertex[r] != nil && b.vertex[r][v] != 0 }
 
 func (g *graph) after(n, dep id, needs bool) edge {

@@ -2,20 +2,22 @@ package plan
 
 import "github.com/lethe-iac/lethe/internal/walk"
 
-// link indexes the edges by their two ends.
+// link sets g.out and g.in: the successors and the predecessors of each node.
 func (g *graph) link(edges []edge) {
 	n := len(g.nodes)
 	g.out = walk.Sorted(n, edges, func(e edge) int32 { return e.from.node() }, func(e edge) arc { return e.to | e.from&1 })
 	g.in = walk.Sorted(n, edges, func(e edge) int32 { return e.to.node() }, func(e edge) arc { return e.from })
 }
 
-// sort orders the nodes topologically. It returns false if some nodes are on or behind cycles.
+// sort orders the nodes topologically. It returns false if g.order lacks some nodes, because they are on a cycle or
+// come after one.
 func (g *graph) sort() bool {
 	g.order = walk.Topological(g.in, g.out, arc.node)
 	return len(g.order) == len(g.nodes)
 }
 
-// acyclic links and sorts the graph with its soft edges. It reports whether there is no cycle.
+// acyclic links and sorts the graph with its soft edges, which may be dropped to break cycles. It reports whether the
+// graph has no cycle.
 func (g *graph) acyclic() bool {
 	hard := len(g.edges)
 	g.edges = append(g.edges, g.soft...)
@@ -24,13 +26,13 @@ func (g *graph) acyclic() bool {
 	return g.sort()
 }
 
-// harden drops the soft edges that are on cycles. It returns false if a cycle of hard edges remains.
+// harden drops the soft edges that are on cycles. It returns false if a cycle of other edges remains.
 func (g *graph) harden() bool {
 	g.link(g.edges)
 	if !g.sort() {
 		return false
 	}
-	g.acyclic() // link all edges again
+	g.acyclic() // acyclic links all edges again
 	comp, _ := walk.Components(len(g.nodes), g.out.Of, arc.node)
 	kept := g.soft[:0]
 	for _, e := range g.soft {
@@ -42,12 +44,12 @@ func (g *graph) harden() bool {
 	return g.acyclic()
 }
 
-// emit appends a step to s for every node with work, and for each gate that saves edges between such nodes. It sets the
-// edges of the steps.
+// emit appends a step to s for each node with work, and for each gate (a node without work) that saves edges between
+// such nodes. It sets the edges of the steps.
 func (g *graph) emit(s *Steps) {
 	cyclic := len(g.order) < len(g.nodes)
 	useful := g.useful()
-	if cyclic { // our bug: emit everything, so that it can be shown
+	if cyclic { // a cycle is a bug in the rules: emit all nodes, so that messages can show the cycle
 		g.order = g.order[:0]
 		for i := range g.nodes {
 			g.order, useful[i] = append(g.order, int32(i)), true
@@ -103,7 +105,8 @@ func (g *graph) useful() []bool {
 	return before
 }
 
-// dissolves reports whether a gate with these numbers of nodes before and after it saves no edges.
+// dissolves reports whether a gate saves no edges. before and after are the numbers of nodes directly before and after
+// the gate.
 func dissolves(before, after int) bool { return before <= 8 && before*after <= before+after }
 
 func (g *graph) followers(n int32, useful []bool) int {
@@ -135,11 +138,12 @@ func (g *graph) collect(n int32, deps *lists, useful, dissolved []bool) {
 	deps.end(n)
 }
 
-// lists are lists of arcs by node. All lists share one array.
+// lists has a list of arcs for each node: its predecessors. An arc is a node at one end of an edge. All lists share one
+// array.
 type lists struct {
 	start, stop []int32
 	arcs        []arc
-	seen        []struct{ by, at int32 } // by node: one plus the last list that it was put on, and its index there
+	seen        []struct{ by, at int32 } // by node x: one plus the node whose list last received x, and the index of x in arcs
 }
 
 func newLists(n int) *lists {

@@ -2,25 +2,26 @@ package plan
 
 import "slices"
 
-// The facts about the sources of a vertex or of a hold. The sources of a group are its objects. The sources of a gate,
-// or of a hold (a provider instance or an ephemeral resource), are the objects to which the gate, or the settings of
-// the hold, refer. An up creates, updates or reads an object. A down destroys or forgets it.
+// The facts about the sources of a vertex (a group of objects, or a gate) or of a hold (a provider instance or an
+// ephemeral resource). The sources of a group are its objects. The sources of a gate (a local, a variable or an output)
+// and of a hold are the objects to which the gate, or the settings of the hold, refer. Deposed objects do not count. An
+// up creates, updates or reads an object. A down destroys or forgets it.
 const (
 	known   facts = 1 << iota // the facts have been computed
-	changed                   // a source has a step that changes it
-	removed                   // a source goes down
-	fresh                     // a source did not exist before
-	looked                    // a source has an up without a change: its conditions may fail
+	changed                   // a source has a step with a visible effect: an up that is not Object.Still, or a down
+	removed                   // a source has a down: it is destroyed or forgotten
+	fresh                     // none of the sources of one reference existed before, and the plan creates at least one; also set if the prior settings of the hold are not known (Hold.NoBefore)
+	looked                    // a source has an up without a visible effect (Object.Still), in which conditions may fail
 )
 
-// vertexFacts returns the union of the facts of the objects in v. If v is a gate, it uses the objects that v refers to,
-// directly or through other gates. It does not follow the references of the objects: an object's own steps show the
-// effect of its sources.
+// vertexFacts returns the union of the facts of the objects in v. If v is a gate, these are the objects to which v
+// refers, directly or through other gates. vertexFacts does not follow the references of the objects, because the steps
+// of an object show the effect of its sources.
 func (p *problem) vertexFacts(v Vertex) facts {
 	if p.facts[v]&known != 0 {
 		return p.facts[v]
 	}
-	p.facts[v] = known // ends the recursion on a cycle
+	p.facts[v] = known // stops the recursion if v is on a cycle
 	f := known
 	if !p.isGate(v) {
 		f |= p.objectFacts(p.objects(v))
@@ -66,8 +67,8 @@ func (p *problem) objectFacts(objects []int32) facts {
 	return f
 }
 
-// holdFacts returns the facts of the sources of a hold's settings, including sources behind values and other holds. If
-// the prior settings are not known (Hold.NoBefore), the facts include fresh.
+// holdFacts returns the facts of the sources of a hold's settings, including sources that it refers to through locals,
+// variables, outputs and other holds. If the prior settings are not known (Hold.NoBefore), the facts include fresh.
 func (p *problem) holdFacts(k int32) facts {
 	if p.held[k]&known != 0 {
 		return p.held[k]
@@ -87,9 +88,10 @@ func (p *problem) holdFacts(k int32) facts {
 	return f
 }
 
-// downFace returns the face of the hold's session that the down of an object uses. createFirst is true if the object is
-// destroyed after its replacement is created. The face is After if a source is fresh, or if createFirst is true and no
-// source goes down. Otherwise, and in a destroy plan, it is Before.
+// downFace returns which settings the hold k has during the down of an object: the prior settings (Before) or the
+// planned settings (After). createFirst is true if the object is destroyed after its replacement is created. In a
+// destroy plan the face is Before. In other plans the face is After if a source of the settings is fresh, or if
+// createFirst is true and no source goes down. Otherwise it is Before.
 func (p *problem) downFace(k int32, createFirst bool) Face {
 	f := p.holdFacts(k)
 	switch {
@@ -101,7 +103,8 @@ func (p *problem) downFace(k int32, createFirst bool) Face {
 	return Before
 }
 
-// freshDowns returns the current objects whose downs need a hold with unknown prior settings.
+// freshDowns returns the current objects (not deposed) whose downs need a hold with the fact fresh: its prior settings
+// are not known.
 func (p *problem) freshDowns() []int32 {
 	var list []int32
 	for i := range p.Objects {

@@ -4,22 +4,25 @@ package plan
 // the new object before it destroys the old object. An up creates, updates or reads an object. A down destroys or
 // forgets it.
 type firsts struct {
-	object []bool   // by object: its down, if any, comes after the ups
-	cause  []Vertex // by object: the group that made it create-first, or -1
-	group  []bool   // by group: create-first as declared, by its own setting or through its dependents
+	object []bool   // by object: the object has a down, which comes after the ups
+	cause  []Vertex // by object: the group whose create_before_destroy made the object create-first; -1 without such a group, or if it is the group of the object
+	group  []bool   // by group: create_before_destroy is set for the group, or for a group that depends on it in the configuration
 }
 
-// spreading extends create-first from objects and groups to their dependencies.
+// spreading is the computation that extends create-first from objects and groups to their dependencies. A vertex is a
+// group or a gate; a gate is a local, a variable or an output, or a resource in all its module instances. A hold is a
+// provider instance or an ephemeral resource. The sources of a hold are the objects to which its settings refer.
 type spreading struct {
 	*problem
 	firsts
-	by     []Vertex  // by group: the group that made it create-first as declared, -1 if none or the group itself
-	passed [2][]bool // by direction and vertex: the vertex's dependencies have been reached
+	by     []Vertex  // by group: the group whose create_before_destroy made the group create-first; -1 without such a group, or if it is the group itself
+	passed [2][]bool // by direction and vertex: the dependencies of the vertex have been reached
 	held   [2][]bool // by direction and hold: the sources of its settings have been reached
 	queue  []passing // vertices whose dependencies have yet to be reached
 }
 
-// These are the two kinds of references along which create-first spreads.
+// These are the two kinds of references along which create-first spreads: references in the configuration and
+// references in the state.
 const (
 	asDeclared = iota
 	asRecorded
@@ -71,7 +74,8 @@ func (p *problem) spread(extra []int32) firsts {
 	return s.firsts
 }
 
-// declare makes a group create-first as declared, and reaches the sources of its objects' holds.
+// declare makes the group g create-first in the configuration, and extends this to the sources of the holds that its
+// objects use. cause is the group that made g create-first, or -1 if g itself sets create_before_destroy.
 func (s *spreading) declare(g, cause Vertex) {
 	if s.group[g] {
 		return
@@ -92,7 +96,8 @@ func (s *spreading) declare(g, cause Vertex) {
 	}
 }
 
-// last makes an object create-first if it goes down: its down comes after the ups.
+// last makes the object o create-first if it has a down: the down comes after the ups. cause is the group that made it
+// create-first, or -1.
 func (s *spreading) last(o int32, cause Vertex) {
 	x := &s.Objects[o]
 	if s.object[o] || !x.Down {
@@ -128,8 +133,9 @@ func (s *spreading) holds(ks []int32, cause Vertex, direction int) {
 	}
 }
 
-// made reaches v, to which the settings of a hold refer, because a create-first step works through that hold. direction
-// is asDeclared or asRecorded: the kind of references along which the search has reached the hold.
+// made extends create-first to v, to which the settings of a hold refer, because an object that uses the hold is
+// create-first. direction is asDeclared or asRecorded: the kind of references along which the search has reached the
+// hold.
 func (s *spreading) made(v, cause Vertex, direction int) {
 	switch {
 	case direction == asDeclared && s.isGate(v):
@@ -138,7 +144,7 @@ func (s *spreading) made(v, cause Vertex, direction int) {
 		s.declare(v, cause)
 	case !s.isGate(v):
 		s.allLast(v, cause)
-	case !s.passed[direction][v]: // a gate is in one of the two sets, so passed is free for this direction
+	case !s.passed[direction][v]: // v is a gate of configuration references, so passed is unused for the other direction
 		s.passed[direction][v] = true
 		for _, e := range s.declared.Of(v) {
 			s.made(e.To, cause, direction)
@@ -170,8 +176,8 @@ func (s *spreading) drain() {
 	}
 }
 
-// reach extends create-first to v, a dependency of x. Along recorded references the spreading continues behind objects
-// that do not go down, because rule 2 of order.go continues there, too.
+// reach extends create-first to v, a dependency of x. Along references in the state, create-first also spreads through
+// objects without a down, because the order of downs (rule 2 of order.go) goes through them, too.
 func (s *spreading) reach(v Vertex, x passing) {
 	switch {
 	case s.isGate(v):

@@ -2,7 +2,7 @@ package plan
 
 import "testing"
 
-// graphOf returns a graph of n steps, with the edges of pairs: the second step needs the first.
+// graphOf returns a graph of n steps. For each pair, the second step needs the first.
 func graphOf(n int, pairs ...[2]id) *graph {
 	g := &graph{}
 	for i := range n {
@@ -14,7 +14,8 @@ func graphOf(n int, pairs ...[2]id) *graph {
 	return g
 }
 
-// TestSoftEdgesOnACycleGiveWay: a soft edge that closes a cycle is dropped, a soft edge elsewhere stays.
+// TestSoftEdgesOnACycleGiveWay: a soft edge (an order that may give way) that closes a cycle is dropped; another soft
+// edge stays.
 func TestSoftEdgesOnACycleGiveWay(t *testing.T) {
 	g := graphOf(3, [2]id{1, 2})
 	g.soft = append(g.soft, g.after(1, 2, true), g.after(3, 2, true))
@@ -29,7 +30,7 @@ func TestSoftEdgesOnACycleGiveWay(t *testing.T) {
 	}
 }
 
-// TestHardEdgesDoNotGiveWay: a cycle of hard edges stays a cycle.
+// TestHardEdgesDoNotGiveWay: harden cannot resolve a cycle of edges that are not soft.
 func TestHardEdgesDoNotGiveWay(t *testing.T) {
 	g := graphOf(2, [2]id{1, 2}, [2]id{2, 1})
 	if g.acyclic() || g.harden() {
@@ -37,7 +38,7 @@ func TestHardEdgesDoNotGiveWay(t *testing.T) {
 	}
 }
 
-// TestAnEdgeOfAMissingStepIsNoEdge: rules may name steps that do not exist.
+// TestAnEdgeOfAMissingStepIsNoEdge: needs ignores an edge to a step that does not exist.
 func TestAnEdgeOfAMissingStepIsNoEdge(t *testing.T) {
 	g := graphOf(1)
 	g.needs(1, 0)
@@ -47,8 +48,8 @@ func TestAnEdgeOfAMissingStepIsNoEdge(t *testing.T) {
 	}
 }
 
-// TestAGateBetweenTwoStepsDissolves: a gate that saves no edge is not emitted; its two ends are joined, and they wait
-// only if one of the edges waits.
+// TestAGateBetweenTwoStepsDissolves: a gate (a node without work) with one edge on each side is not emitted. Its two
+// neighbours get a direct edge, which is of the kind waits only if one of the two edges was.
 func TestAGateBetweenTwoStepsDissolves(t *testing.T) {
 	g := graphOf(2)
 	gate := g.add(node{kind: Gate})

@@ -2,9 +2,11 @@ package plan
 
 // How steps are ordered
 //
-// Each object that exists has a down, and each declared instance has an up. An up or down without work passes the order
-// on, together with the sources of the holds that it would work through. One object refers to another in two ways: in
-// the configuration (declared) and in the state (recorded). For these two sets and objects z, w, x, d the rules are:
+// An up (+x) creates, updates or reads the object x. A down (-x) destroys or forgets it. Each object that exists has a
+// down, and each declared instance has an up, possibly without work. The order of an up or down without work still
+// applies to the steps before and after it. A down comes before the ups (destroy-first), or after them if the object is
+// create-first (create_before_destroy). One object refers to another in two ways: in the configuration (declared) and
+// in the state (recorded). For these two sets and objects z, w, x, d the rules are:
 //
 //	1. +d before +x            for declared x → d
 //	2. -x before -d            for recorded x → d
@@ -13,8 +15,9 @@ package plan
 //	4. +x after all other ups except reads and after destroy-first downs, if x comes last
 //
 // A declared create-first object makes its declared dependencies create-first. A create-first down makes the downs of
-// its recorded dependencies create-first, and the downs of the sources of its holds. Therefore the dependents of a
-// destroy-first down are destroy-first, too, and the following order satisfies all rules:
+// its recorded dependencies create-first, and the downs of the objects to which the settings of its provider and its
+// ephemeral resources refer. Therefore the dependents of a destroy-first down are destroy-first, too, and the following
+// order satisfies all rules:
 //
 //   - the destroy-first downs, in recorded order;
 //   - the ups, in declared order;
@@ -24,22 +27,24 @@ package plan
 // resources. Hence no configuration and state make a cycle. An edited state may have cyclic recorded references: Order
 // drops the edges inside each strongly connected component.
 //
-// Holds are provider instances and ephemeral resources. A hold is up while a step works through it. It has one session,
-// or two sessions if a source of its settings changes:
+// Holds are provider instances and ephemeral resources. A hold is open while a step uses it. The sources of a hold are
+// the objects to which its settings refer. A hold is opened once, or twice if a source changes. Each time is a session:
 //
-//   - The before session serves refreshes and destroy-first downs. It serves create-first downs if a source goes down.
-//   - The after session serves everything else.
+//   - The before session has the prior settings. Refreshes and destroy-first downs use it. Create-first downs use it if
+//     a source goes down.
+//   - The after session has the planned settings. All other steps use it.
 //
-// The sources come up before the after session opens. They come up only after the destroy-first downs through the
-// before session, and go down only after all downs through it. Recorded dependencies can contradict this last edge;
-// then they prevail. If the prior settings are not known, downs use the after session; if that makes a cycle, these
-// objects become create-first.
+// The ups of the sources come before the begin of the after session. They come after the destroy-first downs that use
+// the before session. The downs of the sources come after all downs that use the before session. If recorded
+// dependencies contradict this last rule, the recorded dependencies prevail. If the prior settings are not known, downs
+// use the after session. If this makes a cycle, the objects of these downs become create-first.
 //
-// Edges connect gates of groups, not objects: if a thousand instances refer to a thousand others, there are two
-// thousand edges. The rules for groups are in rules.go. The emitter removes gates without work before or after them. Time
-// and memory are linear in the numbers of objects, edges and uses of holds.
+// A group is a resource in one module instance. A gate is a node without work. Most edges connect gates of groups, not
+// objects: if a thousand instances refer to a thousand others, the graph has two thousand edges. rules.go adds the
+// edges. emit.go removes gates that have no work before or after them. Time and memory are linear in the numbers of
+// objects, edges and uses of holds.
 
-// Order returns the steps of a plan and their order. It is pure: equal inputs have equal steps.
+// Order returns the steps of a plan and their order. Equal inputs have equal results.
 func Order(in *Input) *Steps {
 	p := newProblem(in)
 	s := &Steps{Cyclic: p.cyclic, name: in.Name}
@@ -57,10 +62,11 @@ func Order(in *Input) *Steps {
 	return s
 }
 
-// CreateFirst returns Steps.CreateFirst for in, without the other results of Order.
+// CreateFirst returns, by group of in, whether create_before_destroy is set for the group, or for a group that depends
+// on it in the configuration. Order returns these facts in Steps.CreateFirst.
 func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 
-// build returns the graph of the plan. Its soft edges, which may be dropped to break cycles, are separate.
+// build returns the graph of the plan. The edges in graph.soft may be dropped to break cycles.
 func (p *problem) build(f firsts) *building {
 	b := &building{problem: p, firsts: f, objs: make([]ends, len(p.Objects)), todo: make([]work, len(p.Groups)),
 		sources: make([]id, len(p.Holds)), users: make([]id, len(p.Holds)), lasting: make([]bool, len(p.Holds))}
@@ -89,7 +95,7 @@ func (p *problem) build(f firsts) *building {
 	return b
 }
 
-// steps adds the steps of an object.
+// steps adds the steps of the object o: its up and its down, with their provisioners and actions.
 func (b *building) steps(o int32) {
 	x, e := &b.Objects[o], &b.objs[o]
 	var p Provisioners
@@ -109,14 +115,14 @@ func (b *building) steps(o int32) {
 	b.all = work{b.all.up || todo.up, b.all.early || todo.early, b.all.late || todo.late}
 }
 
-// links are n consecutive steps of a kind, whose parts are numbered from first.
+// links are n consecutive steps of a kind. Their Step.Part is numbered from first.
 type links struct {
 	kind     Kind
 	n, first int
 }
 
-// chain adds consecutive steps of an object. Each step needs the previous step. The results are 0 if parts have no
-// steps.
+// chain adds consecutive steps of an object. Each step needs the previous step. chain returns the first and the last
+// step, or 0 if parts have no steps.
 func (b *building) chain(o int32, parts ...links) (first, last id) {
 	for _, l := range parts {
 		for i := range l.n {

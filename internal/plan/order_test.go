@@ -10,7 +10,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// sketch is a plan in the form of text, with one item per line:
+// sketch is a plan in the form of text, with one item per line. An up creates, updates or reads an object, and a down
+// destroys or forgets it. With create-first (create_before_destroy), the down comes after the up. A hold is a provider
+// or an ephemeral resource:
 //
 //	A replace first        an object in a separate group: create, update, read, replace, destroy,
 //	                       forget, nothing, record; "first" is create-first
@@ -25,10 +27,10 @@ import (
 //	X -> D                 refers to, in configuration and state; "=>" configuration, "~>" state
 type sketch struct {
 	Input
-	names  map[string]Vertex // groups and gates
-	object map[string]int32
-	hold   map[string]int32
-	labels [2][]string
+	names  map[string]Vertex // the vertices of groups and gates, by name
+	object map[string]int32  // the indexes of objects, by name
+	hold   map[string]int32  // the indexes of holds, by name
+	labels [2][]string       // the names of the objects (0) and of the holds (1), by index
 }
 
 func draw(text string) *sketch {
@@ -39,7 +41,7 @@ func draw(text string) *sketch {
 			lines = append(lines, w)
 		}
 	}
-	for _, w := range lines { // the objects
+	for _, w := range lines { // the first pass declares the objects
 		s.declare(w)
 	}
 	for _, w := range lines {
@@ -184,8 +186,8 @@ func (s *sketch) holds(names []string) []int32 {
 	return out
 }
 
-// TestTable checks the exact order of small plans, among them the table in the design. Terraform and OpenTofu stop with
-// a cycle at (†) and destroy through the wrong provider at (‡).
+// TestTable checks the exact order of the steps of small plans, among them the examples in the design. Terraform and
+// OpenTofu stop with a cycle at (†) and destroy through the wrong provider at (‡).
 func TestTable(t *testing.T) {
 	for _, c := range []struct{ what, plan, want string }{
 		{"create both", "A create\nB create\nB -> A", "+A +B"},
@@ -310,7 +312,7 @@ func TestFirst(t *testing.T) {
 		if first {
 			got[s.labels[0][o]] = "itself"
 			if g := steps.FirstFor[o]; g >= 0 {
-				got[s.labels[0][o]] = s.labels[0][g] // one object in each group
+				got[s.labels[0][o]] = s.labels[0][g] // the groups of this test have one object each, so the indexes are equal
 			}
 		}
 	}
@@ -334,9 +336,10 @@ func TestRecordedCycles(t *testing.T) {
 	}
 }
 
-// Unrelated objects are not ordered. An order would make them run one after the other, and one failure would stop both.
+// Objects that do not refer to each other are not ordered. An order would make them run one after the other, and a
+// failure of one would stop the other.
 func TestUnordered(t *testing.T) {
-	two := func(o Object) []Object { // instances 0 and 1
+	two := func(o Object) []Object { // two returns the instances 0 and 1 of a group
 		p := o
 		p.Key = 1
 		return []Object{o, p}
@@ -385,7 +388,7 @@ func TestUnordered(t *testing.T) {
 
 func (f Face) String() string { return [...]string{"before", "after"}[f] }
 
-// Edges returns the predecessors of a step.
+// Edges returns the predecessors of a step: needs must succeed before it, waits must only end before it.
 func (s *Steps) Edges(step int) (needs, waits []int) {
 	for _, d := range s.deps[s.start[step]:s.start[step+1]] {
 		if d&1 != 0 {
@@ -397,7 +400,8 @@ func (s *Steps) Edges(step int) (needs, waits []int) {
 	return needs, waits
 }
 
-// String returns the order in which a single worker runs the steps, such as "+P' -X -P' -K".
+// String returns the order in which a single worker runs the steps, such as "+P' -X -P' -K": + begins or creates, -
+// ends or destroys.
 func (s *Steps) String() string {
 	var names []string
 	s.Graph().Run(context.Background(), walk.RunOptions{Workers: 1, Run: func(_ context.Context, n walk.Node, _ *walk.Fan) bool {
@@ -407,7 +411,7 @@ func (s *Steps) String() string {
 	return strings.Join(names, " ")
 }
 
-// graphText lists the steps with their predecessors.
+// graphText lists the steps of s with the predecessors of each step.
 func graphText(s *Steps) string {
 	return s.Graph().Text(func(n walk.Node) string { return s.Label(int(n)) })
 }

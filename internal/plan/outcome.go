@@ -1,7 +1,7 @@
 package plan
 
-// Outcome is the progress of a walk for one instance of a managed resource, a data source or an ephemeral resource. No
-// other type represents that an instance has no value yet. The zero value is Failed.
+// Outcome is the progress of a walk (a plan or an apply) for one instance of a managed resource, a data source or an
+// ephemeral resource. No other type represents that an instance has no value yet. The zero value is Failed.
 type Outcome struct {
 	Kind OutcomeKind
 	Why  Reason // the reason; set only for the kinds Pending and Deferred

@@ -2,7 +2,8 @@ package plan
 
 import "testing"
 
-// The zero outcome has failed. A pending instance has a placeholder, a deferred one has nothing in this walk.
+// The zero Outcome means failed. An instance whose outcome is Await has a placeholder; a deferred instance has no value
+// in this walk.
 func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		of    Outcome

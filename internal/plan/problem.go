@@ -8,23 +8,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Vertex is a node of the dependency graphs: an index into Input.Groups or, from len(Groups) up, a gate.
+// Vertex is a node of the dependency graphs: a group (an index into Input.Groups) or, from len(Groups) up, a gate.
 type Vertex = int32
 
-// Input is the input of Order. It has no addresses, only numbers that the caller chose.
+// Input is the input of Order. It has no addresses, only numbers that the caller chose. The up of an object creates,
+// updates or reads it. The down of an object destroys or forgets it.
 type Input struct {
 	Groups []Group
-	// Gates is the number of vertices besides the groups. A gate turns n×m edges into n+m. Among the declared edges,
-	// gates are value declarations (locals, outputs, variables); among the recorded edges they are resources in all
-	// their module instances. Each gate is in one of the two sets.
+	// Gates is the number of vertices besides the groups. Such a vertex is called a gate. It represents n×m
+	// dependencies by n+m edges. In Declared, a gate is a local, an output or a variable. In Recorded, a gate is a
+	// resource in all its module instances. No gate is in both lists.
 	Gates    int
 	Objects  []Object
 	Declared []Edge
-	Recorded []Edge // At is ignored
+	Recorded []Edge // references in the state; Edge.At is ignored
 	Holds    []Hold
-	Destroy  bool // all steps use the prior values, as in a plan that destroys everything
+	Destroy  bool // the plan destroys everything, so all steps use the prior values
 
-	// Name, if set, names objects and holds for String.
+	// Name, if set, returns the name of an object or a hold for Steps.Label. index is an index in Objects or Holds.
 	Name func(hold bool, index int32) string
 }
 
@@ -32,8 +33,8 @@ type Input struct {
 type Group struct {
 	Declared    bool // the configuration declares the resource
 	CreateFirst bool // the declaration sets create_before_destroy
-	Reads       bool // the group is a data source, so its ups change nothing outside
-	Last        bool // its ups come after all changes: data sources in checks, which must see the new objects
+	Reads       bool // the group is a data source, so its ups (reads) change nothing outside
+	Last        bool // the ups of the group come after all changes: the group is a data source in a check, which must see the new objects
 }
 
 // Object is one object of a group.
@@ -45,40 +46,42 @@ type Object struct {
 	Current int32 // only for a deposed object: the current object of the instance, or -1
 
 	Existed     bool // the object is in the state, or for a data source: it has a before value; always true for deposed objects
-	CreateFirst bool // as stored in the state; used if the object goes down without an up
+	CreateFirst bool // create_before_destroy as the state stores it; used if the object has a down and no up
 
-	Up    bool // bringing it up needs work: a create, update or read, or only a change of the state
-	Still bool // this work has no visible effect
-	Down  bool // taking it down needs work: a destroy or forget
+	Up    bool // the object has an up: it is created, updated or read, or only its entry in the state changes
+	Still bool // the work of the up has no visible effect, for example a change of the state only
+	Down  bool // the object has a down: it is destroyed or forgotten
 
-	// UpHolds and DownHolds are the holds that the object works through: its provider, and the ephemeral resources
-	// whose values it receives. They are set even if there is no work, because create-first spreads through them. Lists
-	// may share memory.
+	// UpHolds and DownHolds are the holds (indexes in Input.Holds) that must be open during the up and the down: the
+	// provider of the object, and the ephemeral resources whose values it receives. They are set even if Up or Down is
+	// false, because create_before_destroy also applies to the objects that configure these holds. Lists may share
+	// memory.
 	UpHolds, DownHolds []int32
 
 	Provisioners *Provisioners
 }
 
-// Provisioners are separate steps, in order: After run between the object's up and its dependents, Before run before its
-// down. Each step is the list of holds that it works through.
+// Provisioners are the provisioners and action invocations of an object. Each element of a list is one step: the list
+// of the holds that must be open during it. The provisioners After run between the up of the object and its dependents.
+// The provisioners Before run before its down.
 //
-// The other lists are the invocations of actions: around the up with its provisioners, and around the down with its
-// provisioners.
+// The other lists are invocations of actions. BeforeUp and AfterUp run around the up with its provisioners, BeforeDown
+// and AfterDown around the down with its provisioners.
 type Provisioners struct {
 	After, Before                            [][]int32
 	BeforeUp, AfterUp, BeforeDown, AfterDown [][]int32
 }
 
-// Ups returns all steps around the up.
+// Ups returns the steps before and after the up, in order, without the up itself.
 func (p *Provisioners) Ups() [][]int32 { return slices.Concat(p.BeforeUp, p.After, p.AfterUp) }
 
-// Downs returns all steps around the down.
+// Downs returns the steps before and after the down, in order, without the down itself.
 func (p *Provisioners) Downs() [][]int32 { return slices.Concat(p.BeforeDown, p.Before, p.AfterDown) }
 
 // Edge is a reference from one vertex to another.
 type Edge struct {
 	From, To Vertex
-	At       At // which instances of To
+	At       At // the instances of To to which the reference refers
 }
 
 // At selects the instances of a group that a reference means.
@@ -90,15 +93,16 @@ const (
 	Same At = -1
 )
 
-// Only returns the reference to the instance with the key.
+// Only returns the At that selects the instance with the key.
 func Only(key int32) At { return At(key) + 1 }
 
-// Hold is a provider instance or an ephemeral resource. A step works through it while it is open.
+// Hold is a provider instance or an ephemeral resource. It is open (a configured process, or an open resource) while
+// the steps that use it run.
 type Hold struct {
-	Settings []Ref   // the references in its settings
-	Over     []int32 // holds that it works through, or whose values its settings contain
+	Settings []Ref   // the references in the settings of the hold
+	Over     []int32 // indexes of other holds that must be open while this hold is open: the provider of an ephemeral resource, and ephemeral resources in the settings
 
-	NoBefore bool // its prior settings are not known, for a reason that is not visible in the input
+	NoBefore bool // the prior settings of the hold are not known, for a reason that Settings does not show
 }
 
 // Ref is a reference in the settings of a hold. A hold has no key, so Same means All here, as in edges from gates.
@@ -107,21 +111,22 @@ type Ref struct {
 	At At
 }
 
-// facts are the effects of a plan on a value, or on the settings of a hold.
+// facts are a set of bits. They describe the effects of a plan on a group, on a value, or on the settings of a hold.
 type facts uint8
 
-// problem is an Input with indexes, and with the facts computed so far.
+// problem is an Input with lists for fast access, and with the facts computed so far.
 type problem struct {
 	*Input
-	vertices           int
-	declared, recorded walk.Rows[Edge]
-	cyclic             [][]Vertex
+	vertices           int              // number of groups and gates
+	declared, recorded walk.Rows[Edge]  // the edges of the two lists in Input, by From; recorded without the edges inside cycles
+	cyclic             [][]Vertex       // the result of breakCycles for the recorded edges, which becomes Steps.Cyclic
 	members            walk.Rows[int32] // the objects of each group, sorted by key, the current object of each first
-	facts              []facts          // by vertex, once known
-	held               []facts          // by hold, once known
+	facts              []facts          // by vertex; without the bit known: not computed yet
+	held               []facts          // by hold; without the bit known: not computed yet
 }
 
-// work records which kinds of steps have work: ups, destroy-first downs and create-first downs.
+// work records which kinds of steps exist: ups, downs that come before the ups (early, destroy-first), and downs that
+// come after them (late, create-first).
 type work struct{ up, early, late bool }
 
 func (w work) down() bool { return w.early || w.late }
@@ -147,7 +152,7 @@ func (p *problem) at(g Vertex, key int32) []int32 {
 	return all[lo : lo+searchKey(p.Objects, all[lo:], key+1)]
 }
 
-// named returns the objects of a reference to one key.
+// named returns the objects to which the reference r refers, if r names one key (Only).
 func (p *problem) named(r Ref) []int32 { return p.at(r.To, int32(r.At)-1) }
 
 // whole reports whether a reference from a vertex without a key means the whole vertex.
@@ -158,8 +163,8 @@ func adjacent(vertices int, edges []Edge) walk.Rows[Edge] {
 	return walk.Sorted(vertices, edges, func(e Edge) int32 { return e.From }, func(e Edge) Edge { return e })
 }
 
-// breakCycles removes the edges inside strongly connected components. It returns the remaining edges, and the vertices of
-// each component that had such edges.
+// breakCycles removes the edges that are on cycles (inside a strongly connected component). It returns the remaining
+// edges, and for each such component the vertices of its removed edges.
 func breakCycles(a walk.Rows[Edge]) (walk.Rows[Edge], [][]Vertex) {
 	if len(a.All()) == 0 {
 		return a, nil
@@ -206,7 +211,8 @@ func (p *problem) sortMembers() {
 	}
 }
 
-// searchKey returns the index in among of the first object whose key is not below key, or len(among) if all are below.
+// searchKey returns the index in among of the first object whose key is not below key, or len(among) if all keys are
+// below it.
 func searchKey(objects []Object, among []int32, key int32) int {
 	return sort.Search(len(among), func(i int) bool { return objects[among[i]].Key >= key })
 }

@@ -22,8 +22,9 @@ func plans(t *testing.T) int {
 	return n
 }
 
-// TestRandomPlans orders random plans and verifies the rules that users may rely on. The plans have stale and even cyclic
-// recorded dependencies, values, and holds through holds. The verifier (verify_test.go) shares no code with Order.
+// TestRandomPlans orders random plans and verifies the rules that users may rely on. The plans have stale and even
+// cyclic dependencies in the state, values (locals, outputs), and holds (providers, leases) that need other holds. The
+// verifier (verify_test.go) shares no code with Order.
 func TestRandomPlans(t *testing.T) {
 	count := struct{ plans, steps, fallback, cyclic, soft, two int }{}
 	n := plans(t)
@@ -47,18 +48,20 @@ func TestRandomPlans(t *testing.T) {
 	}
 }
 
-// item is a group, value or hold of a random configuration. It refers to earlier items only.
+// item is a group (resource), value or hold (provider or lease) of a random configuration. It refers to earlier items
+// only.
 type item struct {
-	vertex Vertex // group or gate
-	hold   int32
-	kind   int // 0 group, 1 value, 2 hold
+	vertex Vertex // the vertex of a group or value
+	hold   int32  // the index of a hold
+	kind   int    // 0 group, 1 value, 2 hold
 }
 
+// dice draws a random plan.
 type dice struct {
 	*rand.Rand
 	in    *Input
-	items []item
-	stale bool
+	items []item // the drawn items; the references of an item lead to earlier items
+	stale bool   // references in the state may have the opposite direction of references in the configuration, and may form cycles
 }
 
 func (d *dice) in1(n int) bool { return d.Intn(n) == 0 }
@@ -86,7 +89,7 @@ func randomPlan(r *rand.Rand) *Input {
 	}
 	groups := len(d.in.Groups)
 	d.in.Gates = values
-	fix := func(v Vertex) Vertex { // values come after groups, whose number is known only now
+	fix := func(v Vertex) Vertex { // fix computes the final vertex: values come after groups, whose number is known only now
 		if v < 0 {
 			return Vertex(groups) - v - 1
 		}
@@ -117,7 +120,7 @@ func (d *dice) group() {
 	}
 }
 
-// last adds data sources in a check. No other item refers to them.
+// last adds a group of data sources in a check block, to which no other item refers.
 func (d *dice) last() {
 	g := Vertex(len(d.in.Groups))
 	d.in.Groups = append(d.in.Groups, Group{Declared: true, Last: true})
@@ -143,7 +146,7 @@ func (d *dice) object(g Vertex, key int32, declared bool) {
 	case a < 7:
 		o.Existed, o.Up, o.Down = true, true, true
 	default:
-		o.Existed, o.Down = true, true // an orphan
+		o.Existed, o.Down = true, true // an object that only the state has
 	}
 	if d.in1(10) {
 		o.Provisioners = &Provisioners{After: make([][]int32, d.Intn(3)), Before: make([][]int32, d.Intn(2))}
@@ -167,7 +170,7 @@ func (d *dice) hold() {
 	d.items = append(d.items, item{kind: 2, hold: k})
 }
 
-// references adds random references.
+// references adds random references between items, in the configuration and in the state.
 func (d *dice) references() {
 	for i, it := range d.items {
 		earlier := d.items[:i]
@@ -182,7 +185,7 @@ func (d *dice) references() {
 			d.refers(it, earlier)
 		}
 	}
-	rank := d.Perm(len(d.in.Groups)) // the state may have the references in the opposite direction
+	rank := d.Perm(len(d.in.Groups)) // the order of groups for references in the state, which may have the opposite direction
 	for g := range d.in.Groups {
 		for h := range d.in.Groups {
 			if d.in.Groups[g].Last || d.in.Groups[h].Last {
@@ -259,7 +262,7 @@ func (d *dice) works(x *Object, earlier []item) {
 	}
 }
 
-// recordedGates puts gates between some recorded dependencies.
+// recordedGates replaces some dependencies in the state by a path through a gate (a vertex without objects).
 func (d *dice) recordedGates() {
 	var out []Edge
 	for _, e := range d.in.Recorded {

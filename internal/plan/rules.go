@@ -1,26 +1,29 @@
 package plan
 
-// This file has the rules in order.go, as edges between the gates of groups and the steps of objects. A step without
-// work has the id 0, and its edges are left out.
+// This file adds the edges of the rules that order.go lists. A group is a resource in one module instance. The up of an
+// object creates, updates or reads it. The down of an object destroys or forgets it: before the ups (destroy-first), or
+// after them if the object is create-first. x → d means that x refers to d. Edges connect the steps of objects with the
+// gates of their groups. A gate is a node without work, which saves edges. A step without work has the id 0, and its
+// edges are left out.
 
-// groupRules order the gates of one group.
+// groupRules adds the edges between the gates of the group g.
 func (b *building) groupRules(g Vertex) {
 	todo := b.todo[g]
 	if b.all.up && !todo.up && b.Groups[g].Declared {
-		b.graph.needs(b.gate(upOut, g), b.gate(upIn, g)) // without work it passes the order on
+		b.graph.needs(b.gate(upOut, g), b.gate(upIn, g)) // a group without ups passes the order on to its dependents
 	}
 	if b.all.down() && !todo.down() {
 		b.graph.needs(b.gate(downOut, g), b.gate(downIn, g))
 	}
 	if todo.up && b.all.early {
-		b.graph.needs(b.gate(cleared, g), b.gate(drained, g)) // rule 3: its dependents go down before
+		b.graph.needs(b.gate(cleared, g), b.gate(drained, g)) // rule 3: dependents of the group go down before the group comes up
 	}
 	if todo.late && b.all.up {
-		b.graph.needs(b.gate(lastIn, g), b.gate(used, g)) // rule 3: its dependents come up before
+		b.graph.needs(b.gate(lastIn, g), b.gate(used, g)) // rule 3: the ups of dependents of the group come before the create-first downs of the group
 	}
 }
 
-// objectRules order the steps of one object among the gates of its group.
+// objectRules adds the edges between the steps of the object o and the gates of its group.
 func (b *building) objectRules(o int32) {
 	x, e, first := &b.Objects[o], b.objs[o], b.object[o]
 	g := x.Group
@@ -45,9 +48,10 @@ func (b *building) objectRules(o int32) {
 	b.turn(o)
 }
 
-// lastRules order the ups of groups that come last. They come after all work with a visible effect: after ups that are
-// not reads, and after destroy-first downs. A create-first down may wait for them. They do not wait for their
-// dependents, such as a reference to a whole module with its checks: these edges are soft.
+// lastRules orders the ups of groups with Group.Last: data sources in checks. They come after all work with a visible
+// effect: after ups that are not reads, and after destroy-first downs. A create-first down may wait for them. Edges to
+// their own dependents are soft (dropped on a cycle), for example if a resource refers to a whole module with its
+// checks.
 func (b *building) lastRules() {
 	var done id
 	for o := range b.Objects {
@@ -75,8 +79,8 @@ func (b *building) lastRules() {
 	}
 }
 
-// turn applies rule 3 to an object and itself. A down without an up is ordered relative to the gates of its group, on
-// behalf of the group's dependencies and dependents.
+// turn applies rule 3 to the up and the down of the object o. The down of an object without an up is ordered relative
+// to the gates of its group, because dependencies and dependents of the group are ordered by these gates.
 func (b *building) turn(o int32) {
 	x, e, g := &b.Objects[o], b.objs[o], b.Objects[o].Group
 	up, upLast := e.up, e.upLast
@@ -96,7 +100,7 @@ func (b *building) turn(o int32) {
 	}
 }
 
-// upOf returns the last step of an object's up, or a gate if the up has no work.
+// upOf returns the last step of the up of the object o. If the up has no work, upOf returns a gate in its place.
 func (b *building) upOf(o int32) id {
 	e, g := &b.objs[o], b.Objects[o].Group
 	if e.upLast == 0 {
@@ -116,7 +120,7 @@ func (b *building) upIs(o int32) id {
 	return b.upOf(o)
 }
 
-// declaredRules apply the rules for x → d in the configuration.
+// declaredRules adds the edges for x → d, a reference in the configuration.
 func (b *building) declaredRules(e Edge) {
 	switch r := (Ref{e.To, e.At}); {
 	case e.At == Same && !b.isGate(e.From) && !b.isGate(e.To):
@@ -138,7 +142,8 @@ func (b *building) declaredRules(e Edge) {
 	}
 }
 
-// follow applies rule 3 to x → d in the configuration: x goes down before d comes up.
+// follow applies rule 3 to x → d, a reference in the configuration: the destroy-first downs of x come before the ups of
+// d.
 func (b *building) follow(e Edge) {
 	left := b.leavingThrough(e.From)
 	switch {
@@ -150,7 +155,7 @@ func (b *building) follow(e Edge) {
 	}
 }
 
-// recordedRules apply the rules for x → d in the state.
+// recordedRules adds the edges for x → d, a reference in the state.
 func (b *building) recordedRules(e Edge) {
 	x, d := e.From, e.To
 	if b.all.down() {
@@ -161,7 +166,7 @@ func (b *building) recordedRules(e Edge) {
 		case b.isGate(x):
 			b.graph.needs(b.gate(upIn, x), b.gate(upOut, d))
 		case b.todo[x].late:
-			b.graph.needs(b.gate(lastIn, x), b.gate(upOut, d)) // rule 3: after the ups of its dependencies
+			b.graph.needs(b.gate(lastIn, x), b.gate(upOut, d)) // rule 3: after the ups of the dependencies of x
 		}
 		if left := b.leaving(d); left != 0 && (b.isGate(x) || b.todo[x].up) {
 			b.graph.needs(b.ahead(x), left) // rule 3: d goes down before x comes up
@@ -176,7 +181,8 @@ func (b *building) recordedRules(e Edge) {
 	b.neighbours(e)
 }
 
-// ahead returns the gate that waits for the destroy-first downs of the dependencies of x.
+// ahead returns the gate before the ups of x, or of the resources behind the gate x. It waits for the destroy-first
+// downs of the dependencies of x.
 func (b *building) ahead(x Vertex) id {
 	if b.isGate(x) {
 		return b.gate(emptied, x)
@@ -184,7 +190,7 @@ func (b *building) ahead(x Vertex) id {
 	return b.gate(cleared, x)
 }
 
-// leaving returns the gate after the destroy-first downs of d, or 0 if it has no such downs.
+// leaving returns the gate after the destroy-first downs of d, or 0 if d has no such downs.
 func (b *building) leaving(d Vertex) id {
 	if b.all.early && (b.isGate(d) || b.todo[d].early) {
 		return b.gate(emptied, d)
@@ -192,16 +198,18 @@ func (b *building) leaving(d Vertex) id {
 	return 0
 }
 
-// neighbours applies rule 3 to x → d in either set: x comes up before the old d goes down.
+// neighbours applies rule 3 to x → d, a reference in the configuration or in the state: the ups of x come before the
+// create-first downs of d.
 func (b *building) neighbours(e Edge) {
 	if b.all.up && b.all.late && (b.isGate(e.To) || b.todo[e.To].late) {
 		b.graph.needs(b.gate(used, e.To), b.afterUps(e.From))
 	}
 }
 
-// leavingThrough returns the gate after the destroy-first downs of x. For a value, these are the downs of the objects
-// that refer to it. In the configuration this follows values only. If it followed objects, as it does in the state, the
-// two sets together could make a cycle.
+// leavingThrough returns the gate after the destroy-first downs of x. If x is a value (a local, a variable or an
+// output), these are the downs of the objects that refer to x, directly or through other values. leavingThrough does
+// not follow the references of objects in the configuration: together with the references in the state, this could make
+// a cycle.
 func (b *building) leavingThrough(x Vertex) id {
 	if b.isGate(x) && b.all.early {
 		return b.gate(passed, x)
@@ -209,7 +217,8 @@ func (b *building) leavingThrough(x Vertex) id {
 	return b.leaving(x)
 }
 
-// afterUps returns the gate after the ups of x. If x is a gate, these are the ups of the vertices that refer to it.
+// afterUps returns the gate after the ups of x. If x is itself a gate (a value), these are the ups of the vertices that
+// refer to x.
 func (b *building) afterUps(x Vertex) id {
 	if b.isGate(x) {
 		return b.gate(used, x)
@@ -217,7 +226,7 @@ func (b *building) afterUps(x Vertex) id {
 	return b.gate(upOut, x)
 }
 
-// toOne applies the rules for x → d if d is one object.
+// toOne applies the rules for x → d if the reference names one instance, so that d is one object.
 func (b *building) toOne(x Vertex, d int32) {
 	e := b.objs[d]
 	if !b.Objects[d].Deposed && b.all.up {
@@ -235,7 +244,7 @@ func (b *building) toOne(x Vertex, d int32) {
 	}
 }
 
-// pair applies the rules for x → d to two objects.
+// pair applies the rules for x → d to the objects x and d, if the reference names the instance with the same key.
 func (b *building) pair(x, d int32) {
 	if !b.all.up {
 		return
@@ -247,8 +256,8 @@ func (b *building) pair(x, d int32) {
 	b.across(d, x)
 }
 
-// across applies rule 3 to the neighbours z and w, if z goes down and w comes up: the down comes first, or last if z is
-// create-first.
+// across applies rule 3 to two objects of which one refers to the other, if z has a down and w has an up: the down of z
+// comes before the up of w, or after it if z is create-first.
 func (b *building) across(z, w int32) {
 	if b.objs[z].down == 0 || b.objs[w].up == 0 {
 		return

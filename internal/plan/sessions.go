@@ -3,10 +3,11 @@ package plan
 import "slices"
 
 // open returns the session of a hold (a provider instance or an ephemeral resource) with the prior settings (face
-// Before) or the planned settings (After). The first call creates it. If the plan does not change the settings, one
-// session serves both faces: After, or Before in a destroy plan.
+// Before) or the planned settings (face After). A session is the time between two steps: the begin (start or open) and
+// the end (stop or close). The first call creates these steps. If the plan does not change the settings, one session is
+// used for both faces: the session After, or in a destroy plan the session Before.
 func (b *building) open(k int32, face Face) session {
-	if b.holdFacts(k)&changed == 0 { // one session serves everything
+	if b.holdFacts(k)&changed == 0 { // the settings do not change: one session is enough
 		face = After
 		if b.Destroy {
 			face = Before
@@ -30,7 +31,8 @@ func (b *building) open(k int32, face Face) session {
 	return s
 }
 
-// use orders the steps of an object between the begin and the end of the sessions that they work through.
+// use orders the steps of an object between the begin and the end of the sessions (configured providers, open ephemeral
+// resources) that the steps use.
 func (b *building) use(o int32) {
 	x, e := &b.Objects[o], b.objs[o]
 	var p Provisioners
@@ -72,7 +74,8 @@ func (b *building) useUp(n id, holds []int32) {
 	}
 }
 
-// passOn orders the dependents of an object without work after the sources of the holds that it would work through.
+// passOn handles an object whose up has no work. Its dependents come after the objects to which the settings of its
+// holds (provider, ephemeral resources) refer, as if the object had an up.
 func (b *building) passOn(o int32) {
 	for _, k := range b.Objects[o].UpHolds {
 		if b.holdFacts(k)&changed != 0 {
@@ -81,7 +84,9 @@ func (b *building) passOn(o int32) {
 	}
 }
 
-// served returns the gate after the ups through a hold. The create-first downs of the sources come after it.
+// served returns the gate (a node without work) that comes after all ups that use the hold k. The create-first downs
+// (destructions after the ups) of the sources of k come after this gate. The sources are the objects to which the
+// settings of k refer.
 func (b *building) served(k int32) id {
 	if b.users[k] != 0 {
 		return b.users[k]
@@ -126,7 +131,8 @@ func (b *building) useDown(n id, holds []int32, createFirst bool) {
 	}
 }
 
-// last records that the before sessions of a hold, and of the holds under it, remain open during the ups.
+// last records that the sessions with the prior settings of the hold k, and of the holds that k uses, remain open
+// during the ups.
 func (b *building) last(k int32) {
 	if b.lasting[k] {
 		return
@@ -137,7 +143,8 @@ func (b *building) last(k int32) {
 	}
 }
 
-// closeSessions orders the steps of the sources after the end of the before sessions that they configure.
+// closeSessions orders the steps of the sources of each hold (the objects to which its settings refer) after the end of
+// the session with the prior settings, if the settings change.
 func (b *building) closeSessions() {
 	for k := range b.Holds {
 		s := b.sessions[Before][k]
@@ -151,7 +158,8 @@ func (b *building) closeSessions() {
 	}
 }
 
-// ready returns the gate after the ups of all sources of a hold's settings. It returns 0 if the plan has no ups.
+// ready returns the gate that comes after the ups of all objects to which the settings of the hold k refer. It returns
+// 0 if the plan has no ups.
 func (b *building) ready(k int32) id {
 	if b.sources[k] != 0 || !b.all.up {
 		return b.sources[k]
@@ -175,8 +183,10 @@ func (b *building) ready(k int32) id {
 	return n
 }
 
-// closed returns the gate after the downs through the before session of a hold: the destroy-first downs for closedUp,
-// all downs for closedDown. The ups or downs of the sources come after it.
+// closed returns the gate that comes after the downs that use the session of the hold k with the prior settings. For
+// the role closedUp, these are the downs before the ups (destroy-first), and the ups of the sources of k come after the
+// gate. For closedDown, these are all downs, and the downs of the sources come after the gate. The sources are the
+// objects to which the settings of k refer.
 func (b *building) closed(r role, k int32) id {
 	memo := b.hold[r-closedUp]
 	if memo[k] != 0 {
@@ -193,7 +203,8 @@ func (b *building) closed(r role, k int32) id {
 	return n
 }
 
-// block makes the steps of the objects that ref means, directly or through values, wait for n.
+// block makes the objects to which ref refers, directly or through locals, variables and outputs, wait for n: their ups
+// for the role closedUp, their downs for closedDown.
 func (b *building) block(r role, ref Ref, n id) {
 	if !b.whole(ref) {
 		b.blockObjects(r, b.named(ref), n)

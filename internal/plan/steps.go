@@ -11,48 +11,48 @@ type Kind uint8
 
 // The kinds of steps.
 const (
-	Gate             Kind = iota // does nothing, and saves edges
-	Up                           // brings an object up
-	Down                         // takes an object down
+	Gate             Kind = iota // a step without work: it replaces many edges of the graph by few
+	Up                           // the up of an object: creates, updates or reads it
+	Down                         // the down of an object: destroys or forgets it
 	Provision                    // runs a provisioner after an object's up
 	DestroyProvision             // runs a provisioner before an object's down
-	HoldUp                       // begins a session of a hold
-	HoldDown                     // ends a session of a hold
+	HoldUp                       // begins a session of a hold: configures a provider or opens an ephemeral resource
+	HoldDown                     // ends a session of a hold: stops the provider or closes the ephemeral resource
 	Invoke                       // invokes an action around an object's up
 	DestroyInvoke                // invokes an action around an object's down
 )
 
-// Face selects the values that serve a step: the prior values or the planned values.
+// Face selects the values with which a step works: the prior values (Before) or the planned values (After).
 type Face uint8
 
-// The faces.
+// The faces of a hold: Before has the prior settings, After the planned settings.
 const (
 	Before Face = iota
 	After
 )
 
-// Step is one unit of work.
+// Step is one unit of work of an apply.
 type Step struct {
 	Kind  Kind
-	Face  Face   // for a session: its face; for a down: the face of the session that it works through
-	Part  uint16 // index among the object's provisioners, or among the actions around the up or the down
-	Lazy  bool   // runs only if a step that needs it waits for nothing else
-	Index int32  // the object or hold; 0 for gates
+	Face  Face   // for HoldUp and HoldDown: the face of the settings; for a down: the face of the provider's settings
+	Part  uint16 // index of the provisioner or of the action among the steps of the same kind of the object
+	Lazy  bool   // the step runs only if a step that needs it waits for nothing else
+	Index int32  // index of the object or the hold in Input; 0 for gates
 }
 
 // Steps are the steps of a plan with their order.
 type Steps struct {
 	List []Step
 
-	First    []bool   // by object: it goes down, and is create-first
-	FirstFor []Vertex // by object: the group that made it create-first; -1 if none or its own group
+	First    []bool   // by object: it has a down that comes after the ups (create-first)
+	FirstFor []Vertex // by object: the group that made it create-first; -1 without such a group, or if it is the group of the object
 
-	// CreateFirst is true for groups that are create-first as declared, by their own setting or through dependents. The
-	// state stores it with their objects.
+	// CreateFirst has, by group, whether create_before_destroy is set for the group, or for a group that depends on it
+	// in the configuration. The state stores this with the objects of the group.
 	CreateFirst []bool
 
-	// Cyclic are the sets of groups and gates whose recorded dependencies are cyclic. The recorded dependencies inside
-	// a set do not order its members.
+	// Cyclic are the sets of groups and gates whose dependencies in the state are cyclic. The dependencies in the state
+	// inside a set do not order its members.
 	Cyclic [][]Vertex
 
 	start []uint32 // the predecessors of step i are deps[start[i]:start[i+1]], each as 2×step, plus 1 for a need
@@ -60,8 +60,8 @@ type Steps struct {
 	name  func(hold bool, index int32) string
 }
 
-// Graph returns the graph to walk. Its nodes are the steps, in the same order. The ends of sessions wait and are
-// closers, so that they run even if other steps fail. A cycle in the graph is a bug of Order.
+// Graph returns the graph that an apply walks. Its nodes are the steps, in the order of List. The ends of sessions
+// (HoldDown) are closers, which run even if other steps fail. A cycle in the graph would be a bug of Order.
 func (s *Steps) Graph() *walk.Graph {
 	g := &walk.Graph{}
 	g.Reserve(len(s.List), len(s.deps))
@@ -84,10 +84,10 @@ func (s *Steps) Graph() *walk.Graph {
 	return g
 }
 
-// Label returns the name of a step: +A and -A for the up and down of A, +P and -P for the begin and the end of a
-// session of P, +P' and -P' if it is a before session, +A.1 for the first provisioner after the up of A, -A.1 for the
-// first before its down, +A!1 and -A!1 for the first action around its up and its down, and the number of the step,
-// such as (7), for a gate.
+// Label returns the name of a step: +A and -A for the up and the down of the object A, +P and -P for the begin and the
+// end of a session of the hold P, +P' and -P' for a session with the prior settings of P, +A.1 for the first
+// provisioner after the up of A, -A.1 for the first before its down, +A!1 and -A!1 for the first action around its up
+// and its down, and the number of the step, such as (7), for a gate.
 func (s *Steps) Label(step int) string {
 	x := s.List[step]
 	if x.Kind == Gate {

@@ -9,8 +9,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Omitted returns a copy of the plan for a file: without the results of data sources that forgets selects, and without
-// the sensitive arguments of data sources that apply reads. forgets receives the entries of both states and of changes.
+// Omitted returns a copy of the plan for a plan file. The copy lacks the results of data sources for which forgets
+// returns true, and the sensitive arguments of data sources that apply will read. forgets receives the address and the
+// entry of objects in both states and in changes.
 func (p *Plan) Omitted(forgets func(addr.Object, *state.Entry) bool) *Plan {
 	out := *p
 	prior := p.Previous.Edit()
@@ -34,7 +35,7 @@ func (p *Plan) Omitted(forgets func(addr.Object, *state.Entry) bool) *Plan {
 	return &out
 }
 
-// withoutSensitive returns a value with unknown values in the places that are marked as sensitive.
+// withoutSensitive returns v with an unknown value in place of each value with the sensitive mark.
 func withoutSensitive(v mark.Value) mark.Value {
 	paths := v.PathsOf(mark.Sensitive)
 	raw, err := cty.Transform(v.Raw, func(at cty.Path, x cty.Value) (cty.Value, error) {
@@ -49,8 +50,8 @@ func withoutSensitive(v mark.Value) mark.Value {
 	return mark.Value{Raw: raw, Marks: v.Marks}
 }
 
-// AddLacking adds the results of data sources to the prior state of a saved plan, which lacks them, from the current
-// state. A result that the current state does not have either stays missing.
+// AddLacking adds the results of data sources that Omitted removed from the prior state (Unstored.Lacking), from the
+// current state now. A result that now does not have stays missing.
 func (p *Plan) AddLacking(now *state.Snapshot) {
 	if len(p.Unstored.Lacking) == 0 {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A plan for a file has no result, no stored result and no sensitive argument of a data source. The plan itself does
-// not change.
+// Plan.Omitted returns a plan for a file, which has no results and no sensitive arguments of the data sources that the
+// function selects. The original plan does not change.
 func TestOmitted(t *testing.T) {
 	object := func(m addr.Mode) addr.Object {
 		return addr.Resource{Mode: m, Type: "t", Name: "x"}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()

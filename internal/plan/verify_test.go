@@ -8,25 +8,27 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// verifier checks steps against the rules that users may rely on, by plain search in small plans.
+// verifier checks the steps of an ordered plan against the rules that users may rely on, by plain search. It shares no
+// code with Order.
 type verifier struct {
 	in           *Input
 	s            *Steps
-	wrong        []string
-	fallback     bool // an object is create-first because prior settings are not known
-	contradicted int  // before sessions that end after a source has gone down
-	twoSessions  bool
+	wrong        []string // the violations of rules that were found
+	fallback     bool     // whether an object is create-first (as with create_before_destroy) because the prior settings of its provider are not known
+	contradicted int      // number of before sessions (with prior settings) that end after a source of their settings was destroyed
+	twoSessions  bool     // a hold has both sessions: with prior settings, and with planned settings
 
-	needs, any [][]bool       // by step: its predecessors along needs, and along all edges
-	up, down   map[int32]span // by object
-	sessions   map[sessionKey]span
-	declared   [][]int32 // by object: its references, through values
-	recorded   [][]int32 // by object: its references in the state, through gates
-	soft       []softPair
+	needs, any [][]bool            // by step: the steps that it needs, and all steps that it waits for, directly or indirectly
+	up, down   map[int32]span      // by object: the first and last step of its creation (up) and destruction (down)
+	sessions   map[sessionKey]span // the first and last step of each session (opened hold)
+	declared   [][]int32           // by object: the objects to which its configuration refers, through values
+	recorded   [][]int32           // by object: the objects to which the state says that it refers, through gates
+	soft       []softPair          // the pairs that softly checks
 }
 
-// softPair is a step that uses or ends a before session of a hold, and the down of a source of its settings. The step
-// comes first, unless recorded dependencies contradict.
+// softPair is a step that uses or ends a before session (a provider or lease with prior settings) of a hold, and the
+// step that destroys a source of these settings. The first step comes first, unless dependencies in the state
+// contradict.
 type softPair struct {
 	step, source int
 	hold         int32
@@ -66,7 +68,7 @@ func (v *verifier) bad(format string, a ...any) { v.wrong = append(v.wrong, fmt.
 
 func (v *verifier) name(o int32) string { return v.in.Name(false, o) }
 
-// close computes the predecessors of each step.
+// close computes v.needs and v.any: the direct and indirect predecessors of each step.
 func (v *verifier) close() {
 	n := len(v.s.List)
 	v.needs, v.any = make([][]bool, n), make([][]bool, n)
@@ -101,7 +103,7 @@ func (v *verifier) close() {
 	}
 }
 
-// find finds the steps of objects and holds, and checks that each occurs once.
+// find fills v.up, v.down and v.sessions with the steps of objects and holds, and checks that each step occurs once.
 func (v *verifier) find() {
 	seen := map[Step]bool{}
 	for i, x := range v.s.List {
@@ -112,7 +114,7 @@ func (v *verifier) find() {
 			v.bad("%s is there twice, or late", v.s.Label(i))
 		}
 		if x.Kind == Down || x.Kind == DestroyProvision {
-			x.Face = Before // the face of a down selects its settings
+			x.Face = Before // the face of a Down step selects the settings (prior or planned) of its provider
 		}
 		seen[x] = true
 		switch x.Kind {
@@ -172,7 +174,7 @@ func (v *verifier) before(a, b int) bool { return v.needs[b][a] }
 // done reports whether step a must have ended before step b.
 func (v *verifier) done(a, b int) bool { return v.any[b][a] }
 
-// dependencies resolves references to objects.
+// dependencies fills v.declared and v.recorded: it resolves references to groups and values into references to objects.
 func (v *verifier) dependencies() {
 	n := len(v.in.Objects)
 	v.declared, v.recorded = make([][]int32, n), make([][]int32, n)
@@ -196,7 +198,8 @@ func (v *verifier) objects(to Vertex, at At, key int32) []int32 {
 	return out
 }
 
-// follow lists the objects that a group or a value refers to, through values.
+// follow lists the objects that a group or a value refers to in the configuration, through values, for the instance
+// key.
 func (v *verifier) follow(from Vertex, key int32, seen map[Vertex]bool) []int32 {
 	var out []int32
 	for _, e := range v.in.Declared {
@@ -212,7 +215,7 @@ func (v *verifier) follow(from Vertex, key int32, seen map[Vertex]bool) []int32 
 	return out
 }
 
-// remembered lists the objects that a vertex refers to in the state. Edges on cycles do not count.
+// remembered lists the objects that a group or gate refers to in the state. References on cycles do not count.
 func (v *verifier) remembered(from Vertex, seen map[Vertex]bool) []int32 {
 	var out []int32
 	for _, e := range v.in.Recorded {
@@ -249,7 +252,7 @@ func (v *verifier) reaches(from, to Vertex) bool {
 	return visit(from)
 }
 
-// first checks which objects are create-first, with and without the fallback.
+// first checks which objects are create-first, with and without the fallback for prior settings that are not known.
 func (v *verifier) first() {
 	plain := v.spread(false)
 	if slices.Equal(plain, v.s.First) {
@@ -261,7 +264,8 @@ func (v *verifier) first() {
 	}
 }
 
-// kept returns the groups that are create-first as declared: they set create_before_destroy, or a dependent does.
+// kept returns, by group, whether it is create-first in the configuration: the group or a group that refers to it sets
+// create_before_destroy.
 func (v *verifier) kept() []bool {
 	kept := make([]bool, len(v.in.Groups))
 	var reach func(to Vertex)
@@ -301,7 +305,7 @@ func (v *verifier) kept() []bool {
 	return kept
 }
 
-// spread returns the objects that are create-first. It repeats the rules until nothing changes.
+// spread returns, by object, whether it is create-first. It repeats the rules until nothing changes.
 func (v *verifier) spread(fallback bool) []bool {
 	kept := v.kept()
 	if !slices.Equal(kept, v.s.CreateFirst) {
@@ -344,8 +348,8 @@ func (v *verifier) spread(fallback bool) []bool {
 	return first
 }
 
-// leads reports whether the state has a path from one group to another, through groups and gates, without edges on
-// cycles.
+// leads reports whether the state has a path of references from one group to another, through groups and gates, without
+// references on cycles.
 func (v *verifier) leads(from, to Vertex) bool {
 	seen := map[Vertex]bool{}
 	var visit func(x Vertex) bool
@@ -364,7 +368,7 @@ func (v *verifier) leads(from, to Vertex) bool {
 	return visit(from)
 }
 
-// madeFrom returns the source groups of a value, or the group itself.
+// madeFrom returns the groups from which the value x is computed, or x itself if it is a group.
 func (v *verifier) madeFrom(x Vertex) []Vertex {
 	if int(x) < len(v.in.Groups) {
 		return []Vertex{x}
@@ -398,7 +402,7 @@ func (v *verifier) allHolds(x *Object) []int32 {
 	return ks
 }
 
-// settings returns the references in the settings of a hold and of the holds under it.
+// settings returns the references in the settings of the hold k (a provider or lease) and of the holds that k needs.
 func (v *verifier) settings(k int32) []Ref {
 	out := slices.Clone(v.in.Holds[k].Settings)
 	for _, o := range v.in.Holds[k].Over {
@@ -407,7 +411,7 @@ func (v *verifier) settings(k int32) []Ref {
 	return out
 }
 
-// sources returns the objects that the settings of a hold refer to.
+// sources returns the objects that the settings of the hold k refer to.
 func (v *verifier) sources(k int32) []int32 {
 	var out []int32
 	for _, r := range v.settings(k) {
@@ -430,7 +434,8 @@ func (v *verifier) removed(k int32) bool {
 	return slices.ContainsFunc(v.sources(k), func(o int32) bool { return v.in.Objects[o].Down })
 }
 
-// fresh reports whether the prior settings are not known because a source had no object.
+// fresh reports whether the prior settings of the hold k are not known, because a source of the settings had no object
+// before.
 func (v *verifier) fresh(k int32) bool {
 	h := &v.in.Holds[k]
 	if h.NoBefore || slices.ContainsFunc(h.Over, v.fresh) {
@@ -453,7 +458,7 @@ func (v *verifier) fresh(k int32) bool {
 	return slices.ContainsFunc(h.Settings, fresh)
 }
 
-// rules checks the rules 1 to 3 of order.go for x.
+// rules checks the rules 1 to 3 in the comment of order.go for the object x.
 func (v *verifier) rules(x int32) {
 	o := &v.in.Objects[x]
 	up, hasUp := v.up[x]
@@ -494,7 +499,8 @@ func (v *verifier) rules(x int32) {
 	}
 }
 
-// last checks that groups that come last come after all work with a visible effect.
+// last checks that an object of a group that comes last (a data source in a check block) comes after all steps with a
+// visible effect.
 func (v *verifier) last(x int32) {
 	if !v.in.Groups[v.in.Objects[x].Group].Last {
 		return
@@ -510,7 +516,7 @@ func (v *verifier) last(x int32) {
 	}
 }
 
-// reach calls f for each direct and indirect dependency of x.
+// reach calls f for each direct and indirect dependency of the object x along edges.
 func (v *verifier) reach(x int32, edges [][]int32, f func(int32)) {
 	seen := map[int32]bool{}
 	var visit func(x int32)
@@ -526,7 +532,8 @@ func (v *verifier) reach(x int32, edges [][]int32, f func(int32)) {
 	visit(x)
 }
 
-// through checks that x comes after the sources of the holds of d, which x refers to and which has no work.
+// through checks that the object x comes after the sources of the holds of the object d. x refers to d, which has no
+// steps.
 func (v *verifier) through(x, d int32) {
 	for _, k := range v.in.Objects[d].UpHolds {
 		for _, from := range v.sources(k) {
@@ -537,8 +544,8 @@ func (v *verifier) through(x, d int32) {
 	}
 }
 
-// across checks rule 3 of order.go for the neighbours z and w: z goes down before w comes up, or, if z is create-first,
-// after it.
+// across checks rule 3 of order.go for the neighbours z and w: z is destroyed before w is created, or, if z is
+// create-first, after w.
 func (v *verifier) across(z, w int32) {
 	down, ok := v.down[z]
 	up, ok2 := v.up[w]
@@ -553,7 +560,7 @@ func (v *verifier) across(z, w int32) {
 	}
 }
 
-// uses checks the sessions that serve x.
+// uses checks that each step of the object x runs while the sessions (opened holds) that it needs are open.
 func (v *verifier) uses(x int32) {
 	o := &v.in.Objects[x]
 	for i, s := range v.s.List {
@@ -608,7 +615,7 @@ func (v *verifier) usesDown(step int, x int32, holds []int32) {
 	}
 }
 
-// inside checks that a session is open while a step works through it.
+// inside checks that the session of the hold k with the settings of a face is open while a step uses it.
 func (v *verifier) inside(step int, k int32, face Face) {
 	if !v.changed(k) {
 		face = After
@@ -619,7 +626,7 @@ func (v *verifier) inside(step int, k int32, face Face) {
 	s, ok := v.sessions[sessionKey{k, face}]
 	up := v.before
 	if v.s.List[step].Kind == HoldDown {
-		up = v.done // it runs even if other steps fail
+		up = v.done // a HoldDown step runs even if other steps fail
 	}
 	if !ok || !up(s.first, step) || !v.done(step, s.last) {
 		v.bad("%s works through hold %d outside its %v session", v.s.Label(step), k, face)
@@ -630,7 +637,7 @@ func (v *verifier) inside(step int, k int32, face Face) {
 	}
 }
 
-// ends checks that sessions end before their sources change.
+// ends checks that sessions (opened holds) with prior settings end before the sources of these settings change.
 func (v *verifier) ends() {
 	for key, s := range v.sessions {
 		k := key.hold
@@ -656,7 +663,8 @@ func (v *verifier) ends() {
 	}
 }
 
-// lasting reports whether the before session of the hold, or of a hold through it, serves a create-first down.
+// lasting reports whether the before session (with prior settings) of the hold k, or of a hold that needs k, is used by
+// the destruction of a create-first object.
 func (v *verifier) lasting(k int32) bool {
 	for i, s := range v.s.List {
 		if s.Kind != Down && s.Kind != DestroyProvision || !v.s.First[s.Index] {
@@ -680,8 +688,8 @@ func (v *verifier) isDone(h, k int32) bool {
 	return h == k || slices.ContainsFunc(v.in.Holds[h].Over, func(o int32) bool { return v.isDone(o, k) })
 }
 
-// softly checks the pairs that give way to recorded dependencies. A step may give way, for all sources of its hold,
-// only if all pairs together make a cycle through the step and a source.
+// softly checks the pairs in v.soft whose order gives way to dependencies in the state. A step may give way, for all
+// sources of its hold, only if all pairs together make a cycle through the step and a source.
 func (v *verifier) softly() {
 	n := len(v.s.List)
 	after := make([][]int, n)

@@ -1,5 +1,6 @@
-// Package shortcut names the optimizations that do not change results, and turns each of them off. Users turn them off
-// to find out whether a shortcut causes a fault, and tests run with and without them.
+// Package shortcut names the optimizations that do not change results, and turns each of them off. Such an optimization
+// is called a shortcut. Users turn shortcuts off to find out whether a shortcut causes a fault. Tests run with and
+// without shortcuts.
 //
 // The environment variable LETHE_NO_SHORTCUTS lists the disabled shortcuts (see docs/performance.md).
 package shortcut
@@ -10,17 +11,18 @@ import (
 	"strings"
 )
 
-// Set is a set of shortcuts. Callers pass the set of disabled shortcuts: the zero Set disables none.
+// Set is a set of shortcuts. Other packages pass and store the set of the disabled shortcuts, so the zero Set leaves
+// all shortcuts on.
 type Set uint16
 
-// The shortcuts.
+// The shortcuts. Each comment describes the program while the shortcut is on.
 const (
-	Logs      Set = 1 << iota // providers are told not to write log lines that are not shown
+	Logs      Set = 1 << iota // Lethe starts providers with a log level at which they omit the lines that Lethe would not show
 	Sessions                  // apply reuses the processes that plan configured with the same settings
 	Settled                   // apply does not plan objects again whose inputs cannot have changed
-	Wire                      // an answer with the same bytes as the request is not decoded
+	Wire                      // a value in a provider's answer with the same bytes as in the request is not decoded
 	Packages                  // a provider's package is not read again while its files are the same
-	Calls                     // providers are called with package rpc, not with all of gRPC
+	Calls                     // providers are called with the small gRPC client of package rpc, not with the official library
 	Schemas                   // a provider is not asked again for the schemas of the same package
 	Constants                 // locals that depend on nothing are evaluated once for all walks
 	Values                    // cty values are read and made through unexported fields (package ctyvalue)
@@ -28,14 +30,14 @@ const (
 
 var names = []string{"logs", "sessions", "settled", "wire", "packages", "calls", "schemas", "constants", "values"}
 
-// All is every shortcut.
+// All is the set of all shortcuts.
 const All = Values<<1 - 1
 
-// Variable is the name of the environment variable that turns shortcuts off.
+// Variable is the name of the environment variable that lists the disabled shortcuts.
 const Variable = "LETHE_NO_SHORTCUTS"
 
-// Parse reads a list of names with commas between them; "all" means all shortcuts. It ignores white space around a
-// name, and empty names. It returns an error for an unknown name.
+// Parse reads a list of names of shortcuts, separated by commas, and returns their set. The name "all" means all
+// shortcuts. Parse ignores white space around a name, and empty names. It returns an error for an unknown name.
 func Parse(list string) (Set, error) {
 	s, err := Names[Set]("shortcut", append(names[:len(names):len(names)], "all"), list)
 	if s > All {
@@ -44,8 +46,9 @@ func Parse(list string) (Set, error) {
 	return s, err
 }
 
-// Names reads a list of names with commas between them. The result has the bit i for the name i of names. kind is the
-// kind of the names in the error for another name.
+// Names reads list, a list of names separated by commas. If list contains names[i], bit i of the result is set. Empty
+// names are ignored. For a name that is not in names, Names returns an error that calls the name a kind, such as
+// "shortcut".
 func Names[S ~uint8 | ~uint16](kind string, names []string, list string) (S, error) {
 	var s S
 	for name := range strings.SplitSeq(list, ",") {
@@ -62,10 +65,10 @@ func Names[S ~uint8 | ~uint16](kind string, names []string, list string) (S, err
 	return s, nil
 }
 
-// Has reports whether the set contains the shortcut x, or if x has several shortcuts, one of them.
+// Has reports whether s contains at least one of the shortcuts in x.
 func (s Set) Has(x Set) bool { return s&x != 0 }
 
-// String lists the names, as Parse reads them.
+// String returns the names of the shortcuts, separated by commas. Parse reads this form.
 func (s Set) String() string {
 	var in []string
 	for i, name := range names {

@@ -8,19 +8,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// visits are the recorded visits of one walk, by node and job.
+// visits are the recorded visits of the nodes of one walk (the graph of a plan or an apply), by the index of the node
+// and of the job. A visit may run several jobs. The index of the visit itself is -1.
 type visits map[int]map[int]*visit
 
-// visit is one visit or job.
+// visit is one visit of a node, or one of its jobs.
 type visit struct {
 	event.Visited
-	name  string // the object of its first call
-	lease bool   // the name is a lease
+	name  string // the object of the first call of the node that is not for a lease, or else of the first call
+	lease bool   // name is the name of an ephemeral resource
 	spans []Span
 }
 
-// busy returns the time in which provider calls of a visit ran. The time that a call waited for its turn does not
-// count, because it depends on the limit of concurrent calls, and not on the visit.
+// busy returns the time in which provider calls of a visit ran. Waiting time before a call does not count, because it
+// depends on the limit of concurrent calls.
 func (v *visit) busy() time.Duration {
 	var spans []Span
 	for _, s := range v.spans {
@@ -31,7 +32,7 @@ func (v *visit) busy() time.Duration {
 	return union(spans)
 }
 
-// union returns the time that is covered by spans.
+// union returns the time that is covered by at least one of the spans. It sorts spans.
 func union(spans []Span) (sum time.Duration) {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.Began, b.Began) })
 	var end time.Duration
@@ -42,9 +43,9 @@ func union(spans []Span) (sum time.Duration) {
 	return sum
 }
 
-// chain returns the sequence of dependent nodes whose calls together take longest, in their order, with the longest job
-// of each node, or -1 for a node without jobs that took time. The jobs of a node do not depend on each other, so only
-// the longest job counts. length is the time of all calls in the sequence.
+// chain returns the sequence of dependent nodes of w whose calls together take longest, the first node first. jobs has
+// the longest job of each node, or -1 if no job of the node took time. The jobs of a node do not depend on each other,
+// so only the longest job counts. length is the time of all calls in the sequence.
 func chain(w *event.Walk, of visits) (nodes, jobs []int, length time.Duration) {
 	n := len(w.Names)
 	end, from, job := make([]time.Duration, n), make([]int, n), make([]int, n)
@@ -81,7 +82,8 @@ func chain(w *event.Walk, of visits) (nodes, jobs []int, length time.Duration) {
 	return nodes, jobs, end[last]
 }
 
-// order returns the nodes of a graph, each after its predecessors. Nodes on a cycle never run, so they are missing.
+// order returns the nodes of a graph, each after its predecessors. Nodes on a cycle, and nodes after one, never run, so
+// they are missing.
 func order(after [][]int32) []int {
 	left := make([]int, len(after))
 	next := make([][]int32, len(after))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// count adds a call to the times of its type typ. took is the duration of the call, and waited is the time that it
-// waited before.
+// count adds a call to the times of its type typ. took is the duration of the call, and waited is the time that the
+// call waited before because of -parallelism.
 func count(all map[string]*TypeTime, typ string, took, waited time.Duration) {
 	t := all[typ]
 	if t == nil {
@@ -66,8 +66,8 @@ func (r *Run) Most() int {
 	return most
 }
 
-// Waited returns the sum of the times that the rows waited because of -parallelism, for a worker or for a call, and how
-// much of this sum belongs to rows of the longest chain.
+// Waited returns the sum of the times that the rows waited because of -parallelism, for a worker or for the permission
+// to call. critical is the share of this sum that belongs to rows of the longest chain of calls.
 func (r *Run) Waited() (all, critical time.Duration) {
 	for _, row := range r.Rows {
 		all += row.Began - row.Ready

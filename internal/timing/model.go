@@ -2,7 +2,7 @@ package timing
 
 import "time"
 
-// Run is a recorded command. All times in it are durations since Began.
+// Run is a recorded command. Began is the time of its start. All other points in time are durations since Began.
 type Run struct {
 	Command     string
 	Began       time.Time
@@ -10,27 +10,30 @@ type Run struct {
 	Parallelism int
 	Interrupted bool
 
-	Phases  []Span // parts of the command in sequence, and walks
-	Rows    []Row
-	Leases  []Window
-	Starts  []Span        // the starts of provider processes
-	Chain   []Link        // the longest chain of calls of all walks
-	Bound   time.Duration // the time without any wait for other calls or for the user: the longest chains of calls, and the phases outside of walks
-	Types   []TypeTime    // the longest total first
-	Running []Level       // the number of calls in progress
+	Phases []Span // parts of the command in sequence, such as a plan or an apply (walks)
+	Rows   []Row
+	Leases []Window
+	Starts []Span // the starts of provider processes
+	Chain  []Link // the longest chain of calls of all walks
+	// Bound is the duration that the command would have with unlimited parallelism and without waiting for the user:
+	// the longest chain of calls of each walk, and the time outside of walks and questions.
+	Bound   time.Duration
+	Types   []TypeTime // the times of calls by resource type, the longest total first
+	Running []Level    // the number of calls in progress
 }
 
-// Row is one object in a walk: a visit with calls or waiting.
+// Row is the work on one object in a walk (the graph of a plan or an apply): a visit of a node that called a provider
+// or waited.
 type Row struct {
 	Name     string
 	Walk     string
-	After    string        // the predecessor that ended last
-	Ready    time.Duration // when the row could begin; until Began, it waited for a worker
+	After    string        // the name of the predecessor that ended last; "" for none
+	Ready    time.Duration // when the row could begin; from Ready to Began, it waited for a worker
 	Began    time.Duration
 	Ended    time.Duration
 	Spans    []Span
 	Failed   bool
-	Critical bool // in the longest chain
+	Critical bool // the row belongs to the longest chain of calls
 }
 
 // Kind is the kind of a span.
@@ -40,17 +43,18 @@ type Kind uint8
 const (
 	Phase     Kind = iota
 	Call           // a call of a provider, or a provisioner
-	Configure      // start and configuration of a provider
-	Limit          // waiting because of -parallelism
+	Configure      // start and configuration of a provider, within a row
+	Limit          // waiting for a call of another row to end, because of -parallelism
 	Wait           // waiting for another row, or for the next attempt
-	Start          // start of a provider process
+	Start          // start of a provider process, in Run.Starts
 )
 
 func (k Kind) String() string {
 	return [...]string{"phase", "call", "configure", "limit", "wait", "start"}[k]
 }
 
-// Span is a part of the time of a row or a run. Name is the call, the provider or the reason for waiting.
+// Span is a part of the time of a row or of a run. Name is the name of the phase, the call, the provider, or the reason
+// for waiting.
 type Span struct {
 	Kind         Kind
 	Name         string
@@ -60,15 +64,16 @@ type Span struct {
 // Took returns the duration of a span.
 func (s Span) Took() time.Duration { return s.Ended - s.Began }
 
-// Window is the time while a lease is open. Ended is the end of the run if the lease was not closed.
+// Window is the time while an ephemeral resource is open, from Began to Ended. If the resource was not closed, Open is
+// true and Ended is the end of the run. Renewed has the times of its renewals.
 type Window struct {
 	Name         string
 	Began, Ended time.Duration
 	Renewed      []time.Duration
-	Open         bool // not closed
+	Open         bool // the resource was not closed
 }
 
-// Link is one row of the longest chain. Took is the time of its calls.
+// Link is one row of the longest chain of calls. Took is the time of the row's calls.
 type Link struct {
 	Name, Walk string
 	Took       time.Duration
@@ -82,7 +87,7 @@ type TypeTime struct {
 	Total, Longest, Waited time.Duration
 }
 
-// Level is the number of calls in progress from a time on.
+// Level is the number N of calls in progress from the time At until the time of the next Level.
 type Level struct {
 	At time.Duration
 	N  int

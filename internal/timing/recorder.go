@@ -12,11 +12,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// minWait is the shortest waiting time that is recorded. Passing a token to another goroutine takes less time.
+// minWait is the shortest waiting time that is recorded. Shorter times are not waiting: even a call that need not wait
+// takes some microseconds to obtain permission.
 const minWait = time.Millisecond
 
-// Recorder records a command. Its methods may be called concurrently. Phase and Question may be called on a nil
-// Recorder.
+// Recorder records the times of a command from events. Its methods may be called concurrently. Phase and Question may
+// be called on a nil Recorder, and then record nothing.
 type Recorder struct {
 	began time.Time
 
@@ -25,12 +26,12 @@ type Recorder struct {
 	fixed  []Span // the times of questions, which Run.Bound does not contain
 	starts []Span
 	walks  []*event.Walk
-	walked map[*event.Walk]visits // the visits of each walk, also of walks in progress
-	types  map[string]*TypeTime   // keyed by resource type
+	walked map[*event.Walk]visits // the visits of nodes in each walk (plan or apply), also of walks in progress
+	types  map[string]*TypeTime   // the times of calls, by resource type
 	calls  []Span
 	open   map[addr.Object]int // the index in leases of each open lease
 	leases []Window
-	loose  *event.Walk // has the visits of calls outside a walk
+	loose  *event.Walk // the key in walked for calls outside a walk
 }
 
 // New returns a Recorder of a command that began at this time.
@@ -38,11 +39,11 @@ func New(began time.Time) *Recorder {
 	return &Recorder{began: began, walked: map[*event.Walk]visits{}, types: map[string]*TypeTime{}, open: map[addr.Object]int{}, loose: &event.Walk{}}
 }
 
-// Phase records a part of the command until the returned function is called.
+// Phase records the time of a part of the command, from now until the caller calls the returned function.
 func (r *Recorder) Phase(name string) (end func()) { return r.phase(name, true) }
 
-// Question records the time until the user has answered, which is when the returned function is called. Run.Bound does
-// not contain this time, because it depends on the user.
+// Question records the time of a question to the user, from now until the caller calls the returned function. Run.Bound
+// does not contain this time, because the time depends on the user.
 func (r *Recorder) Question(name string) (end func()) { return r.phase(name, false) }
 
 func (r *Recorder) phase(name string, counts bool) func() {
@@ -61,7 +62,8 @@ func (r *Recorder) phase(name string, counts bool) func() {
 	}
 }
 
-// Started records the start of a provider process. Call it when the process answers; took is the time of the start.
+// Started records the start of a provider process. The caller calls Started when the process has answered. took is the
+// duration of the start.
 func (r *Recorder) Started(provider string, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +75,7 @@ func (r *Recorder) span(k Kind, name string, began, ended time.Time) Span {
 	return Span{k, name, max(0, began.Sub(r.began)), max(0, ended.Sub(r.began))}
 }
 
-// Send implements event.Sink.
+// Send records the event e if it concerns times or leases, and ignores other events. It implements event.Sink.
 func (r *Recorder) Send(e event.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,14 +113,14 @@ func (r *Recorder) called(e event.Called) {
 		v.spans = append(v.spans, r.span(Limit, "-parallelism", e.Wanted, e.Began))
 	}
 	v.spans = append(v.spans, call)
-	if lease := e.Object.Mode == addr.Ephemeral; v.name == "" || v.lease && !lease { // an object opens leases before its own calls
+	if lease := e.Object.Mode == addr.Ephemeral; v.name == "" || v.lease && !lease { // the visit of an object may open leases first: prefer the name of the object
 		v.name, v.lease = e.Object.String(), lease
 	}
 	r.calls = append(r.calls, call)
 	count(r.types, e.Object.Type, call.Took(), waited)
 }
 
-// object records the opening, the renewals and the closing of leases.
+// object records the successful openings, renewals and closings of leases. It ignores other events.
 func (r *Recorder) object(e event.Event) {
 	now := time.Since(r.began)
 	if e, done := e.(event.Done); done {
@@ -151,8 +153,8 @@ func (r *Recorder) visit(of event.Visit) *visit {
 	return v
 }
 
-// Finish returns the recorded run. parallelism is the limit of concurrent calls. interrupted is true if an interrupt
-// ended the run. Walks that have not ended are missing.
+// Finish returns the recorded run, which ends now. command is the name of the command, and parallelism the limit of
+// concurrent calls. interrupted is true if an interrupt ended the run. The result lacks walks that have not ended.
 func (r *Recorder) Finish(command string, parallelism int, interrupted bool) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +180,7 @@ func (r *Recorder) Finish(command string, parallelism int, interrupted bool) *Ru
 	return out
 }
 
-// walk adds the rows of a walk and its longest chain, and returns the length of the chain.
+// walk adds the rows of the walk w to out, and the longest chain of calls in w. It returns the duration of the chain.
 func (r *Recorder) walk(out *Run, w *event.Walk) time.Duration {
 	of := r.walked[w]
 	nodes, jobs, length := chain(w, of)
@@ -231,7 +233,8 @@ func name(w *event.Walk, n int) string {
 	return ""
 }
 
-// ends returns the end of each node. If a node has no visit, it ends when its last predecessor ends.
+// ends returns the end of each node of w, by the index of the node. of has the visits. If a node has no visit, its end
+// is the end of its last predecessor.
 func (r *Recorder) ends(w *event.Walk, of visits) []ended {
 	out := make([]ended, len(w.Names))
 	for _, n := range order(w.After) {
@@ -245,13 +248,14 @@ func (r *Recorder) ends(w *event.Walk, of visits) []ended {
 	return out
 }
 
-// ended is the end of a node. node is the node whose visit ended then, or -1.
+// ended is the end of a node. node is the index of the node whose visit ended at this time: the node itself, or a
+// predecessor if the node has no visit. node is -1 if there is neither.
 type ended struct {
 	at   time.Duration
 	node int
 }
 
-// latest returns the end of the predecessor of n that ended last.
+// latest returns the end of the predecessor of n that ended last. Its node is -1 if n has no predecessor with a visit.
 func latest(w *event.Walk, ends []ended, n int) ended {
 	out := ended{node: -1}
 	for _, d := range w.After[n] {
@@ -263,7 +267,7 @@ func latest(w *event.Walk, ends []ended, n int) ended {
 }
 
 // last returns the name and the end of the predecessor of n that ended last. It returns "" and 0 if n has no
-// predecessor.
+// predecessor with a visit.
 func last(w *event.Walk, ends []ended, n int) (string, time.Duration) {
 	out := latest(w, ends, n)
 	if out.node < 0 {
@@ -272,7 +276,7 @@ func last(w *event.Walk, ends []ended, n int) (string, time.Duration) {
 	return w.Names[out.node], out.at
 }
 
-// Text formats a duration for people.
+// Text formats a duration for people, such as 4.2 ms, 420 ms, 4.2 s or 2m5s.
 func Text(d time.Duration) string {
 	switch {
 	case d < 10*time.Millisecond:

@@ -10,7 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// recorded plays a run of 30 random nodes with two workers, and returns its record and the sum of all calls.
+// recorded simulates a run of 30 random nodes with two workers, and returns its record and the sum of the times of all
+// calls.
 func recorded(seed uint64) (*Run, time.Duration) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	began := time.Now().Add(-time.Hour)
@@ -52,7 +53,7 @@ func recorded(seed uint64) (*Run, time.Duration) {
 	return run, sum
 }
 
-// The longest chain is never longer than the run, and never shorter than any of its calls.
+// The longest chain of dependent calls never takes longer than the run, and never less time than any call of the run.
 func TestBound(t *testing.T) {
 	for seed := range uint64(200) {
 		run, sum := recorded(seed)
@@ -69,7 +70,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Jobs of a node do not depend on each other. The bound has only the longest of them, and no waiting.
+// Jobs of a node do not depend on each other. The bound (the least possible time of the run) has only the longest of
+// these jobs, and no times of waiting.
 func TestChain(t *testing.T) {
 	began := time.Now().Add(-time.Minute)
 	rec := New(began)
@@ -83,7 +85,7 @@ func TestChain(t *testing.T) {
 		rec.Send(event.Visited{Visit: v, Began: at(wanted), Ended: at(to)})
 	}
 	call(0, 0, "a0", 0, 0, 1)
-	call(0, 1, "a1", 0, 1, 3) // waits for a token
+	call(0, 1, "a1", 0, 1, 3) // the job a1 waits for a token (a permission to call) from 0 to 1
 	call(2, -1, "b", 6, 6, 10)
 	rec.Send(event.Walked{Walk: w})
 	run := rec.Finish("plan", 1, false)
@@ -104,7 +106,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// A lease that was not closed is open to the end. Failed objects are failed rows. A nil recorder records nothing.
+// A lease (ephemeral resource) that was not closed counts as open until the end of the run. Failed objects are failed
+// rows of the chart. A nil recorder records nothing.
 func TestLeases(t *testing.T) {
 	rec := New(time.Now())
 	o := addr.Object{}

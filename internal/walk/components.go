@@ -35,16 +35,17 @@ func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nod
 	return t.of, t.nodes
 }
 
+// tarjan is the state of the search of Components.
 type tarjan struct {
 	of    []int32 // by node: number of its component; 0: not known yet
-	seen  []int32 // by node: number of its first visit, from 1; 0: not visited
+	seen  []int32 // by node: its place in the order of visits, from 1; 0: not visited
 	low   []int32 // by node: lowest number in seen of a node that is known to be in the same component
 	next  []int32 // by node: index of the next edge to follow
-	path  []int32 // nodes being visited
-	open  []int32 // visited nodes whose component is not known yet
-	nodes []int32
+	path  []int32 // the nodes whose visit has begun and not ended, each an edge away from the previous; the last is visited now
+	open  []int32 // the nodes whose visit has begun and whose component is not known yet, in the order of their visits; path is a part of it
+	nodes []int32 // the nodes with a known component, grouped by component
 
-	clock, found int32
+	clock, found int32 // number of visited nodes; number of known components
 }
 
 func (t *tarjan) enter(v int32) {
@@ -53,7 +54,8 @@ func (t *tarjan) enter(v int32) {
 	t.open, t.path = append(t.open, v), append(t.path, v)
 }
 
-// leave ends the visit of v. If v is the first node of a component, the component is all open nodes from v on.
+// leave ends the visit of v. If no edge leads from v, or from a node visited after v, to an open node visited before v,
+// then v and the nodes after v in t.open are a component. Otherwise v belongs to the component of an earlier node.
 func (t *tarjan) leave(v int32) {
 	t.path = t.path[:len(t.path)-1]
 	if t.low[v] < t.seen[v] {

@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestComponents compares the components with the reachability of nodes, computed by plain search.
+// TestComponents checks that two nodes are in the same component if and only if each can reach the other, by plain
+// search.
 func TestComponents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 9).Draw(t, "nodes")

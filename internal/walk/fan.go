@@ -11,17 +11,17 @@ import (
 // Fan lets the visit of a node (the call of RunOptions.Run) run several jobs. The visit calls Jobs and returns. The
 // jobs then run on the workers of the walk, at the node's position in the order of ready nodes. The node ends when the
 // last job ends. It succeeds if all jobs succeed. If the context of the walk ends, the jobs that have not started are
-// skipped and the node fails, unless it is a closer.
+// skipped and the node fails, unless the node is a closer (Options.Closer): all jobs of a closer run.
 type Fan struct {
 	jobs int
 	job  func(ctx context.Context, i int) bool
 
-	next, running int  // next job to start; number of running jobs
+	next, running int  // index of the next job to start; number of running jobs
 	failed        bool // a job failed or was skipped
 }
 
-// Jobs sets the jobs 0 to n-1 of this node. A visit may call it once. The jobs run only if the visit succeeds. job
-// returns whether job i succeeded.
+// Jobs sets the jobs 0 to n-1 of this node. A visit calls Jobs at most once. The jobs run only if the visit succeeds.
+// job returns whether job i succeeded.
 func (f *Fan) Jobs(n int, job func(ctx context.Context, i int) bool) { f.jobs, f.job = n, job }
 
 // done reports whether all jobs have ended.

@@ -22,21 +22,23 @@ func (g *Graph) freeze() *frozen {
 	}
 }
 
-// before returns the predecessors of n, and after its successors. Each arc also has the relation: Needs or Waits.
+// before returns the predecessors of n, and after returns its successors. Each arc also tells whether the edge was made
+// by Graph.Needs or by Graph.Waits.
 func (f *frozen) before(n Node) []arc { return f.in.Of(int32(n)) }
 func (f *frozen) after(n Node) []arc  { return f.out.Of(int32(n)) }
 
 // ranks returns the rank of each node in the ready list, and the node of each rank. Of the nodes that are ready, the
-// node with the lowest rank runs first. Closers come first, in the order of their addition; the chains of closers do
-// not matter. The other nodes are sorted by these keys:
+// node with the lowest rank runs first. Closers (nodes that run even after failures) have the lowest ranks, in the
+// order of their addition to the graph. All other nodes are sorted by these keys, the first key first. A chain is a
+// sequence of dependent nodes that starts at the node:
 //
 //   - a node with a longer chain of successors comes before a node with a shorter one;
 //   - a lazy node comes after other nodes with the same length;
 //   - a node that was added earlier comes first.
 //
-// The length of a chain is the number of its nodes, including the first one, without gates and lazy nodes. Thus a lazy
-// node has the same length as its longest successor, and this successor, which uses the value of the lazy node, runs
-// before another lazy node of this length.
+// The length of a chain is the number of its nodes, including the first node, without gates (nodes without work) and
+// lazy nodes (nodes that run only when another node needs them). Thus a lazy node has the same length as its longest
+// successor, and this successor, which uses the value of the lazy node, runs before another lazy node of this length.
 func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 	n := len(f.traits)
 	chain := make([]uint32, n)
@@ -52,7 +54,7 @@ func (f *frozen) ranks() (rank []uint32, byRank []Node) {
 		}
 		longest = max(longest, chain[x])
 	}
-	place := func(x int) uint32 { // 0 for closers; long chains before short ones
+	place := func(x int) uint32 { // 0 for closers; nodes with long chains of successors before nodes with short chains
 		switch p := 1 + 2*(longest-chain[x]); {
 		case f.traits[x]&closer != 0:
 			return 0

@@ -2,7 +2,7 @@ package walk
 
 import "slices"
 
-// Rows are numbered lists, from 0, in one array.
+// Rows are lists that are stored in one array. List i is items[start[i]:start[i+1]]; i begins at 0.
 type Rows[T any] struct {
 	start []int32
 	items []T
@@ -33,7 +33,7 @@ func pileUp(counts []int32) {
 	}
 }
 
-// Of returns list i.
+// Of returns list i, counted from 0.
 func (r Rows[T]) Of(i int32) []T { return r.items[r.start[i]:r.start[i+1]] }
 
 // All returns the items of all lists.

@@ -6,8 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Run visits the nodes and returns when all nodes have ended. If ctx ends, Run starts no more nodes and jobs, except
-// for closers. Running nodes and jobs are finished.
+// Run visits the nodes of the graph and returns when all nodes have ended. If ctx ends, Run starts no more nodes and
+// jobs, except for closers (nodes with Options.Closer). Running nodes and jobs are finished. Nodes on a cycle, or after
+// one, are not visited, and Result.Stuck lists them.
 func (g *Graph) Run(ctx context.Context, o RunOptions) Result {
 	r := g.start(ctx, o)
 	r.hired = 1
@@ -70,9 +71,10 @@ func (r *run) work() {
 	r.cond.Broadcast()
 }
 
-// runNode takes n, the first node of the ready list, out of the list and visits it. If n is dead or the context has
-// ended, n is skipped instead. If the visit sets jobs, n returns to the list for them. fan is memory for the jobs of
-// the visit, which the worker uses for all its nodes.
+// runNode takes n, the first node of the ready list, out of the list and visits it. If n is dead (a node that it needs
+// has not succeeded, or no node needs the lazy node n any more), n is skipped. If the context has ended and n is not a
+// closer, n is skipped, too. If the visit sets jobs, n returns to the list until all jobs have started. fan is memory
+// that the worker uses again for each of its nodes.
 func (r *run) runNode(n Node, fan *Fan) {
 	r.ready.remove(r.rank[n])
 	if r.nodes[n].flags&dead != 0 || r.cancelled(n) {
@@ -102,8 +104,8 @@ func (r *run) runNode(n Node, fan *Fan) {
 	}
 }
 
-// runJob runs the next job of n, the first node of the ready list. If the context has ended, it skips all jobs that
-// have not started, and n fails.
+// runJob runs the next job of n, the first node of the ready list. If the context has ended and n is not a closer, it
+// skips all jobs that have not started, and n fails.
 func (r *run) runJob(n Node, f *Fan) {
 	if r.cancelled(n) {
 		f.next, f.failed = f.jobs, true
@@ -138,7 +140,7 @@ func (r *run) endFan(n Node, f *Fan) {
 	}
 }
 
-// call wakes an idle worker, or starts a new one, if the ready list is not empty. Workers start only when they are
+// call wakes an idle worker, or starts a new worker, if the ready list is not empty. Workers start only when they are
 // needed, because many runs are a short chain of nodes, for which one worker is enough.
 func (r *run) call() {
 	switch {
@@ -151,8 +153,8 @@ func (r *run) call() {
 	}
 }
 
-// outside calls f without the lock of the run, and returns the result. Before the call, it gets another worker for
-// other ready nodes (see call). If f panics and Panicked is set, outside reports the panic and returns false.
+// outside calls f without the lock of the run, and returns the result. Before the call, it wakes or starts another
+// worker if other nodes are ready. If f panics and Panicked is set, outside reports the panic and returns false.
 func (r *run) outside(f func() bool, n Node) (ok bool) {
 	r.working++
 	r.call()
@@ -171,7 +173,7 @@ func (r *run) outside(f func() bool, n Node) (ok bool) {
 }
 
 // cancelled reports whether n or its next job must not run because the context has ended, and then marks the result as
-// interrupted. Closers run nevertheless.
+// interrupted. It returns false for closers, which run nevertheless.
 func (r *run) cancelled(n Node) bool {
 	is := !r.is(n, closer) && r.ctx.Err() != nil
 	r.result.Interrupted = r.result.Interrupted || is

@@ -41,7 +41,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A running visit finishes: its context does not end with the context of the run.
+// A running visit of a node finishes: the context of the visit does not end with the context of the run.
 func TestContext(t *testing.T) {
 	type key struct{}
 	g := parse("a\nb: a\n-p!:; a")
@@ -156,8 +156,8 @@ func TestFanCancelled(t *testing.T) {
 	}
 }
 
-// TestRandom runs random graphs on several workers and compares every visit with the definition. It draws graphs with
-// rapid, which searches for corner cases and shrinks failures, and with uniform random numbers.
+// TestRandom runs random graphs on several workers and checks every visit against the documented rules. It draws graphs
+// with rapid, which searches for corner cases and shrinks failures, and with uniform random numbers.
 func TestRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		holds(t, func(what string, n int) int { return rapid.IntRange(0, n-1).Draw(t, what) })
@@ -171,13 +171,13 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// holds draws a graph, runs it, and reports violations of the definition.
+// holds draws a graph, runs it, and reports violations of the documented rules.
 func holds(t interface {
 	Errorf(string, ...any)
 	Fatalf(string, ...any)
 }, draw func(what string, n int) int) {
 	n := 1 + draw("nodes", 40)
-	tame := draw("tame", 2) == 0 // only closers wait for lazy nodes, and nothing for closers
+	tame := draw("tame", 2) == 0 // in a tame graph, only closers wait for lazy nodes, and no node waits for closers
 	g := &Graph{}
 	fails := make([]bool, n)
 	for i := range n {
@@ -220,22 +220,22 @@ func holds(t interface {
 
 // checker checks a run by the documented rules only. It does not use the implementation.
 type checker struct {
-	tame     bool
+	tame     bool // the graph is tame (see holds)
 	mu       sync.Mutex
 	g        *Graph
 	f        *frozen
-	finished []bool // visits that have returned and skips that were reported
-	ok       sync.Map
-	visited  []int
-	wrong    []string
+	finished []bool   // by node: the visit has returned, or the skip was reported
+	ok       sync.Map // the nodes whose visit succeeded, as keys
+	visited  []int    // by node: the number of visits
+	wrong    []string // the violations that were found
 }
 
 func (c *checker) complain(format string, a ...any) {
 	c.wrong = append(c.wrong, fmt.Sprintf(format, a...))
 }
 
-// before calls f for each predecessor of x, through gates. It excludes lazy nodes that these gates need: a gate that
-// can no longer succeed does not wait for lazy nodes that were not requested.
+// before calls f for each predecessor of x, through gates (nodes without work). It excludes lazy nodes that gates need:
+// a gate that can no longer succeed does not wait for lazy nodes that were not requested.
 func (c *checker) before(x Node, seen map[Node]bool, f func(Node)) {
 	for _, a := range c.f.before(x) {
 		if seen[a.node()] || a.needs() && c.f.traits[a.node()]&lazy != 0 && len(seen) > 0 {
@@ -281,7 +281,7 @@ func (c *checker) follow(x Node, ok bool) bool {
 }
 
 // awaited reports whether a node that is not lazy and not a gate needs x, directly or through lazy nodes, and otherwise
-// waits only for lazy nodes that are in the same position.
+// waits only for lazy nodes that wait for the same reason.
 func (c *checker) awaited(x Node) bool {
 	for _, a := range c.f.after(x) {
 		if !a.needs() {
@@ -297,7 +297,8 @@ func (c *checker) awaited(x Node) bool {
 	return false
 }
 
-// only reports whether all predecessors of x have ended, except for lazy nodes in the same position.
+// only reports whether all predecessors of x have ended, except for lazy nodes that themselves wait only for such
+// nodes.
 func (c *checker) only(x Node) bool {
 	for _, a := range c.f.before(x) {
 		d := a.node()
@@ -315,15 +316,15 @@ func (c *checker) skip(x Node) {
 	c.finished[x] = true
 }
 
-// outcomes compares the result with a plain evaluation of the nodes in order.
+// outcomes compares the result of a run with a plain evaluation of the rules, node by node.
 func (c *checker) outcomes(r Result) {
 	if r.Stuck != nil {
 		c.complain("stuck without a cycle: %v", r.Stuck)
 	}
 	n := len(c.f.traits)
-	can := make([]bool, n)   // no node that it needs has failed
-	touch := make([]bool, n) // a predecessor was visited
-	may := make([]bool, n)   // the same, through lazy gates and lazy nodes that failed gates need
+	can := make([]bool, n)   // by node: no node that it needs has failed
+	touch := make([]bool, n) // by node: a predecessor was visited
+	may := make([]bool, n)   // by node: a predecessor was visited, also through lazy gates and lazy nodes that failed gates need
 	for x := range n {
 		can[x] = true
 		for _, a := range c.f.before(Node(x)) {
@@ -353,7 +354,7 @@ func (c *checker) outcomes(r Result) {
 			if got != Skipped && !can[x] {
 				c.complain("late %d is %v", x, got)
 			}
-			// it may be skipped only if all nodes that need it are
+			// a node may be skipped only if all nodes that need it are skipped
 			for _, a := range c.f.after(Node(x)) {
 				if got == Skipped && a.needs() && r.Outcomes[a.node()] != Skipped {
 					c.complain("late %d was skipped though %d needs it", x, a.node())
@@ -410,7 +411,8 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// layered returns a graph of n nodes, each with three needs. All nodes use one hold.
+// layered returns a graph of n nodes, each of which needs three nodes. All nodes use one hold: a lazy node that opens
+// it, and a closer.
 func layered(n int) *Graph {
 	g := &Graph{}
 	up := g.Add(Options{Lazy: true})
@@ -429,7 +431,8 @@ func layered(n int) *Graph {
 	return g
 }
 
-// At any time, no more leases are open than there are workers, even if the chains have different lengths.
+// At any time, no more leases (resources between a lazy node and a closer) are open than there are workers, even if the
+// chains have different lengths.
 func TestFewOpen(t *testing.T) {
 	const leases = 60
 	for _, workers := range []int{1, 3} {
@@ -447,7 +450,7 @@ func TestFewOpen(t *testing.T) {
 			closer := add(-1, Options{Closer: true})
 			g.Waits(closer, use)
 			g.Waits(closer, open)
-			for range i % 4 { // the successors do not need the lease
+			for range i % 4 { // the successors in the chain do not need the lease, so it can be closed before they run
 				next := add(0, Options{})
 				g.Needs(next, use)
 				use = next

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// status is the progress of one node in a run. If a node needs a lazy node, the edge counts in lazyLeft, unripe and
-// asleep. Every other edge counts in wait.
+// status is the progress of one node in a run. A lazy node (Options.Lazy) runs only when another node that needs it
+// asks for it. If this node needs a lazy node, their edge counts in lazyLeft, unripe and asleep. Every other edge
+// counts in wait.
 //
-//   - A lazy node is ripe when it waits only for ripe lazy nodes. It runs only if it is asked.
+//   - A lazy node is ripe when it waits for nothing, or only for ripe lazy nodes. It runs only if it is also asked.
 //   - If a node that is not lazy waits only for ripe lazy nodes, it asks them to run. Each lazy node that is asked also
 //     asks the lazy nodes that it needs.
 //   - A node is dead if it cannot run any more: a node that it needs has not succeeded; or it is lazy, and all nodes
@@ -21,41 +22,41 @@ type status struct {
 	lazyLeft uint32 // number of lazy nodes that this node needs and that have not ended
 	unripe   uint32 // number of the nodes in lazyLeft that are not ripe
 	asleep   uint32 // number of the nodes in lazyLeft that were not asked
-	wanters  uint32 // number of nodes that need this lazy node and are neither dead nor ended
+	wanters  uint32 // number of nodes that need this lazy node, have not ended and may still run
 	flags    flags
 }
 
 type flags uint8
 
 const (
-	queued   flags = 1 << iota // in the ready list, or running
-	finished                   // has ended
+	queued   flags = 1 << iota // the node is in the ready list, or runs
+	finished                   // the node has ended
 	dead                       // the node will end without running
-	ripe                       // lazy, and can run if asked
-	asked                      // lazy, and runs when its predecessors have ended: see ask
-	touched                    // a predecessor was visited, directly before this node or before gates between them
+	ripe                       // a lazy node that waits only for ripe lazy nodes, and runs if asked
+	asked                      // a lazy node that runs as soon as its predecessors have ended
+	touched                    // a predecessor was visited, directly before this node or before gates (nodes without work) between them
 )
 
 // run is one run of a graph. mu guards its fields.
 type run struct {
 	*frozen
 	RunOptions
-	ctx     context.Context // when it ends, no more nodes start
+	ctx     context.Context // when ctx ends, no more nodes start, except closers
 	inside  context.Context // context of visits and jobs
 	mu      sync.Mutex
-	cond    sync.Cond // a node is ready, or all nodes have ended
+	cond    sync.Cond // signals that a node is ready, or that all nodes have ended
 	nodes   []status
-	rank    []uint32
-	byRank  []Node
-	ready   ready
+	rank    []uint32      // by node: its rank, the place in the order of ready nodes (frozen.ranks)
+	byRank  []Node        // by rank: the node
+	ready   ready         // the nodes that can run now, by rank; a node with jobs stays until all its jobs have started
 	fans    map[Node]*Fan // nodes whose visit has set jobs that have not all ended
-	todo    []Node        // nodes with changed predecessors
+	todo    []Node        // nodes that settle must consider, because the progress of a predecessor has changed
 	result  Result
 	left    int            // number of nodes that have not ended
 	working int            // workers inside a visit or a job
 	idle    int            // number of waiting workers
 	hired   int            // number of workers
-	others  sync.WaitGroup // the workers besides the goroutine of Run
+	others  sync.WaitGroup // the goroutines of the workers, apart from the goroutine that called Run
 }
 
 func (r *run) count(n Node, a arc) {
@@ -72,11 +73,11 @@ func (r *run) count(n Node, a arc) {
 
 func (r *run) is(n Node, t traits) bool { return r.traits[n]&t != 0 }
 
-// onLazy reports whether the arc a means that a node needs a lazy node. The arc must be a result of frozen.before, which
-// leads to the predecessor, and not of frozen.after.
+// onLazy reports whether the arc a means that a node needs a lazy node. The arc must be a result of frozen.before,
+// which leads to the predecessor, and not of frozen.after.
 func (r *run) onLazy(a arc) bool { return a.needs() && r.is(a.node(), lazy) }
 
-// settle processes all consequences of ended nodes. After it the ready list contains all nodes that can run.
+// settle processes all consequences of ended nodes. Afterwards the ready list contains all nodes that can run.
 func (r *run) settle() {
 	for len(r.todo) > 0 {
 		n := r.todo[len(r.todo)-1]
@@ -165,8 +166,8 @@ func (r *run) ask(n Node) {
 	r.todo = append(r.todo, n)
 }
 
-// end records the outcome of n, passes a skipped node to RunOptions.Skipped unless it is a gate, and informs the
-// successors of n.
+// end records the outcome of n, passes a skipped node to RunOptions.Skipped unless the node is a gate (a node without
+// work), and informs the successors of n.
 func (r *run) end(n Node, how Outcome) {
 	s := &r.nodes[n]
 	s.flags |= finished
@@ -219,7 +220,7 @@ func (r *run) kill(n Node) {
 }
 
 // release records that n no longer needs its lazy nodes. A lazy node that no other node needs, and that has not ended,
-// becomes dead. If it is running, it still finishes.
+// becomes dead. A lazy node that is running still finishes.
 func (r *run) release(n Node) {
 	for _, a := range r.before(n) {
 		if !r.onLazy(a) {

@@ -2,8 +2,8 @@ package walk
 
 import "context"
 
-// Tokens limits the number of concurrent calls. A token is held during one call only, so that no job waits while it
-// holds a token.
+// Tokens limits the number of concurrent calls. A token is held during one call only, so no holder of a token waits for
+// another call.
 type Tokens struct{ free chan struct{} }
 
 // NewTokens returns a set of n tokens, at least one.
@@ -11,8 +11,8 @@ func NewTokens(n int) *Tokens {
 	return &Tokens{free: make(chan struct{}, max(n, 1))}
 }
 
-// acquire waits for a token. If ctx ends before that, acquire returns the cause of the end, and the caller must not
-// call give.
+// acquire waits for a free token and takes it. If ctx ends first, acquire returns context.Cause(ctx), and the caller
+// must not call give.
 func (t *Tokens) acquire(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -28,8 +28,8 @@ func (t *Tokens) acquire(ctx context.Context) error {
 // give returns a token that was taken.
 func (t *Tokens) give() { <-t.free }
 
-// Do calls f while holding a token. If ctx ends before a token is free, it returns the context's cause without calling
-// f.
+// Do calls f while holding a token. If ctx ends before a token is free, Do returns context.Cause(ctx) without calling
+// f. Otherwise it returns nil.
 func (t *Tokens) Do(ctx context.Context, f func()) error {
 	if err := t.acquire(ctx); err != nil {
 		return err

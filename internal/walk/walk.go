@@ -1,27 +1,31 @@
 // Package walk runs the nodes of a dependency graph concurrently.
 //
 // The package is independent of the work of the nodes. A Graph is a list of nodes with their predecessors. Run visits
-// every node once, on a fixed number of workers, and returns the outcome of each. The implementation is simple on
-// purpose: it has counters per node, one mutex, a ready list in a fixed order, and no goroutine per node.
+// each node at most once, on a limited number of workers, and returns the outcome of each: succeeded, failed, or
+// skipped (not visited). Gates are nodes without work, which Run does not visit. Nodes on a cycle, and nodes after a
+// cycle, are never visited. The implementation is simple on purpose: it has counters per node, one mutex, a ready list
+// in a fixed order, and no goroutine per node.
 //
-// There are two relations between nodes. If a node Needs another, it runs after the other, and only if the other
-// succeeded; otherwise it is skipped, and so are the nodes that need it. If a node Waits for another, it runs after the
-// other has ended, with any outcome.
+// There are two relations between nodes. If node A Needs node B, A runs after B, and only if B succeeded. Otherwise A
+// is skipped, and so are the nodes that need A. If A Waits for B, A runs after B has ended, with any outcome. If A is a
+// closer (see below), Needs has the meaning of Waits.
 //
 // Two kinds of nodes serve resources that are open for some time (leases, configured providers):
 //
-//   - A lazy node runs only when a node that needs it waits for nothing else, apart from lazy nodes in the same
-//     position. It does not run if no such node remains. So nothing is opened before its first user is ready (invariant
-//     I7).
-//   - A Closer runs even after failures and cancellation (I8), before all other ready nodes. It is skipped only if it
-//     has predecessors and none of them was started: then there is nothing to close.
+//   - A lazy node L runs only when a node that needs L waits for nothing else, apart from other lazy nodes that could
+//     run, too. If every node that needs L was skipped, L is skipped. So nothing is opened before its first user is
+//     ready (invariant I7). Exception: if a node that only Waits for L blocks all nodes that need L, L runs as if a
+//     node had asked for it.
+//   - A closer (Options.Closer) runs even after failures and cancellation (invariant I8), before all other ready nodes.
+//     A closer is skipped only if it has predecessors and no predecessor was started: then there is nothing to close.
 //
 // Ready nodes run in this order: closers first, in the order of their addition; then the other nodes by the longest
 // chain of nodes that follow (without gates and lazy nodes), with lazy nodes after others of the same length, and then
 // in the order of addition. With one worker a run is deterministic.
 //
-// A visit may run several jobs (see Fan). The node ends when the last job ends. Tokens limit the number of calls, which
-// may be lower than the number of workers; no job waits while it holds a token.
+// The visit of a node may set several jobs (type Fan), which then run concurrently. The node ends when the last job
+// ends. The type Tokens limits the number of concurrent calls to providers. The limit may be lower than the number of
+// workers. No job waits while it holds a token.
 package walk
 
 import (
@@ -32,10 +36,10 @@ import (
 // Node is the index of a node in its graph: 0, 1, 2 and so on.
 type Node uint32
 
-// Options are the traits of a node.
+// Options are the traits of a node. The zero value is an ordinary node.
 type Options struct {
-	Lazy   bool // runs only when a node that needs it waits for nothing else
-	Closer bool // runs even after failures, before all other ready nodes
+	Lazy   bool // the node runs only when another node needs it and waits for nothing else
+	Closer bool // the node runs even after failures and cancellation, before all other ready nodes
 }
 
 // Graph is a set of nodes with their order. The zero value is empty. A graph may be run more than once. It must not be
@@ -53,7 +57,7 @@ const (
 	gate
 )
 
-// edge orders two nodes: n runs after the node of the arc after.
+// edge orders two nodes: node n runs after the node in the field after.
 type edge struct {
 	n     Node
 	after arc
@@ -77,8 +81,8 @@ func (a arc) needs() bool { return a&1 != 0 }
 // Add adds a node.
 func (g *Graph) Add(o Options) Node { return g.add(o, 0) }
 
-// Gate adds a node without work. It is not visited, and it succeeds if the nodes that it needs succeed. If n nodes must
-// precede m other nodes, a gate between them needs n+m edges instead of n×m.
+// Gate adds a node without work. Run does not visit it. The gate succeeds if the nodes that it needs succeed, and is
+// skipped otherwise. If n nodes must precede m other nodes, a gate between them needs n+m edges instead of n×m.
 func (g *Graph) Gate(o Options) Node { return g.add(o, gate) }
 
 func (g *Graph) add(o Options, t traits) Node {
@@ -92,13 +96,14 @@ func (g *Graph) add(o Options, t traits) Node {
 	return Node(len(g.traits) - 1)
 }
 
-// Reserve allocates memory for this number of nodes and edges in total.
+// Reserve allocates memory for a graph with this number of nodes and edges, including its present nodes and edges.
 func (g *Graph) Reserve(nodes, edges int) {
 	g.traits = slices.Grow(g.traits, max(0, nodes-len(g.traits)))
 	g.edges = slices.Grow(g.edges, max(0, edges-len(g.edges)))
 }
 
-// Needs makes n run after dep, and only if dep succeeds. For a Closer it is the same as Waits.
+// Needs makes n run after dep, and only if dep succeeds. If n is a Closer, n runs after dep in any case, as after a
+// call of Waits.
 func (g *Graph) Needs(n, dep Node) {
 	g.edges = append(g.edges, edge{n, makeArc(dep, g.traits[n]&closer == 0)})
 }
@@ -108,7 +113,7 @@ func (g *Graph) Waits(n, dep Node) {
 	g.edges = append(g.edges, edge{n, makeArc(dep, false)})
 }
 
-// Before returns for each node the nodes after which it runs.
+// Before returns, by node, the nodes after which the node runs: its dependencies by Needs and by Waits.
 func (g *Graph) Before() [][]int32 {
 	out := make([][]int32, g.Len())
 	for _, e := range g.edges {
@@ -117,10 +122,10 @@ func (g *Graph) Before() [][]int32 {
 	return out
 }
 
-// IsLazy reports whether a node runs only when another node needs it.
+// IsLazy reports whether n was added with Options.Lazy: it runs only when another node needs it.
 func (g *Graph) IsLazy(n Node) bool { return g.traits[n]&lazy != 0 }
 
-// IsGate reports whether a node is without work.
+// IsGate reports whether n was added by Gate, so that it has no work.
 func (g *Graph) IsGate(n Node) bool { return g.traits[n]&gate != 0 }
 
 // Len returns the number of nodes.
@@ -130,20 +135,21 @@ func (g *Graph) Len() int { return len(g.traits) }
 type RunOptions struct {
 	Workers int // maximum number of concurrent visits and jobs; less than 1 means GOMAXPROCS
 
-	// Run does the work of a node and reports whether it succeeded. It may set jobs. It must not use the Fan after it
-	// has returned.
+	// Run does the work of a node and reports whether the work succeeded. It may pass jobs to Fan.Jobs, which run after
+	// Run has returned. Run must not use the Fan after it has returned.
 	Run func(context.Context, Node, *Fan) bool
 
 	// Around, if set, is called for each visit of a node and for each of its jobs. It must call do, which makes the
-	// visit or runs the job, and return its result. job is the index of the job, or -1 for the visit.
+	// visit or runs the job, and return its result. The argument job is the index of the job, or -1 for the visit.
 	Around func(ctx context.Context, n Node, job int, do func(context.Context) bool) bool
 
-	// Inside is the context for visits and jobs. If it is nil, they get the context of the run without its
-	// cancellation, because visits and jobs in progress must be finished.
+	// Inside is the context for visits and jobs. If Inside is nil, visits and jobs get the context that was passed to
+	// Graph.Run, without its cancellation, because visits and jobs in progress must be finished.
 	Inside context.Context
 
-	// Skipped, if set, is called for every node, except gates, that ends without a visit or is stuck on or behind a
-	// cycle. The call is made before any of the node's successors starts. Calls are sequential and must not block.
+	// Skipped, if set, is called for every node, except gates, that ends without a visit, or that never runs because it
+	// is on a cycle or after one. The call is made before any of the node's successors starts. Calls are sequential and
+	// must not block.
 	Skipped func(Node)
 
 	// Panicked, if set, is called after a panic in a visit or a job, which counts as a failure. If Panicked is nil, the
@@ -156,7 +162,7 @@ type Outcome uint8
 
 // The outcomes. A gate succeeds or is skipped.
 const (
-	Skipped Outcome = iota // not visited
+	Skipped Outcome = iota // the node was not visited
 	Failed
 	Succeeded
 )
@@ -166,7 +172,7 @@ func (o Outcome) String() string { return [...]string{"skipped", "failed", "succ
 // Result is the result of a run.
 type Result struct {
 	Outcomes    []Outcome // by node; Skipped for the nodes in Stuck
-	Stuck       []Node    // nodes on or behind a cycle, which never ran; nil if the graph has no cycle
+	Stuck       []Node    // nodes on a cycle or after one, which never ran; nil if the graph has no cycle
 	Interrupted bool      // the end of the context prevented a node or a job from running
 }
 

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// named is a graph whose nodes have names: "X" is a node, "P~" a lazy node, "-P!" a closer, "(g)" a gate.
+// named is a graph whose nodes have names: "X" is a node, "P~" a lazy node (it runs only for a node that needs it),
+// "-P!" a closer (it runs also after failures), "(g)" a gate (a node without work).
 type named struct {
 	Graph
-	ids   map[string]Node
-	names []string // by node
+	ids   map[string]Node // the nodes, by name
+	names []string        // the names of the nodes, by node
 }
 
 // Label returns the name of a node.
@@ -36,7 +37,7 @@ func (g *named) node(word string) Node {
 	return g.ids[name]
 }
 
-// parse reads lines such as "X: S P; Q": X needs S and P, and waits for Q.
+// parse returns the graph for lines such as "X: S P; Q": X needs S and P, and waits for Q.
 func parse(text string) *named {
 	g := &named{}
 	for line := range strings.Lines(text) {
@@ -57,7 +58,8 @@ func parse(text string) *named {
 	return g
 }
 
-// trace runs the graph with one worker and returns the visits. The nodes in fail fail.
+// trace runs the graph with one worker and returns the names of the visited nodes in order. The visits of the nodes in
+// fail fail.
 func trace(g *named, fail ...string) string {
 	var log []string
 	g.Run(context.Background(), RunOptions{Workers: 1, Run: func(_ context.Context, n Node, _ *Fan) bool {

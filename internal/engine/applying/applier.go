@@ -25,19 +25,19 @@ type Request struct {
 	Program *program.Program
 	Options frame.Options
 	Plan    *plan.Plan
-	Journal journal.Journal // nil: no journal is written
+	Journal journal.Journal // the journal (the file that records the changes until the state is written); nil: no journal is written
 }
 
-// Result is the result of an apply. Its snapshot must be stored even if the apply failed.
+// Result is the result of an apply. The caller must store Snapshot even if the apply failed.
 type Result struct {
 	Snapshot    *state.Snapshot
-	Frame       *frame.Frame // the applied values; nil if the apply could not start
+	Frame       *frame.Frame // the values of the configuration after the apply; nil if the apply could not start
 	Summary     event.Summary
 	Interrupted bool     // an interrupt prevented some steps
-	Unknown     []string // names of outputs that are not known yet, and keep their stored values
+	Unknown     []string // names of outputs whose values are not known yet; the state keeps the former values of these outputs
 }
 
-// applier is an apply walk over the steps of a plan.
+// applier is the run of one apply: a walk through the steps of a plan.
 type applier struct {
 	run   *run.Run
 	req   *Request
@@ -49,20 +49,20 @@ type applier struct {
 
 	mu              sync.Mutex
 	edit            *state.Edit
-	broken          error                     // the journal failed: no new calls start
+	broken          error                     // the first error of the journal (the file that records changes until the state is written); then no new calls start
 	made            map[addr.Object]made      // created objects whose provisioners have not all run yet
-	going           map[addr.Object]time.Time // objects whose destruction was announced, with the time of the announcement
-	importedObjects map[addr.Object]bool      // imported objects that were recorded
+	going           map[addr.Object]time.Time // objects whose destruction leave has announced before a destroy-time provisioner, and whose destruction has not begun yet; with the time of the announcement
+	importedObjects map[addr.Object]bool      // objects whose import importObject has begun to record
 
-	changes    map[addr.Object]*plan.Change
-	notStarted []addr.Object               // objects none of whose steps started
-	failures   []string                    // addresses of failed steps
-	unknown    []string                    // see Result.Unknown
-	deposed    map[addr.Object]addr.Object // current object → the replaced object that must still be destroyed
+	changes    map[addr.Object]*plan.Change // the changes of the plan, by object
+	notStarted []addr.Object                // objects for which no step has started
+	failures   []string                     // addresses of failed steps
+	unknown    []string                     // names of outputs that are not known yet
+	deposed    map[addr.Object]addr.Object  // current object → its old object, which this apply has deposed and destroys or forgets after the creation of the new object
 	counts
 }
 
-// counts are the numbers of changed objects, for the summary.
+// counts are the numbers of changed objects, and of invoked actions, for the summary.
 type counts struct {
 	added, changed, destroyed, imported, forgotten, invoked atomic.Int32
 }
@@ -70,7 +70,7 @@ type counts struct {
 // step is one step of an apply walk.
 type step struct {
 	a       *applier
-	run     *run.Run // its bag receives the diagnostics
+	run     *run.Run // the parts that all steps share; diagnostics are added to run.Bag
 	records *stepRecords
 }
 
@@ -80,12 +80,13 @@ type made struct {
 	began time.Time
 }
 
-// write records changes of objects as one transaction, in the working snapshot and in the journal. op is the call that
-// made the changes, or 0 if no call ends with them. write returns false if the journal has failed before.
+// write records changes of objects as one transaction: in the working state (applier.edit) and in the journal, a file
+// that a later command replays after a crash. op is the call that made the changes, or 0 if the record ends no call.
+// write returns false if the journal has failed before.
 //
-// write does not wait until the record is durable. Records become durable in the order in which they are written. So a
-// later intent of the step is durable only after this record, and a provider call starts only after its intent is
-// durable.
+// write does not wait until the record is durable. Records become durable in the order in which they are written. An
+// intent (the record that a call is about to start) of a later call is durable only after this record, and a provider
+// call starts only after its intent is durable.
 func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	for i, c := range changed {
 		changed[i].Entry = x.a.hosts.Hosted(c.Object, c.Entry)
@@ -109,8 +110,8 @@ func (x *step) write(op journal.Op, changed ...journal.Change) bool {
 	return well
 }
 
-// journalFailed records that the journal failed, and reports its first error. The run starts no new calls, because it
-// cannot record their results.
+// journalFailed records that writing the journal failed with err, and reports the first such error. The run starts no
+// new calls, because it cannot record their results.
 func (a *applier) journalFailed(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -121,15 +122,16 @@ func (a *applier) journalFailed(err error) {
 	a.run.Bag.Add(diag.Errorf("Failed to record progress", "The journal beside the state could not be written: %s.\n\nLethe starts no new operations and finishes the running ones. All results are kept in memory and written to the state at the end.", err))
 }
 
-// failing reports whether the journal failed.
+// failing reports whether writing the journal has failed.
 func (a *applier) failing() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.broken != nil
 }
 
-// intend announces a changing provider call in the journal, and waits until the announcement is durable. It returns
-// false if the journal fails or has failed before.
+// intend writes an intent to the journal: the record that a provider call is about to perform the action on the object
+// o. It waits until the intent is durable. It returns the number of the call, and false if the journal fails or has
+// failed before.
 func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInstance) (journal.Op, bool) {
 	if a.failing() {
 		return 0, false
@@ -143,7 +145,7 @@ func (a *applier) intend(o addr.Object, action plan.Action, p addr.ProviderInsta
 	return op, true
 }
 
-// finished records that the result of the call for an object is known.
+// finished records that the call for the object o has ended, so that its result is known.
 func (a *applier) finished(o addr.Object) { a.run.InFlight.Set(o, false) }
 
 func (a *applier) entry(o addr.Object) *state.Entry {
@@ -152,16 +154,17 @@ func (a *applier) entry(o addr.Object) *state.Entry {
 	return a.edit.Get(o)
 }
 
-// failed marks the after value (the new value) of an instance as failed, so that its dependents do not run.
+// failed marks the new value of an instance in the frame (the values of the program) as failed, so that declarations
+// that use the value fail, too.
 func (a *applier) failed(d *program.Declaration, i addr.Instance) {
 	if f := a.run.Frame.At(i.Module, frame.After); f != nil {
 		f.Fail(d.ID, i.Key, frame.After)
 	}
 }
 
-// importObject records an imported object in the state as planning has read it. It runs in the first step of the
-// object's change: if the rest of the change fails, the state has the object anyway. importObject returns false if the
-// journal has failed.
+// importObject records the import of an object: the state gets the entry that planning has read. The first step of the
+// change calls it, so that the state has the object even if the rest of the change fails. importObject does nothing if
+// the change imports no object. It returns false if the journal has failed.
 func (x *step) importObject(c *plan.Change) bool {
 	if c.Importing == nil || c.Entry == nil {
 		return true
@@ -181,9 +184,9 @@ func (x *step) importObject(c *plan.Change) bool {
 	return true
 }
 
-// destroyedEntry returns the object that a change destroys or forgets, with its state entry. The entry is nil if no
-// such object is in the state. destroyedEntry first records the import of the object, if any. ok is false if that
-// fails.
+// destroyedEntry returns the object that a change destroys or forgets, with its state entry. The entry is nil if the
+// state has no such object. If the change imports the object, destroyedEntry first records the import. ok is false if
+// the import cannot be recorded.
 func (x *step) destroyedEntry(c *plan.Change) (o addr.Object, e *state.Entry, ok bool) {
 	if !x.importObject(c) {
 		return addr.Object{}, nil, false
@@ -192,13 +195,13 @@ func (x *step) destroyedEntry(c *plan.Change) (o addr.Object, e *state.Entry, ok
 	return o, x.a.entry(o), true
 }
 
-// after checks the postconditions of an object, when all its steps have succeeded. If a postcondition fails, after
-// marks the object's value as failed and returns false.
+// after checks the postconditions of an object whose value is v. The caller calls it when all steps of the object have
+// succeeded. If a postcondition fails, after marks the object's value as failed and returns false.
 func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
 	if x.run.Conditions.Post(x.run.Bag, d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true
 	}
-	x.a.failed(d, inst) // its dependents have no value, including outputs
+	x.a.failed(d, inst) // dependents of the object, including outputs, then have no value
 	return false
 }
 
@@ -209,13 +212,15 @@ func (a *applier) restore(o, old addr.Object) []journal.Change {
 	return restored(o, old, a.edit.Get(old))
 }
 
-// restored returns the changes that make a deposed object current again, after the creation of its replacement failed.
+// restored returns the changes that make the deposed object old with the entry e the current object o again, after the
+// creation of its replacement failed.
 func restored(o, old addr.Object, e *state.Entry) []journal.Change {
 	return []journal.Change{{Object: o, Entry: e}, {Object: old}}
 }
 
-// destroyedObject returns the object that a change destroys. For a create-first replacement, this is the deposed
-// object, or the zero Object if nothing was deposed. For other changes, it is the object of the change.
+// destroyedObject returns the object that a change destroys. If the change creates the new object first (CreateDelete),
+// this is the deposed old object, or the zero Object if no object was deposed. For other changes, it is the object of
+// the change.
 func (a *applier) destroyedObject(c *plan.Change) addr.Object {
 	if c.Action != plan.CreateDelete {
 		return c.Object

@@ -22,8 +22,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Apply applies a plan. It returns false if a step failed or did not run, or if there is another error. The result is
-// never nil. If the apply cannot start, its snapshot is the state before the plan.
+// Apply applies the plan in req. It returns false if a step failed or did not run, or if bag has another error. The
+// result is never nil. If the apply cannot start, Result.Snapshot is the state before the plan.
 func Apply(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.PlanTime = false, req.Plan.Timestamp
 	if req.Journal == nil {
@@ -75,8 +75,8 @@ func (a *applier) summary(ok bool) event.Summary {
 }
 
 // amend updates the metadata of objects that the plan does not change: dependencies, provider and lifecycle settings.
-// amend writes no journal record: if the process ends before the state is written, the next apply makes the same
-// updates.
+// It writes no record to the journal (the file that protects changes against a crash): if the process ends before the
+// state is written, the next apply makes the same updates.
 func (a *applier) amend() {
 	for _, c := range a.plan.Changes {
 		if e := a.edit.Get(c.Object); e != nil && c.Action == plan.NoOp {
@@ -144,8 +144,8 @@ func (a *applier) taint() {
 	}
 }
 
-// walk runs the steps of the plan. It returns true if all steps succeeded, apart from the begins and ends of sessions
-// and leases, the journal has not failed, and no interrupt came.
+// walk runs the steps of the plan. It returns true if all steps succeeded, the journal has not failed, and no interrupt
+// came. Steps that configure or stop a provider, or open or close an ephemeral resource, do not count.
 func (a *applier) walk(ctx context.Context) bool {
 	if !a.plan.Visits() {
 		return true
@@ -159,7 +159,7 @@ func (a *applier) walk(ctx context.Context) bool {
 	a.run.Frame.Begin()
 	defer a.run.Frame.End()
 	result := a.run.WalkGraph(ctx, g, run.Names{Title: "apply", Of: func(n walk.Node) string { return stepName(o, steps.List[n]) }}, walk.RunOptions{
-		Workers: a.run.Settings.Tokens(), // a provisioner is a step, but takes no token of a provider call
+		Workers: a.run.Settings.Tokens(), // at most as many steps as provider calls run at once, because provisioners run without the token of a provider call
 		Run: func(ctx context.Context, n walk.Node, f *walk.Fan) bool {
 			x, s := &step{a: a, run: a.run, records: &stepRecords{}}, steps.List[n]
 			if a.needsDurable(o, s) {
@@ -196,15 +196,16 @@ func stepName(o *ordering.Ordering, s plan.Step) string {
 	return name
 }
 
-// needsDurable reports whether all earlier records must be durable before a step begins. It returns true for two kinds
-// of steps:
+// needsDurable reports whether all earlier records in the journal must be durable (safely on the disk) before a step
+// begins. It returns true for two kinds of steps:
 //
 //   - A step that begins with an action that the journal does not announce: a provisioner, a provider configuration,
-//     the opening of a lease, or the read of a data source.
-//   - A step that ends a provider. If the engine crashes, the keeper (a second process) asks this provider for the
-//     schema of its records.
+//     the opening of an ephemeral resource, or the read of a data source.
+//   - A step that ends a provider. If this process crashes before the records are durable, the keeper (a second
+//     process) records the answers, and asks the provider for its schemas.
 //
-// Other steps begin at once: the journal writes their intents after the earlier records, usually in the same write.
+// Other steps begin at once. They write an intent (the record that a call is about to start) before the call, and the
+// journal writes this intent after the earlier records, usually in the same write.
 func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	switch s.Kind {
 	case plan.Provision, plan.DestroyProvision, plan.HoldUp:
@@ -218,7 +219,7 @@ func (a *applier) needsDurable(o *ordering.Ordering, s plan.Step) bool {
 	return false
 }
 
-// settle waits until each record is durable or has failed.
+// settle waits until each record that was written to the journal is durable or has failed.
 func (a *applier) settle() {
 	if j, ok := a.req.Journal.(interface{ Urge() }); ok {
 		j.Urge()
@@ -226,10 +227,10 @@ func (a *applier) settle() {
 	a.records.settle()
 }
 
-// notStarted returns the objects none of whose steps ran, sorted. ended returns the outcome of a step, by its index in
-// steps.List.
+// notStarted returns the sorted objects of the plan for which no step ran. ended returns the outcome of a step, by its
+// index in steps.List.
 func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.Outcome) []addr.Object {
-	started := map[addr.Object]bool{{}: true} // the zero Object represents conditions of variables
+	started := map[addr.Object]bool{{}: true} // the zero Object is the key of conditions of variables, outputs and checks, which are no objects
 	for i, s := range steps.List {
 		if s.Kind == plan.Up || s.Kind == plan.Down || s.Kind == plan.DestroyProvision || s.Kind == plan.Invoke || s.Kind == plan.DestroyInvoke {
 			started[o.Objects[s.Index]] = started[o.Objects[s.Index]] || ended(i) != walk.Skipped
@@ -239,7 +240,7 @@ func notStarted(o *ordering.Ordering, steps *plan.Steps, ended func(i int) walk.
 	return slices.SortedFunc(maps.Keys(started), addr.Object.Compare)
 }
 
-// do runs a step. It returns false if the step fails, so that its dependents are skipped.
+// do runs the step s. It returns false if the step fails, so that the steps that depend on it are skipped.
 func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	face := frame.Before
 	if s.Face == plan.After {
@@ -273,8 +274,10 @@ func (x *step) do(ctx context.Context, o *ordering.Ordering, s plan.Step) bool {
 	return true
 }
 
-// holdUp begins a hold: it configures a provider session, or opens leases. If a lease cannot be opened, its value
-// fails, and the steps that use the value fail, too. holdUp returns false only if a session outside of checks fails.
+// holdUp opens the hold h (a provider instance or an ephemeral resource): it configures the provider, or opens the
+// instances of the resource. face selects its prior settings (before face) or planned settings (after face). If an
+// ephemeral resource cannot be opened, its value is marked as failed, and the steps that use the value fail. holdUp
+// returns false only if a provider cannot be configured and a step outside of check blocks uses it.
 func (x *step) holdUp(ctx context.Context, h ordering.Hold, face frame.Face) bool {
 	if h.InChecks { // each check that uses the hold reports the diagnostics as warnings
 		(&step{x.a, x.run.With(&diag.Bag{}), x.records}).begin(ctx, h, face)
@@ -309,7 +312,8 @@ func (x *step) holdDown(h ordering.Hold, face frame.Face) {
 	x.run.Leases.Close(h.Lease, &h.At, face)
 }
 
-// skip marks the value of an object as failed if its up step did not run.
+// skip marks the new value of an object as failed if the step s, which did not run, would have created, updated or read
+// the object.
 func (a *applier) skip(o *ordering.Ordering, s plan.Step) {
 	if s.Kind != plan.Up {
 		return

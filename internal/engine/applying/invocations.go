@@ -23,19 +23,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// invocation is a step that invokes an action.
+// invocation is a step of an apply that invokes an action.
 type invocation struct {
 	x    *step
-	run  *run.Run // its bag receives the diagnostics
+	run  *run.Run // the parts that all steps of the apply share; diagnostics are added to run.Bag
 	of   *plan.Invocation
-	c    *plan.Change         // the change that invokes the action; nil if the user does
+	c    *plan.Change         // the change that invokes the action; nil if the user invokes the action with -invoke
 	d    *program.Declaration // the declaration of the action
 	face frame.Face
 }
 
-// invoke runs one invocation before or after a change. up selects the invocations around the creation or update of the
-// object, not around its destruction, and part is the index among them. Errors are warnings if the trigger continues on
-// failure. invoke returns false if the action failed and the trigger does not continue on failure.
+// invoke runs one invocation of an action before or after the change c. If up is true, it is an invocation around the
+// creation or update of the object, and otherwise around its destruction. part is its index among these invocations. If
+// the trigger has on_failure = continue, errors become warnings. invoke returns false if the action failed and the
+// trigger does not continue after a failure.
 func (x *step) invoke(ctx context.Context, c *plan.Change, part int, up bool, face frame.Face) bool {
 	around := filling.Around(c.Action, up)
 	all := slices.Concat(filling.InvocationsFor(x.a.plan, c.Object, around[0]), filling.InvocationsFor(x.a.plan, c.Object, around[1]))
@@ -86,8 +87,8 @@ func (i *invocation) about() addr.Instance {
 }
 
 // halted handles the failure of an action whose trigger does not continue after errors. Unless the object is being
-// destroyed, halted marks the object's value as failed. If the trigger demands it, halted taints a created object. It
-// returns false, as the result of invoke.
+// destroyed, halted marks the object's new value as failed. If the trigger has on_failure = taint, it also marks a
+// created object in the state as tainted. It always returns false, which is then the result of invoke.
 func (x *step) halted(i *invocation) bool {
 	o, t := i.c.Object, i.of.Trigger
 	if d, ok := x.run.Program.Resource(o.Resource()); ok && !t.Event.Ends() {
@@ -101,8 +102,8 @@ func (x *step) halted(i *invocation) bool {
 	return false
 }
 
-// do evaluates the configuration, compares it with the planned one and invokes the action. It returns false if a part
-// of this fails.
+// do evaluates the configuration of the action, checks that it agrees with the planned configuration, and invokes the
+// action. If a step fails, it returns false.
 func (i *invocation) do(ctx context.Context) bool {
 	value, ok := i.config(ctx)
 	if !ok {
@@ -130,8 +131,10 @@ func (i *invocation) do(ctx context.Context) bool {
 	return i.call(ctx, t, u, value)
 }
 
-// call calls the provider. It records the begin and the end of the call in the journal. If the provider did not answer,
-// call records no end, because the call may have had an effect. It returns false if the call failed or was not made.
+// call asks the provider to invoke the action with the configuration value. It records the begin and the end of the
+// call in the journal (the file that records the calls of an apply). If the provider did not answer, call records no
+// end, because the call may have had an effect: the next command then reports the call. It returns false if the call
+// failed or was not made.
 func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, value mark.Value) bool {
 	a, o := i.x.a, i.of.Action.Current()
 	if a.failing() {
@@ -178,9 +181,9 @@ func (i *invocation) config(ctx context.Context) (mark.Value, bool) {
 	return v, true
 }
 
-// caller opens the leases that the action uses, and returns the value of "caller", the object that invokes the action.
-// It returns nil if no object does. If the object has no value, it returns the planned value, or an unknown value
-// without a plan for the object.
+// caller opens the ephemeral resources that the action uses, and returns the value of "caller": the object whose change
+// invokes the action. It returns nil if no object invokes the action. If the object has no new value yet, caller
+// returns its planned value, or an unknown value if the plan has no change of the object.
 func (i *invocation) caller(ctx context.Context, f *frame.Frame) *mark.Value {
 	o := i.of.Trigger.Object
 	by, ok := i.run.Program.Resource(o.Resource())
@@ -223,7 +226,7 @@ func agrees(planned, actual cty.Value) bool {
 	case planned.IsNull() || actual.IsNull() || planned.IsWhollyKnown():
 		return planned.RawEquals(actual)
 	case planned.Type().IsSetType():
-		return planned.Type().Equals(actual.Type()) // which elements correspond is not known
+		return planned.Type().Equals(actual.Type()) // nobody knows which elements of the two sets correspond
 	case !actual.CanIterateElements() || planned.LengthInt() != actual.LengthInt():
 		return false // the types of unknown elements may differ
 	}

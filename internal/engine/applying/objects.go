@@ -17,8 +17,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// up creates, updates or reads one object, or checks the conditions of an unchanged object. It returns false if any of
-// this fails.
+// up does the work of a change without its destruction: it creates, updates or reads one object, or checks the
+// conditions of an unchanged object. It returns false after an error. A failure of a data source in a check block
+// counts as success.
 func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	d, ok := x.run.Program.Resource(c.Object.Resource())
 	if !ok {
@@ -27,7 +28,7 @@ func (x *step) up(ctx context.Context, c *plan.Change) bool {
 	if d.Res.Check != "" {
 		ok := false
 		x.run.Conditions.Unevaluated(d, c.Object.Module, x.run.ScopedData(d, func(r *run.Run) { ok = (&step{x.a, r, x.records}).upDeclared(ctx, c, d) }))
-		return ok || x.run.Bag.HasAsides() // a failing check prevents no other step, but only if a warning gives the reason
+		return ok || x.run.Bag.HasAsides() // a failing data source in a check block prevents no other step, provided that a warning has the reason
 	}
 	return x.upDeclared(ctx, c, d)
 }
@@ -70,8 +71,8 @@ func (x *step) bring(ctx context.Context, d *program.Declaration, f *frame.Frame
 	return x.make(ctx, d, t, u, c, config)
 }
 
-// unchanged checks the preconditions of an unchanged object and returns its stored value. It returns false if a
-// condition fails, or if the state lacks the object.
+// unchanged checks the preconditions of an object that the plan does not change, and returns its stored value. It
+// returns false if a precondition fails, or if the state lacks the object.
 func (x *step) unchanged(d *program.Declaration, f *frame.Frame, c *plan.Change, inst addr.Instance) (mark.Value, bool) {
 	e := x.a.entry(c.Object)
 	if e == nil || !x.run.Conditions.Pre(x.run.Bag, d, f, inst.Key, inst) {
@@ -94,8 +95,9 @@ func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *pla
 	return v, x.write(0, journal.Change{Object: c.Object, Entry: entry})
 }
 
-// make creates or updates a managed object, and records the result. It returns the new value. It returns false if that
-// fails, or if the journal has failed.
+// make creates or updates a managed object, and records the result in the state and in the journal (the file that
+// records changes until the state is written). It returns the new value, and false if the call failed or the journal
+// has failed.
 func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := x.current(t, c)
 	if !ok {
@@ -132,7 +134,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	t.Note = x.noted(op, c.Object, expected(stored, p.Asked, provisioned), cur.Entry, old)
 	v, entry, ok := t.Up(ctx, p, cur.Entry, stored)
 	if ok && provisioned {
-		entry.Tainted = true // until its provisioners have run
+		entry.Tainted = true // the object counts as tainted until its provisioners have run
 	}
 	results := []journal.Change{{Object: c.Object, Entry: entry}}
 	forgets := c.Action == plan.ForgetCreate && old != (addr.Object{}) && entry != nil
@@ -143,7 +145,7 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 		results = append(results, journal.Change{Object: old})
 	}
 	if t.Unanswered {
-		op = 0 // the call may have had an effect
+		op = 0 // the interrupted call may have had an effect, so the record must not mark the call as ended
 	}
 	if !x.write(op, results...) {
 		return v, false
@@ -157,8 +159,8 @@ func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools
 	return v, ok
 }
 
-// current returns the object that a change updates. It is empty if the change creates an object, also as the second
-// step of a replacement. current returns false if the stored object is missing or cannot be decoded.
+// current returns the stored object that the change c updates. The result is empty if c creates an object, also as a
+// part of a replacement. current returns false if the stored object is missing or cannot be encoded.
 func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	if c.Action != plan.Update {
 		return object.Current{}, true
@@ -166,7 +168,8 @@ func (x *step) current(t *object.Tools, c *plan.Change) (object.Current, bool) {
 	return x.known(t, c.Object)
 }
 
-// known returns a stored object and decodes it. It returns false if the object is missing or cannot be decoded.
+// known returns the stored object o with its encoded value. It returns false if the state lacks the object, or if the
+// object does not match the schema.
 func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	e := x.a.entry(o)
 	if e == nil {
@@ -176,9 +179,10 @@ func (x *step) known(t *object.Tools, o addr.Object) (object.Current, bool) {
 	return object.Current{Entry: e, Known: k}, ok
 }
 
-// proposal returns the proposal to apply. If the change is settled (nothing that it depends on can differ from the
-// plan), this is the planned proposal. Otherwise the provider plans again with the values that are known now, and the
-// result must agree with the approved plan. If it does not agree, proposal returns false.
+// proposal returns the provider's plan for the object that the apply carries out. If c.Settled is true and the
+// configuration is the same as in the plan, this is the plan that the user approved. Otherwise the provider plans again
+// with the values that are known now. If its new plan does not agree with the approved plan, proposal reports an error
+// and returns false.
 func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.Tools, c *plan.Change, cur object.Current, config mark.Value) (*object.Proposal, bool) {
 	forced := object.Forced{IgnoreAll: d.Res.Lifecycle.IgnoreAll, Ignore: run.Ignored(d)}
 	if c.Settled && !x.run.Settings.Closed.Has(shortcut.Settled) {
@@ -194,10 +198,11 @@ func (x *step) proposal(ctx context.Context, d *program.Declaration, t *object.T
 	return p, out.Kind == plan.Known && t.Within(c, p)
 }
 
-// depose turns the old object of a replacement that destroys or forgets it after the creation into a deposed object,
-// and returns the address of the deposed object. It returns the zero Object for other changes, and if no current object
-// exists. It returns false if the journal has failed. If the run ends before the old object is forgotten, the deposed
-// object has destroy = false, so that the next run forgets it.
+// depose is called before the creation of a new object. If the change destroys or forgets the old object only after
+// this creation, depose makes the old object a deposed object in the state, and returns its new address. For other
+// changes, and if no old object exists, depose returns the zero Object and true. It returns false if the journal has
+// failed. If the run ends before the old object is forgotten, the deposed object has destroy = false, so that the next
+// run forgets it.
 func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	if c.Action != plan.CreateDelete && c.Action != plan.ForgetCreate {
 		return addr.Object{}, true
@@ -216,14 +221,15 @@ func (x *step) depose(c *plan.Change) (addr.Object, bool) {
 	return old, x.write(0, journal.Change{Object: old, Entry: &deposed}, journal.Change{Object: c.Object})
 }
 
-// forgot counts and reports an object that the run has forgotten.
+// forgot counts an object that was removed from the state without destroying it, and sends the event.
 func (x *step) forgot(o addr.Object) {
 	x.a.forgotten.Add(1)
 	x.run.Settings.Send(event.Done{Object: o, Op: event.Forget})
 }
 
-// down destroys or forgets one object. It returns false if that fails, or if the journal has failed. It does nothing
-// and returns true if the state has no such object.
+// down destroys the old object of the change c, or removes it from the state (forgets it). face selects the prior
+// settings (before face) or the planned settings (after face) of its provider. down returns false if the object could
+// not be destroyed, or if the journal has failed. It does nothing and returns true if the state has no such object.
 func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	o, e, ok := x.destroyedEntry(c)
 	if e == nil {
@@ -235,10 +241,10 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	}
 	private, stored := e.Private, e.Provider
 	switch {
-	case c.Action == plan.Delete: // a saved plan's state has one provider for all instances of a resource, but the change has the instance's own
+	case c.Action == plan.Delete: // the state in a saved plan has one provider instance for all instances of a resource, but the change has the instance of this object
 		private, stored = c.Private, c.Provider
 	case c.Action == plan.DeleteCreate && !e.Tainted:
-		private = c.Private // the planned value has the configured timeouts, which an SDK stores there
+		private = c.Private // the planned private data has the configured timeouts, which a provider SDK stores there
 	}
 	t, u, ok := x.toolsDown(ctx, o, stored, face)
 	if !ok {
@@ -264,8 +270,8 @@ func (x *step) down(ctx context.Context, c *plan.Change, face frame.Face) bool {
 	return x.write(op, journal.Change{Object: o, Entry: left}) && ok
 }
 
-// toolsDown returns the tools to destroy a stored object, and the use of its provider. face selects the settings of the
-// provider: the prior ones (before face) or the planned ones (after face). toolsDown returns false if the provider
+// toolsDown returns the tools to destroy the stored object o, and the provider instance that destroys it. The provider
+// has its prior settings if face is Before, and its planned settings otherwise. toolsDown returns false if the provider
 // cannot be configured or has no such type.
 func (x *step) toolsDown(ctx context.Context, o addr.Object, stored addr.ProviderInstance, face frame.Face) (*object.Tools, declared.Use, bool) {
 	u, ok := x.run.StoredUse(ctx, o.Instance, stored)

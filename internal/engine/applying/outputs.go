@@ -13,9 +13,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// outputs stores the root outputs. well reports whether the run succeeded. After a failed run, outputs stores only
-// changed outputs that are known and whose conditions hold. It always deletes the removed outputs, because the objects
-// that they refer to may no longer exist.
+// outputs stores the root outputs in the working state. well is true if the apply succeeded. After a failed apply,
+// outputs stores only changed outputs that are known and whose conditions hold. It always deletes the removed outputs,
+// because the objects that they refer to may no longer exist.
 func (a *applier) outputs(well bool) {
 	for _, c := range a.plan.Outputs {
 		switch {
@@ -27,8 +27,8 @@ func (a *applier) outputs(well bool) {
 	}
 }
 
-// sound reports whether the conditions of a root output hold. The conditions of the outputs that it refers to, directly
-// or through values such as locals, must hold, too. An output that is not declared counts as sound.
+// sound reports whether the conditions of a root output hold. The conditions of the outputs to which it refers,
+// directly or through values such as locals, must hold, too. sound returns true for an output that is not declared.
 func (a *applier) sound(name string) bool {
 	d, ok := a.run.Program.Lookup(addr.Module{}, program.Output, name)
 	if !ok {
@@ -49,10 +49,10 @@ func (a *applier) sound(name string) bool {
 	return true
 }
 
-// output stores one declared output. If the plan knew its value, output stores the planned value. Otherwise, and after
-// a failed run, output evaluates it. An output that has no known value now keeps its stored value. A null value of no
-// particular type removes the output from the state, unless the run failed or the output was null before. well is false
-// after a failed run.
+// output stores one declared output. If the plan knew its value, output stores the planned value. Otherwise it
+// evaluates the output now. After a failed apply (well is false), it evaluates the output in any case, and stores
+// nothing if the evaluation fails. An output without a known value keeps its stored value. A null value of no
+// particular type removes the output from the state, unless the apply failed or the output was null before.
 func (a *applier) output(c *plan.OutputChange, well bool) {
 	v, known, bag := c.After, c.After.Raw.IsWhollyKnown(), a.run.Bag
 	if !well {
@@ -82,9 +82,9 @@ func (a *applier) output(c *plan.OutputChange, well bool) {
 	}
 }
 
-// planned returns the results of conditions after planning. If the plan covers only a part of the state, or only
-// invokes an action, it does not evaluate all conditions. A condition that it did not evaluate keeps its previous
-// result if none of the resources on which the condition depends changes.
+// planned returns the results of conditions before the apply, from the plan. A plan of a part of the state, or of an
+// invocation with -invoke, did not evaluate all conditions. A condition that the plan did not evaluate keeps its
+// previous result if the plan changes no resource on which the condition depends.
 func (a *applier) planned() []state.Check {
 	if a.plan.Part == nil && !a.plan.Requested() || a.plan.Previous == nil {
 		return a.plan.Checks
@@ -127,14 +127,14 @@ func (a *applier) conditioned() map[string]*program.Declaration {
 	return out
 }
 
-// expectChecks records which conditions this walk will evaluate: the conditions that the plan lists, and the conditions of
-// objects with a change. If the walk does not evaluate an expected condition, for example after a failure, its result
-// is unknown.
+// expectChecks records which conditions this apply will evaluate: the conditions that the plan lists, and the
+// conditions of objects with a change. If the walk does not evaluate an expected condition, for example after a
+// failure, its result is unknown.
 func (a *applier) expectChecks() {
 	if a.plan.Mode != plan.Normal || !a.plan.Visits() {
 		return
 	}
-	a.run.Bag.Retract() // the diagnostics of checks during planning
+	a.run.Bag.Retract() // removes the warnings of check blocks during plan, because apply evaluates these again
 	decls := a.conditioned()
 	for _, c := range a.plan.Checks {
 		for _, o := range c.Objects {

@@ -20,12 +20,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// Provisioners are separate steps, after the creation or before the destruction of their object, so that the leases
-// that they use are open only while they run. An object with provisioners is recorded as tainted until all of them have
-// run. If a failure, an interrupt or a crash prevents one of them, the next plan replaces the object.
+// Provisioners are separate steps, after the creation or before the destruction of their object, so that the ephemeral
+// resources that they use are open only while the provisioners run. An object with provisioners is recorded as tainted
+// until all of them have run. If a failure, an interrupt or a crash prevents a provisioner, the next plan replaces the
+// object.
 
 // provision runs one provisioner of an object that was created: the provisioner with the index part. After the last
-// provisioner it removes the taint and checks the postconditions. It returns false if one of these fails.
+// provisioner, provision removes the taint and checks the postconditions. It returns false if the provisioner or a
+// postcondition fails.
 func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	h := declared.ProvisionersOf(x.run.Program, x.run.Removals, c, nil, false)
 	o := c.Object
@@ -49,7 +51,8 @@ func (x *step) provision(ctx context.Context, c *plan.Change, part int) bool {
 	return x.write(0, journal.Change{Object: o, Entry: &done}) && x.after(h.Decl, f, o.Instance, self)
 }
 
-// complete reports the end of a creation, including its provisioners. It does nothing if the creation is not in a.made.
+// complete sends the event of the end of a creation, including its provisioners. ok is true if all provisioners
+// succeeded. It does nothing if the creation is not in a.made.
 func (a *applier) complete(o addr.Object, ok bool) {
 	a.mu.Lock()
 	m, found := a.made[o]
@@ -62,7 +65,7 @@ func (a *applier) complete(o addr.Object, ok bool) {
 	}
 }
 
-// unfinished reports, at the end of the walk, the creations and the destructions whose provisioners did not all run.
+// unfinished reports, at the end of the apply, the creations and the destructions whose provisioners did not all run.
 func (a *applier) unfinished() {
 	for o := range a.made {
 		a.complete(o, false)
@@ -72,7 +75,8 @@ func (a *applier) unfinished() {
 	}
 }
 
-// leave announces the destruction of an object before its first destroy-time provisioner.
+// leave sends the event that the destruction of an object starts, before its first destroy-time provisioner. Further
+// calls for the object do nothing.
 func (a *applier) leave(o addr.Object, idKey, id string) {
 	now := time.Now()
 	a.mu.Lock()
@@ -86,8 +90,8 @@ func (a *applier) leave(o addr.Object, idKey, id string) {
 	}
 }
 
-// destroyedAt returns when the destruction of an object was announced, and forgets the announcement. It returns the
-// zero time if none was made.
+// destroyedAt returns when leave announced the destruction of the object o, and forgets this time. It returns the zero
+// time if there was no announcement.
 func (a *applier) destroyedAt(o addr.Object) time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +100,7 @@ func (a *applier) destroyedAt(o addr.Object) time.Time {
 	return began
 }
 
-// kept reports that an object is not destroyed although its destruction was announced.
+// kept sends the event that the destruction of the object o failed, if leave had announced it.
 func (a *applier) kept(o addr.Object) {
 	if began := a.destroyedAt(o); !began.IsZero() {
 		a.run.Settings.Send(event.Failed{Object: o, Op: event.Delete, Took: time.Since(began)})
@@ -138,8 +142,8 @@ func (x *step) destroyProvision(ctx context.Context, c *plan.Change, part int) b
 	return true
 }
 
-// runProvisioner opens the leases that a provisioner uses, evaluates its configuration and runs it. It returns false if
-// a part of this fails, unless the provisioner has on_failure = continue.
+// runProvisioner opens the ephemeral resources that a provisioner uses, evaluates its configuration and runs it. It
+// returns false if a step fails. If the provisioner itself fails and has on_failure = continue, it returns true.
 func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *config.Provisioner, f *frame.Frame, self mark.Value, o addr.Object, face frame.Face) bool {
 	in := frame.Scope{Decl: program.NoDecl, Key: o.Key, Self: &self}
 	if h.Decl != nil {
@@ -173,8 +177,8 @@ func (x *step) runProvisioner(ctx context.Context, h declared.Provisioners, p *c
 	return ok || p.Continue
 }
 
-// report reports the diagnostics of a provisioner and returns false if there are errors. If its failure is to be
-// ignored, errors become warnings.
+// report reports the diagnostics of the provisioner p and returns false if there are errors. If the provisioner has
+// on_failure = continue, it reports errors as warnings.
 func (x *step) report(ds []diag.Diagnostic, p *config.Provisioner, o addr.Object) bool {
 	ok := true
 	for _, d := range ds {

@@ -18,12 +18,13 @@ import (
 )
 
 // noted returns the data that the keeper (a second process) needs to record the result of a call if the engine crashes:
-// everything that the answer does not contain. It is a sequence of objects in the form of the journal:
+// everything that the answer does not contain. It is a sequence of objects in the JSON form of the journal, a file that
+// records the changes of an apply:
 //
-//   - the entry, with the fields that are known before the answer;
-//   - the prior object, "gone" if none existed;
-//   - the attributes of the prior object, separate because they may be long and are not copied;
-//   - the deposed object that becomes current again if a create fails; absent in other cases.
+//   - the new state entry, with the fields that are known before the answer;
+//   - the prior entry, "gone" if no object existed;
+//   - the attributes of the prior entry, which are separate because they may be long and must not be copied;
+//   - the deposed object that becomes the current object again if a create fails; absent in other cases.
 func (x *step) noted(op journal.Op, o addr.Object, stored, prior *state.Entry, old addr.Object) provider.Note {
 	return provider.Note{Call: uint64(op), Rest: func() [][]byte {
 		stored.Attrs = []byte("{}")
@@ -42,14 +43,16 @@ func (x *step) noted(op journal.Op, o addr.Object, stored, prior *state.Entry, o
 	}}
 }
 
-// Recovery records the results of calls for an engine that crashed.
+// Recovery records the results of provider calls for an engine that crashed. It runs in the keeper, the second process
+// that holds the connections to the providers.
 type Recovery struct {
-	Provider provider.Provider // running
+	Provider provider.Provider // the provider that answered the call; its process still runs
 	Secrets  *secret.Set
 }
 
-// Record returns the changes that the engine would have recorded for a call. It returns false if it cannot determine
-// the changes, or must not record them. The keeper then reports the result of the call as unknown.
+// Record returns the changes that the engine would have recorded for a call. noted is the data that step.noted made for
+// the call. request and answer are the encoded messages of the call. Record returns false if it cannot determine the
+// changes, or if the answer contains a secret. The result of the call then counts as unknown.
 func (l Recovery) Record(ctx context.Context, noted, request, answer []byte) (changed []journal.Change, ok bool) {
 	var note []json.RawMessage
 	in := json.NewDecoder(bytes.NewReader(noted))
@@ -89,8 +92,8 @@ func (l Recovery) Record(ctx context.Context, noted, request, answer []byte) (ch
 	return restored(o, old, before), ok && err == nil
 }
 
-// Learn registers the secrets in the provider's answer to a call that opened an ephemeral resource, so that they are
-// masked. It returns false if the answer cannot be decoded.
+// Learn registers the secrets in the provider's answer to a call that opened an ephemeral resource, so that outputs
+// mask them. request and answer are the encoded messages of the call. It returns false if the answer cannot be decoded.
 func (l Recovery) Learn(ctx context.Context, request, answer []byte) bool {
 	call, err := wire.ReadOpening(request, answer)
 	if err != nil {

@@ -37,7 +37,8 @@ func fails(w *world.World, name string, creates bool) {
 	}
 }
 
-// applies fails the test unless an apply succeeds with these changes and leaves these objects in the state.
+// applies plans and applies the configuration text. It fails the test unless the apply succeeds with the changes done
+// and leaves objects in the state.
 func applies(t *testing.T, w *world.World, text string, change func(*planning.Request), done, objects string) *applying.Result {
 	t.Helper()
 	r, ok := w.Apply(text, change, nil)
@@ -53,7 +54,7 @@ func applies(t *testing.T, w *world.World, text string, change func(*planning.Re
 	return r
 }
 
-// notes is a journal in memory. If err is set, its calls return it.
+// notes is a journal in memory. If err is set, the calls of the journal return err.
 type notes struct {
 	mu    sync.Mutex
 	lines []string
@@ -185,7 +186,8 @@ func TestNothingIsChangedWithoutAJournal(t *testing.T) {
 	}
 }
 
-// The provider plans again if a value was not known during planning. Its answer must agree with the approved plan.
+// If a value was not known during planning, the provider plans again during apply. The second plan must agree with the
+// approved plan.
 func TestFinalPlanKeepsToTheApprovedOne(t *testing.T) {
 	w := world.New(t)
 	planned := w.OnPlan
@@ -213,7 +215,8 @@ func TestForgottenObjectIsNotDestroyed(t *testing.T) {
 	}
 }
 
-// A replacement that forgets the old object keeps the new one, also if it is create-first.
+// A replacement that forgets the old object (the state drops it, and it still exists) keeps the new object, also with
+// create_before_destroy.
 func TestForgottenByReplacement(t *testing.T) {
 	for _, first := range []string{"", "create_before_destroy = true\n  "} {
 		w := world.New(t)
@@ -226,7 +229,7 @@ func TestForgottenByReplacement(t *testing.T) {
 }
 
 // If the creation in a replacement that forgets the old object fails, the old object stays and does not count as
-// forgotten. The next apply creates the new object and forgets the old one.
+// forgotten. The next apply creates the new object and forgets the old object.
 func TestFailedReplacementForgetsNothing(t *testing.T) {
 	for _, first := range []string{"", "create_before_destroy = true\n  "} {
 		w := world.New(t)

@@ -2,19 +2,20 @@ package applying
 
 import "sync"
 
-// pending counts records that are not durable yet: the records of a run, or of one step (see stepRecords). A record
-// that failed is not counted any more.
+// pending counts the records for the journal (the file that records the calls of an apply) that are not durable yet
+// (not safely on the disk): the records of an apply, or of one step. A record that could not be written does not count
+// any more.
 //
-// Records become durable in the order in which they were given. So a step that announces its call need not wait for
-// earlier records: its intent is durable after them, usually in the same write. Steps for which applier.needsDurable
-// returns true wait until all earlier records are durable or have failed.
+// Records become durable in the order in which they were written. A step that writes an intent (the record that a call
+// is about to start) need not wait for earlier records: its intent is durable after them, usually in the same write.
+// Steps for which applier.needsDurable returns true wait until all earlier records are durable or have failed.
 type pending struct {
 	mu           sync.Mutex
-	some         sync.Cond
-	started, out int
+	some         sync.Cond // signals that out has grown; unused before the first call of settle
+	started, out int       // number of all records; number of the records that are durable or have failed
 }
 
-// given counts a new record. written counts a record that has become durable or has failed.
+// given counts a new record. The method written counts a record that has become durable or has failed.
 func (p *pending) given() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,12 +41,12 @@ func (p *pending) settle() {
 	}
 }
 
-// stepRecords counts the records of one step. A step that fails waits for them, so that reports of the failure describe
-// recorded facts.
+// stepRecords counts the records of one step. A step that fails waits for its records, so that the changes before the
+// failure are recorded when the failure is reported.
 type stepRecords struct{ pending }
 
 // record counts a record of the step. The caller must call the returned function when the record is durable or has
-// failed; that function calls written.
+// failed. This function also calls the argument written.
 func (s *stepRecords) record(written func(error)) func(error) {
 	s.given()
 	return func(err error) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A step that fails or panics ends only after its records are durable.
+// A step that fails or panics ends only after its journal records are durable.
 func TestFailedStepWaits(t *testing.T) {
 	for name, work := range map[string]func() bool{
 		"fails":  func() bool { return false },
@@ -33,11 +33,11 @@ func TestFailedStepWaits(t *testing.T) {
 	}
 }
 
-// settle waits for the records that were given before its call, and for no others.
+// pending.settle waits for the journal records that were given before the call of settle, and for no later records.
 func TestSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pending
-		p.settle() // returns at once: no record was given
+		p.settle() // settle returns at once, because no record was given
 		p.given()
 		p.given()
 		done := make(chan bool)
@@ -52,7 +52,7 @@ func TestSettle(t *testing.T) {
 			t.Error("it did not wait for the second")
 		default:
 		}
-		p.given() // settle does not wait for it
+		p.given() // settle does not wait for this record, which was given after its call
 		p.written()
 		<-done
 	})

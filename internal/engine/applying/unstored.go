@@ -19,18 +19,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// rereading reads data sources whose results a saved plan does not contain. It reads:
+// rereading reads data sources again whose results a saved plan does not contain, because the user's setting
+// forget_data excludes them. It reads:
 //
-//   - before the walk, data sources that depend on no managed resource;
+//   - before the walk (the run of the steps of the apply), data sources that depend on no managed resource;
 //   - in a step, other data sources: a change with the action Read orders them after the resources they depend on;
-//   - on the before face (the prior values), the data sources that the settings of a session refer to, when the session
-//     begins.
+//   - for the prior values (the before face), the data sources to which the prior settings of a provider or an
+//     ephemeral resource refer, when the walk configures or opens it.
 type rereading struct {
 	run    *run.Run
-	steady map[addr.Object]*plan.Change // to be read before the walk
-	lacks  map[addr.Object]bool         // all results that the plan lacks
+	steady map[addr.Object]*plan.Change // the changes with the action Read that begin carries out before the walk
+	lacks  map[addr.Object]bool         // the data sources whose results the plan lacks
 	mode   plan.Mode
-	got    sync.Map // by rereadKey: a *sync.Once
+	got    sync.Map // a *sync.Once for each data source that is read again, by rereadKey
 }
 
 type rereadKey struct {
@@ -38,8 +39,8 @@ type rereadKey struct {
 	face frame.Face
 }
 
-// prepare returns the plan to carry out. It removes the results that the settings forget, and adds changes that read
-// the data sources whose results the plan lacks. A plan without steps needs no results.
+// prepare returns the plan to carry out: a copy of p without the results that the setting forget_data excludes, and
+// with changes that read the data sources whose results p lacks. It adds no such changes to a plan without work.
 func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	x.run, x.mode, x.steady, x.lacks = r, p.Mode, map[addr.Object]*plan.Change{}, map[addr.Object]bool{}
 	out := *p
@@ -74,8 +75,8 @@ func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	return &out
 }
 
-// begin reads, before the walk, the data sources that depend on no managed resource. It calls read with the change of
-// each.
+// begin reads the data sources that depend on no managed resource. It is called before the walk, and calls read with
+// the change of each data source.
 func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 	if len(x.steady) == 0 {
 		return
@@ -92,8 +93,8 @@ func (x *rereading) begin(ctx context.Context, read func(*plan.Change)) {
 	})
 }
 
-// before reads the data sources to which the settings of d, a provider or an ephemeral resource, refer on the before
-// face. It reads the data sources that the plan file lacks, with their dependencies.
+// before reads the prior values (before face) of the data sources to which the settings of d, a provider or an
+// ephemeral resource, refer. It reads only data sources that the plan file lacks.
 func (x *rereading) before(ctx context.Context, d program.Decl) {
 	if len(x.lacks) == 0 {
 		return
@@ -106,9 +107,10 @@ func (x *rereading) before(ctx context.Context, d program.Decl) {
 }
 
 // ready calls read for all instances of the data sources on which the declaration id depends, and of id itself if it is
-// a data source. Each data source comes after those on which it depends. ready calls read only once for each instance
-// and face. It does not search behind managed resources, because their values are in the state. On the before face it
-// also omits declarations whose faces are equal, except in a destroy plan.
+// a data source. Each data source comes after the data sources on which it depends. ready calls read only once for each
+// instance and face (prior or planned values). It does not search behind managed resources, because their values are in
+// the state. On the before face it also omits declarations whose prior and planned values are equal, except in a
+// destroy plan.
 func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face, read func(*program.Declaration, *frame.Frame, addr.Object)) {
 	once, _ := x.got.LoadOrStore(rereadKey{id, face}, new(sync.Once))
 	once.(*sync.Once).Do(func() {
@@ -132,9 +134,9 @@ func (x *rereading) ready(ctx context.Context, id program.Decl, face frame.Face,
 	})
 }
 
-// readBefore reads one instance of a data source on the before face, and marks its value as failed if that is not
-// possible. It holds the provider session itself, because the order of the steps does not contain this use of the
-// provider.
+// readBefore reads one instance of a data source for its prior value (before face), and marks this value as failed if
+// it cannot read the instance. It keeps the provider running itself (Sessions.Hold), because the order of the steps
+// does not contain this use of the provider.
 func (x *rereading) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, o addr.Object) {
 	bag := x.run.Bag
 	config, out := f.Config(d.ID, o.Key, frame.Before, bag)

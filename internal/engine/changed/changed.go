@@ -1,15 +1,16 @@
 // Package changed determines which resources of a program have changed since the last run. A resource has changed if
-// its configuration, its objects or one of its dependencies has changed. Package changed treats root outputs and
-// conditions in the same way. A plan of the changed resources, their dependents and their dependencies makes the same
-// changes as a plan of all resources, unless objects were changed outside of Lethe.
+// its configuration, its objects or one of its dependencies has changed. The package also determines which root outputs
+// and conditions have changed. A plan of the changed resources, their dependents and their dependencies makes the same
+// changes as a plan of all resources, unless objects were changed outside of Lethe. The command plan -changed makes
+// such a plan.
 //
-// Stamps has a digest of the configuration of each resource. It covers the text of the block and everything that the
-// block refers to, up to other resources: locals, values of variables, module calls around it, settings and versions of
-// providers. A block that calls functions with varying results, or that reads files, has no digest and counts as
-// changed. A store keeps the digests with the digests of the objects (store.Stamp), and reports which of them are the
-// same. The caller evaluates root variables; nothing else is evaluated.
+// Stamps has a digest of the configuration of each resource. The digest covers the text of the block and everything to
+// which the block refers, up to other resources: locals, values of variables, module calls around it, settings and
+// versions of providers. A block that calls functions with varying results, or that reads files, has no digest and
+// counts as changed. A store keeps the digests of the last run with digests of the objects (store.Stamp), and reports
+// which digests are unchanged. The package evaluates nothing. The caller passes the values of root variables.
 //
-// The files are layers: changed.go, stamps.go, texts.go.
+// Of the files changed.go, stamps.go and texts.go, each uses only files later in this list.
 package changed
 
 import (
@@ -24,16 +25,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Reach is the scope of a plan.
+// Reach is the scope of a plan of the changed resources.
 type Reach struct {
-	Whole   bool          // the plan covers everything
-	Targets []addr.Target // the resources of the plan, each with all instances, without their dependencies
-	Part    []string      // addresses without keys: the targets and all dependencies, as a plan needs them
+	Whole   bool          // the plan must cover all resources; Targets and Part are then empty, and Changed lacks the resources that only the state has
+	Targets []addr.Target // the resources to plan, each with all instances, without the dependencies of these resources
+	Part    []string      // addresses without keys of the resources that the plan needs from the state: the targets and all their dependencies
 	Changed int           // number of changed resources, including resources that only the state has
 }
 
-// Reach returns the scope of a plan. It compares the digests of m with the digests in a store, which r has. Resources
-// in more count as changed. The error means that the store has a resource name that is not an address.
+// Reach returns the scope of a plan of the changed resources. r is the comparison of the digests of m with the digests
+// in a store. Resources in more count as changed, too. Reach returns an error if the store has a resource name that is
+// not an address.
 func (m *Stamps) Reach(r *store.Review, more []addr.Resource) (*Reach, error) {
 	b := &reacher{m: m, program: m.request.Program, needed: map[program.Decl]bool{}, chosen: map[program.Decl]bool{}, part: map[string]bool{}, back: map[program.Decl][]program.Decl{}}
 	decls, resources := m.request.Program.Decls(), 0
@@ -108,10 +110,10 @@ func Needs(p *program.Program, r *store.Review, targets []addr.Target) []string 
 	return slices.AppendSeq([]string{}, maps.Keys(b.part))
 }
 
-// Settled returns the stamps of the resources and values that need no further plan after p was applied. results has the
-// results of conditions. A value whose conditions did not pass gets no stamp, so that the next plan evaluates it again.
-// Settled returns nil if the plan has errors or deferred changes, if it is not a normal plan, or if the user has
-// selected targets.
+// Settled returns the stamps (digests with dependencies) to store after the plan p was applied: of the resources,
+// outputs and conditions that p has planned completely. results has the results of conditions. A value whose conditions
+// did not pass gets no stamp, so that the next plan evaluates it again. Settled returns nil if the plan has errors or
+// deferred changes, if it is a destroy or refresh-only plan, or if the user selected -target or -exclude.
 func (m *Stamps) Settled(p *plan.Plan, results []state.Check) map[string]store.Stamp {
 	if p.Mode != plan.Normal || p.Errored || len(p.Deferred) > 0 || !p.Changed && len(p.Targets)+len(p.Excludes) > 0 {
 		return nil
@@ -139,12 +141,12 @@ type reacher struct {
 	m       *Stamps
 	program *program.Program
 	back    map[program.Decl][]program.Decl // the declarations that refer to a declaration
-	chosen  map[program.Decl]bool           // changed declarations, and declarations that refer to chosen ones
-	needed  map[program.Decl]bool           // chosen declarations and all their dependencies
-	part    map[string]bool                 // the resources in needed
+	chosen  map[program.Decl]bool           // changed declarations, and declarations that refer to them, directly or indirectly
+	needed  map[program.Decl]bool           // declarations that the method need has visited: the plan needs the objects of the resources among them
+	part    map[string]bool                 // addresses of the resources in needed, and of the resources that only the state has
 }
 
-// need adds a declaration and all its dependencies.
+// need adds a declaration and all its dependencies to needed and part.
 func (b *reacher) need(d program.Decl) {
 	if b.needed[d] {
 		return
@@ -170,7 +172,7 @@ func (b *reacher) needUndeclared(name string) {
 	}
 }
 
-// forward chooses a declaration and all declarations that refer to it, directly or indirectly.
+// forward adds a declaration, and all declarations that refer to it directly or indirectly, to chosen.
 func (b *reacher) forward(from program.Decl) {
 	for queue := []program.Decl{from}; len(queue) > 0; queue = queue[1:] {
 		if d := queue[0]; !b.chosen[d] {

@@ -82,7 +82,8 @@ resource "y_one" "k" {}
 
 var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n", "keyed/main.tf": "resource \"y_one\" \"i\" {}\n"}
 
-// stamps returns the stamps of files. other names a variable or provider that has changed.
+// stamps returns the stamps (digests of the sources of each resource) of the configuration files. other names a
+// variable or provider that has changed.
 func stamps(t *testing.T, files map[string]string, other string) *Stamps {
 	return New(Request{
 		Program: enginetest.Program(t, files),
@@ -174,7 +175,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// varies finds calls in every form that HCL permits, and no other text.
+// varies finds calls of functions with varying results, such as file, in every form that HCL permits. It finds no other
+// text.
 func TestVaries(t *testing.T) {
 	for text, want := range map[string]bool{
 		`x = file("a")`:                     true,

@@ -21,27 +21,30 @@ type Request struct {
 	Version func(addr.Provider) (version string, fixed bool)
 }
 
-// Stamps are the stamps of a program. A stamp has the digest of a configuration, and the resources on which it depends.
-// All resources except ephemeral ones, all root outputs, and other declarations with conditions have stamps. Conditions
-// that depend on ephemeral resources have no stamp.
+// Stamps are the stamps of a program. A stamp has the digest of a declaration's configuration, and the resources to
+// which the declaration refers. Managed and data resources, root outputs, and other declarations with conditions have
+// stamps, with three exceptions: targets of import blocks, conditions that depend on ephemeral resources, and
+// declarations whose value may differ in each run.
 type Stamps struct {
 	// Known has the stamps. Its keys are addresses of resources without instance keys, and the names that
-	// store.OutputStamp and store.ConditionsStamp return. If the value of a declaration may differ in each run, for
-	// example because it calls the function timestamp, Known does not have its stamp.
+	// store.OutputStamp and store.ConditionsStamp return. A declaration without a key in Known counts as changed in
+	// each run, for example because it calls the function timestamp.
 	Known     map[string]store.Stamp
 	request   Request
-	values    map[string]*program.Declaration // outputs, and other declarations with conditions
+	values    map[string]*program.Declaration // by key of Known: root outputs, and other declarations with conditions, without resources
 	texts     texts
 	described map[program.Decl]*description
 }
 
-// description describes the configuration of a declaration.
+// description is the result of describe for a declaration. Its digest covers the text of the declaration and of the
+// values to which it refers, directly or through other values. A resource to which these refer counts only with its
+// address.
 type description struct {
 	digest string
-	of     []string // the resources to which the declaration refers, directly or through values; sorted
+	of     []string // addresses of the resources to which the declaration refers, directly or through values; sorted
 	varies bool     // the value of the declaration may differ in each run
 	leased bool     // the declaration depends on ephemeral resources
-	done   bool
+	done   bool     // whether the other fields are complete; false while describe follows the references
 }
 
 // New computes the stamps of a program.
@@ -68,7 +71,7 @@ func New(r Request) *Stamps {
 	return m
 }
 
-// name returns the name of the stamp of a declaration, or "" if the declaration has no stamp.
+// name returns the key of Known for a declaration, or "" if the declaration cannot have a stamp.
 func (m *Stamps) name(d *program.Declaration) string {
 	if name := stampName(d); name != "" || d.Kind == program.Resource || !declared.HasConditions(d) || m.describe(d.ID).leased {
 		return name
@@ -76,7 +79,8 @@ func (m *Stamps) name(d *program.Declaration) string {
 	return store.ConditionsStamp(d.String())
 }
 
-// stampName returns the name of the stamp of a resource or a root output, or "" for other declarations.
+// stampName returns the key of Known for a root output, or for a resource that is not ephemeral. It returns "" for
+// other declarations.
 func stampName(d *program.Declaration) string {
 	switch {
 	case d.Kind == program.Output && d.Module.IsRoot():
@@ -87,11 +91,11 @@ func stampName(d *program.Declaration) string {
 	return ""
 }
 
-// of returns the resources to which a declaration refers, directly or through values.
+// of returns the addresses of the resources to which a declaration refers, directly or through values.
 func (m *Stamps) of(d program.Decl) []string { return m.describe(d).of }
 
 // describe returns the description of a declaration's configuration, and computes it once. A declaration that refers to
-// itself through others counts as varying.
+// itself through other declarations counts as varying in each run.
 func (m *Stamps) describe(id program.Decl) *description {
 	if s := m.described[id]; s != nil {
 		s.varies = s.varies || !s.done
@@ -135,7 +139,7 @@ func (m *Stamps) describe(id program.Decl) *description {
 // varies is true if the value of the declaration may differ in each run.
 func (m *Stamps) text(d *program.Declaration) (text string, varies bool) {
 	n := m.request.Program.NodeOf(d.ID)
-	if n == nil { // an implied provider configuration
+	if n == nil { // a provider configuration without a block
 		return m.provider(d.Provider.Provider)
 	}
 	t := m.texts.of(n.Unit, m.request.Program.Def(d.ID))
@@ -176,7 +180,7 @@ func (m *Stamps) meta(n *program.Node, d *program.Declaration) string {
 		if n.Config.Provider(local) != of {
 			continue
 		}
-		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // constants: the loader has checked this
+		attrs, _ := n.Unit.Module.Meta[local].Body.JustAttributes() // the loader has checked that the attributes are constants
 		for _, name := range slices.Sorted(maps.Keys(attrs)) {
 			v, _ := attrs[name].Expr.Value(nil)
 			b = append(strconv.AppendQuote(b, name), v.GoString()...)

@@ -13,9 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/syntax"
 )
 
-// texts has the text of each definition, by unit (a module as loaded). A text is the block of the definition. For a
-// local value, it is the text up to the start of the next definition. In JSON files, whose definitions have no order,
-// each text is the whole file. The text of override files is added to every definition of the unit.
+// texts has the source text of each definition, by unit. A unit is a module that is compiled once for all its calls. A
+// definition is a block or one name of a locals block. The text of a block is the block. For a local value, it is the
+// text up to the start of the next definition. In JSON files, whose definitions have no order, each text is the whole
+// file. The text of each definition ends with the text of all override files of the module.
 type texts map[*program.Unit]map[*program.Def]textOf
 
 type textOf struct {
@@ -52,7 +53,7 @@ func read(u *program.Unit) map[*program.Def]textOf {
 	}
 	for _, d := range u.Defs {
 		if _, found := out[d]; !found {
-			out[d] = textOf{varies: true} // its file is not known
+			out[d] = textOf{varies: true} // the file of the definition is not known
 		}
 	}
 	return out
@@ -64,7 +65,9 @@ func overrides(name string) bool {
 	return base == "override" || strings.HasSuffix(base, "_override")
 }
 
-// split divides a file into the texts of its definitions. It drops the text after the end of a block, such as comments.
+// split divides a file into the texts of its definitions. The text of a block ends with the block, so it lacks later
+// comments. The text of a local value ends where the next definition begins. In a JSON file, the text of each
+// definition is the whole file.
 func split(f config.File, defs []*program.Def) map[*program.Def]string {
 	out := map[*program.Def]string{}
 	slices.SortFunc(defs, func(a, b *program.Def) int { return cmp.Compare(a.At.Start.Byte, b.At.Start.Byte) })

@@ -21,7 +21,7 @@ func HasResourceConditions(d *program.Declaration) bool {
 	return len(d.Res.Lifecycle.Preconditions)+len(d.Res.Lifecycle.Postconditions) > 0
 }
 
-// ConditionsKind returns the kind of a declaration with conditions, as the state spells it.
+// ConditionsKind returns the kind of a declaration with conditions, as check results in the state spell it.
 func ConditionsKind(d *program.Declaration) string {
 	switch d.Kind {
 	case program.Resource:
@@ -34,7 +34,8 @@ func ConditionsKind(d *program.Declaration) string {
 	return "check"
 }
 
-// ConditionsAddr returns the address of a variable, output or check with conditions. in is the instance of its module.
+// ConditionsAddr returns the address of a variable, an output or a check with conditions, such as module.a[0].var.b. in
+// is the instance of its module.
 func ConditionsAddr(d *program.Declaration, in addr.ModuleInstance) string {
 	local := ConditionsKind(d) + "." + d.Name
 	if in.IsRoot() {

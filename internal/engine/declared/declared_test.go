@@ -36,7 +36,8 @@ removed {
 }
 `
 
-// The removed blocks around an object decide its fate. If one of them forgets the object, it is forgotten.
+// The removed blocks of an object's resource and modules decide whether the object is destroyed or forgotten. If one of
+// these blocks forgets the object, it is forgotten.
 func TestFate(t *testing.T) {
 	r := NewRemovals(enginetest.Program(t, map[string]string{"main.tf": goneText}).Tree().Root)
 	for text, want := range map[string]Fate{
@@ -55,7 +56,7 @@ func TestFate(t *testing.T) {
 	}
 }
 
-// A change runs the provisioners for the creation or the destruction that it causes.
+// A change runs the provisioners for the creation or the destruction of an object that the change causes.
 func TestProvisionersOf(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": goneText + `
 resource "t_item" "a" {
@@ -109,7 +110,7 @@ data "t_item" "a" {}
 	}
 }
 
-// The old object of a create-first replacement is deposed when it is destroyed.
+// The old object of a replacement with create_before_destroy is a deposed object when it is destroyed.
 func TestDeposes(t *testing.T) {
 	current := enginetest.Instance(t, "t_item.a").Current()
 	deposed := current
@@ -127,8 +128,8 @@ func TestDeposes(t *testing.T) {
 	}
 }
 
-// The state names a declaration with conditions by its kind and name, in the instance of its module. Declarations
-// without conditions do not count.
+// The check results in a state name a declaration with conditions by its kind and name, in the instance of its module.
+// Declarations without conditions have no such name.
 func TestConditionNames(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": `
 module "m" { source = "./m" }

@@ -11,16 +11,17 @@ import (
 type Use struct {
 	Instance addr.ProviderInstance
 	Decl     program.Decl // the provider configuration, if Declared
-	Declared bool         // false if only objects in the state use the provider, and the program does not
+	Declared bool         // false if the program no longer has the provider configuration, so that only the state names it
 }
 
-// UseOf returns the provider instance that a declared object uses. key is the key of the provider instance.
+// UseOf returns the provider instance that an object of the resource d uses. key is the key of the provider instance.
 func UseOf(prog *program.Program, d *program.Declaration, key addr.Key) Use {
 	c := prog.ProviderOf(d.ID)
 	return Use{Decl: c, Declared: true, Instance: addr.ProviderInstance{ProviderConfig: prog.Decls()[c].Provider, Key: key}}
 }
 
-// SameUse returns the use of a stored provider instance. It returns false if the program has no such configuration.
+// SameUse returns the provider instance whose address the state stores. It returns false if the program no longer has
+// this provider configuration.
 func SameUse(prog *program.Program, stored addr.ProviderInstance) (Use, bool) {
 	c, ok := prog.ProviderFor(stored.Module, stored.Provider, stored.Alias)
 	if !ok {
@@ -46,32 +47,36 @@ func FormerUse(prog *program.Program, fromResources func(program.Decl) bool, d *
 	return u, former.Provider.Provider.Canon() == now.Provider.Provider.Canon() && stored.Key.IsNone() == (former.Repeat() == program.Once)
 }
 
-// MayHave reports whether the provider configuration of a declared object may have an instance with the key. It may not if
-// for_each was added to the configuration, or removed from it, after the key was stored.
+// MayHave reports whether the provider configuration of the resource d may have an instance with the key: an instance
+// without a key if the configuration has no for_each, and instances with keys otherwise.
 func MayHave(prog *program.Program, d *program.Declaration, key addr.Key) bool {
 	return key.IsNone() == (prog.Decls()[prog.ProviderOf(d.ID)].Repeat() == program.Once)
 }
 
-// Fits reports whether the key of a stored provider instance belongs to the provider configuration of a declared object,
-// and the configuration may have an instance with the key (see MayHave). Otherwise the key may mean an instance with other
-// settings.
+// Fits reports whether the key of a stored provider instance belongs to the provider configuration that the resource d
+// now uses. This is so if the configuration may have an instance with the key (MayHave), and, for a key, if the stored
+// configuration is the same. Otherwise the key may mean an instance with other settings.
 func Fits(prog *program.Program, d *program.Declaration, stored addr.ProviderInstance) bool {
 	now := addr.ProviderInstance{ProviderConfig: prog.Decls()[prog.ProviderOf(d.ID)].Provider, Key: stored.Key}
 	return MayHave(prog, d, stored.Key) && (stored.Key.IsNone() || SameInstance(now, stored))
 }
 
-// SameInstance reports whether two addresses name the same provider instance, possibly with different registries.
+// SameInstance reports whether two addresses name the same provider instance. A provider is the same provider in the
+// registries of Terraform and OpenTofu.
 func SameInstance(a, b addr.ProviderInstance) bool {
 	a.Provider, b.Provider = a.Provider.Canon(), b.Provider.Canon()
 	return a == b
 }
 
-// Early reports whether the provider key of a declared object depends on no resource.
+// Early reports whether the key of the provider instance that an object of d uses depends on no managed resource, so
+// that it is known before a plan or an apply runs its graph. steady reports whether a declaration depends on no managed
+// resource.
 func Early(prog *program.Program, steady func(program.Decl) bool, d *program.Declaration) bool {
 	return !slices.ContainsFunc(ForKey(prog, d), func(to program.Decl) bool { return !steady(to) })
 }
 
-// ForKey returns the declarations to which the provider key and the instance keys of a declared object refer.
+// ForKey returns the declarations to which these parts of the resource d refer: the key of its provider instance, and
+// its count or for_each.
 func ForKey(prog *program.Program, d *program.Declaration) (out []program.Decl) {
 	uses := program.ByProvider | program.ByRepeat
 	if _, passed := prog.PassedKey(d.ID); passed {

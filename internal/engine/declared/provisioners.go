@@ -23,7 +23,8 @@ type Provisioners struct {
 func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
 	runs := c.Action == plan.Create || c.Action.Replaces()
 	if destroy {
-		// A tainted object was never complete, so it has nothing to clean up.
+		// As in Terraform, no destroy-time provisioner runs for a tainted object: its creation may have ended too early
+		// for these provisioners to have something to clean up.
 		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && !e.Tainted
 	}
 	if !runs || c.Object.Mode != addr.Managed {
@@ -38,8 +39,8 @@ func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e 
 	return Provisioners{}
 }
 
-// Deposes reports whether an object is deposed when its change destroys it. It is deposed then if the replacement
-// creates its successor first, or if the object was deposed before.
+// Deposes reports whether the change c destroys an object that is deposed at that time: because the replacement creates
+// the new object first, or because the object was deposed before.
 func Deposes(c *plan.Change) bool { return c.Action == plan.CreateDelete || c.Object.IsDeposed() }
 
 func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
@@ -52,8 +53,8 @@ func during(all []*config.Provisioner, destroy bool) []*config.Provisioner {
 	return out
 }
 
-// Connections returns the connection blocks that apply to a provisioner, the more general block first. It returns none
-// for local-exec, which connects to nothing.
+// Connections returns the connection blocks that apply to a provisioner, the more general block first. It returns nil
+// for local-exec, which needs no connection.
 func (h *Provisioners) Connections(p *config.Provisioner) []*config.Connection {
 	var out []*config.Connection
 	if p.Type == provision.LocalExec {

@@ -13,13 +13,13 @@ type Removal struct {
 	In    addr.Module
 }
 
-// Removals are the removed blocks, by the resource or module that they remove.
+// Removals are the removed blocks of a configuration, by the resource or module that they remove.
 type Removals struct {
 	resources map[addr.Resource][]Removal
 	modules   map[addr.Module][]Removal
 }
 
-// NewRemovals returns the removed blocks of a module tree.
+// NewRemovals returns the removed blocks of the module tree below root.
 func NewRemovals(root *config.Node) *Removals {
 	out := &Removals{resources: map[addr.Resource][]Removal{}, modules: map[addr.Module][]Removal{}}
 	root.Walk(func(n *config.Node) {
@@ -36,7 +36,7 @@ func NewRemovals(root *config.Node) *Removals {
 	return out
 }
 
-// Of returns the removed block that covers an instance: a block for its resource, or else a block for the nearest
+// Of returns the removed block that covers the instance i: a block for its resource, or else a block for the nearest
 // module around it. It returns false if no block covers the instance.
 func (r *Removals) Of(i addr.Instance) (Removal, bool) {
 	all := r.covering(i)
@@ -56,7 +56,7 @@ func (r *Removals) covering(i addr.Instance) []Removal {
 	return out
 }
 
-// Fate is the decision of removed blocks about an object.
+// Fate is the decision of the removed blocks about an object: whether it is destroyed or only forgotten.
 type Fate uint8
 
 // The fates. If several blocks cover an object, RemovedForget has priority.

@@ -39,7 +39,7 @@ func Program(t testing.TB, files map[string]string) *program.Program {
 	return prog
 }
 
-// Frame returns a new frame of a program. No values are set in it.
+// Frame returns a new frame (the values of a program) without any values.
 func Frame(t testing.TB, prog *program.Program, o frame.Options) *frame.Frame {
 	t.Helper()
 	var bag diag.Bag

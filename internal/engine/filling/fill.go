@@ -17,17 +17,18 @@ type filler struct {
 	prog    *program.Program
 	frame   *frame.Frame
 	plan    *plan.Plan
-	state   *state.Snapshot // the refreshed state, with the results on the after face that are not stored
+	state   *state.Snapshot // the refreshed state, with the results of data sources that plan files do not store
 	changes map[addr.Object]*plan.Change
 }
 
-// Applied fills a frame for the apply walk of a plan, before the walk starts: with the stored values, and with unknown
-// values for the instances that a partial plan omits (see fill).
+// Applied fills the root frame (the values of all module instances) for the apply walk of the plan p, before the walk
+// starts: with the stored values, and with unknown values for the instances that a partial plan omits.
 func Applied(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	newFiller(prog, frame, p).fill()
 }
 
-// Predicted fills a frame with the values that the apply walk of a plan is expected to end with.
+// Predicted fills the root frame with the values that the apply walk of the plan p is expected to end with: the values
+// of Applied, and the planned values of changed objects.
 func Predicted(prog *program.Program, frame *frame.Frame, p *plan.Plan) {
 	x := newFiller(prog, frame, p)
 	x.fill()
@@ -66,7 +67,7 @@ func (x *filler) fill() {
 	}
 }
 
-// expand sets the instance keys from the plan.
+// expand sets the instance keys of module calls and resources from the plan.
 func (x *filler) expand() {
 	ExpandBefore(x.prog, x.frame, x.state)
 	for _, d := range x.prog.Decls() {
@@ -80,7 +81,7 @@ func (x *filler) expand() {
 	}
 }
 
-// setPlanned sets the keys of a declaration in all module instances. Keys that planning did not decide are unknown.
+// setPlanned sets the keys of a declaration in all module instances. Keys that the plan does not have are unknown.
 func (x *filler) setPlanned(d *program.Declaration, face frame.Face, from map[string][]addr.Key) {
 	frames, _ := x.frame.Instances(d.Module, face)
 	for _, f := range frames {
@@ -109,7 +110,7 @@ func (x *filler) fillFace(d *program.Declaration, res *state.Resource, face fram
 	}
 }
 
-// fillReadings sets the before values of data sources that planning read.
+// fillReadings sets the prior values (before face) of data sources that planning read.
 func (x *filler) fillReadings() {
 	readings := slices.Clone(x.plan.Readings)
 	for _, r := range x.plan.Unstored.Results {
@@ -133,8 +134,8 @@ func (x *filler) fillReadings() {
 	}
 }
 
-// fillLeft sets unknown values for instances without a change that the state does not have. The plan has omitted them
-// because of its targets.
+// fillLeft sets unknown values for instances that are neither in the state nor in the changes of the plan. The plan has
+// omitted these instances because it is partial (-target, -exclude, -changed).
 func (x *filler) fillLeft() {
 	for _, d := range x.prog.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode == addr.Ephemeral {
@@ -164,14 +165,14 @@ func (x *filler) fillDeferred() {
 	}
 }
 
-// stays reports whether the plan leaves an object unchanged. If so, fill sets its stored value on the after face, too.
+// stays reports whether the plan leaves an object unchanged, so that its stored value is also its planned value.
 func (x *filler) stays(o addr.Object) bool {
 	c := x.changes[o]
 	return c == nil || c.Action == plan.NoOp
 }
 
 // fillPlanned sets the planned values of declared objects on the after face (planned values). A destroy plan has no
-// such values. In an apply walk, the steps set these values.
+// planned values. In an apply walk, the steps set these values.
 func (x *filler) fillPlanned() {
 	if x.plan.Mode == plan.Destroy {
 		return
@@ -214,11 +215,11 @@ func StoredValue(prog *program.Program, d *program.Declaration, e *state.Entry) 
 }
 
 // Stored fills the before face of a frame from a state. A resource with stored objects in a module instance has exactly
-// the stored instances there. Any other resource has the instances of its repetition, if these are known, with unknown
-// values.
+// the stored instances there. Any other resource has the instances of its count or for_each, if these are known, with
+// unknown values.
 func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	ExpandBefore(prog, root, s)
-	// Stored objects come first, because a repetition may refer to them.
+	// Stored objects come first, because count and for_each of other resources may refer to them.
 	for _, all := range []bool{false, true} {
 		for _, d := range prog.Decls() {
 			if d.Kind != program.Resource {
@@ -236,8 +237,8 @@ func Stored(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 }
 
 // look sets the keys and values of one resource in one module instance from the state. If all is false, look handles
-// only resources with stored objects. If all is true, it handles only the other resources, with the keys of their
-// repetition and unknown values.
+// only resources with stored objects. If all is true, it handles only the other resources, with the keys of their count
+// or for_each and with unknown values.
 func look(prog *program.Program, f *frame.Frame, d *program.Declaration, s *state.Snapshot, all bool) {
 	stored := s.Resource(d.Resource.In(f.Addr()))
 	keys := frame.Keys{Repeat: d.Repeat(), List: stored.Keys()}

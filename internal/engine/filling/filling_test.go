@@ -17,8 +17,8 @@ module "m" {
 }
 `
 
-// The before face has the module instances in the state, not the current count. The after face has the instances in the
-// plan.
+// A frame evaluates expressions with two sets of values, its faces. The before face (prior values) has the module
+// instances in the state, not the current count. The after face (planned values) has the instances in the plan.
 func TestInstances(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": repeated, "m/main.tf": "resource \"t_item\" \"a\" {\n}\n"})
 	s := enginetest.State(t, "module.m[0].t_item.a", "module.m[1].t_item.a")

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// called is a module call in a module instance.
+// called is the module call name in the module instance in.
 type called struct {
 	in   addr.ModuleInstance
 	name string
@@ -32,7 +32,7 @@ func calledIn(s *state.Snapshot) map[called][]addr.Key {
 }
 
 // ExpandBefore sets the prior keys of module calls (the before face of the frame root) from the state. The frame later
-// adds the keys of the repetition, when it evaluates the repetition.
+// adds the keys of count, for_each or enabled of the call, when it evaluates this argument.
 func ExpandBefore(prog *program.Program, root *frame.Frame, s *state.Snapshot) {
 	stored := calledIn(s)
 	for _, d := range prog.Decls() {
@@ -66,7 +66,7 @@ func CollectKeys(prog *program.Program, root *frame.Frame, out *plan.Plan) {
 	}
 	for _, d := range prog.Decls() {
 		if d.Repeat() == program.Once || d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral {
-			continue // ephemeral resources are not stored, including their keys
+			continue // plans store nothing of ephemeral resources, not even their keys
 		}
 		frames, _ := root.Instances(d.Module, frame.After)
 		for _, f := range frames {

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// InvocationsFor returns the invocations of actions for an event of an object, in their order.
+// InvocationsFor returns the planned invocations of actions for the event e (such as after_create) of the object of, in
+// their order.
 func InvocationsFor(p *plan.Plan, of addr.Object, e config.Event) []*plan.Invocation {
 	at := &plan.Invocation{Trigger: plan.Trigger{Object: of, Event: e}}
 	i, _ := slices.BinarySearchFunc(p.Invocations, at, (*plan.Invocation).Compare)
@@ -19,8 +20,8 @@ func InvocationsFor(p *plan.Plan, of addr.Object, e config.Event) []*plan.Invoca
 	return p.Invocations[i:n]
 }
 
-// Around returns the events before and after the part of a change that creates or updates the object (up), or the part
-// that destroys it.
+// Around returns the two events around a part of a change with the action a: before and after its creation or update if
+// up is true, and before and after its destruction otherwise.
 func Around(a plan.Action, up bool) [2]config.Event {
 	switch {
 	case up && a == plan.Update:

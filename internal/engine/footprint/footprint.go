@@ -1,13 +1,14 @@
 // Package footprint determines the parts of a state that a plan reads or changes: the changed objects and root outputs,
-// and their dependencies.
+// and their dependencies. A part is a resource or a root output in the state. Runs that use different parts may run at
+// the same time.
 //
 // It follows the references of the program from a declaration in one module instance. If references leave the module
-// and return to it, they mean all instances of that module below the common ancestor. The recorded dependencies of
-// changed objects are added, if the references do not include them: an object without a declaration has only recorded
-// dependencies. The package evaluates nothing.
+// and return to it, they mean all instances of that module below the common ancestor. A changed object also needs the
+// dependencies that the state records for it: an object without a declaration has no other dependencies. The package
+// evaluates nothing.
 //
-// If the parts of two runs do not conflict (store.Parts), neither run changes a dependency of the other's changes. Such
-// runs have the same result in either order, and at the same time.
+// Parts of two runs conflict if one run changes a part that the other run reads or changes (store.Parts). Runs without
+// a conflict have the same result one after the other, in either order, and at the same time.
 package footprint
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Finder finds the footprints of one program. It must not be used concurrently.
+// Finder finds the parts of the state that plans of one program use. Its methods must not be called concurrently.
 type Finder struct {
 	program *program.Program
 	known   map[place][]need
@@ -43,7 +44,7 @@ type need struct {
 // New returns a Finder for a program.
 func New(p *program.Program) *Finder { return &Finder{p, map[place][]need{}} }
 
-// most is the maximum number of parts. If a plan has more parts, its footprint is the whole state.
+// most is the maximum number of parts of one plan. If a plan uses more parts, Plan returns the whole state.
 const most = 100_000
 
 // Plan returns the parts of the state that a plan reads or changes. It returns the whole state in three cases: the plan
@@ -82,8 +83,8 @@ func (f *Finder) Plan(pl *plan.Plan) store.Parts {
 	return p
 }
 
-// Object returns the parts of the state that a change of object o uses. e is the state entry that a run wrote or
-// removed.
+// Object returns the parts of the state that a change of the object o reads or changes. e is the state entry that the
+// change wrote or removed.
 func (f *Finder) Object(o addr.Object, e *state.Entry) store.Parts {
 	p := store.Parts{}
 	f.change(p, o.Instance, e.Recorded)
@@ -100,7 +101,8 @@ func (f *Finder) change(p store.Parts, i addr.Instance, recorded []addr.Resource
 			covered[n.res] = true
 		}
 	}
-	// The state does not record the module instances of dependencies, so the plan needs all instances of them.
+	// The state does not record the module instances of dependencies, so the change needs the dependency in all module
+	// instances.
 	for _, r := range recorded {
 		if !covered[r] {
 			parts.Need(p, addr.ModuleInstance{}, r)
@@ -116,7 +118,7 @@ func (f *Finder) need(p store.Parts, needs []need) {
 
 // needs returns the resources on which a declaration depends: managed resources, and data sources with their
 // dependencies. needs does not follow the references of managed resources: a changed managed resource is in the
-// footprint itself, with its dependencies, and the value of an unchanged one comes from the state.
+// footprint itself, with its dependencies, and the value of an unchanged managed resource comes from the state.
 func (f *Finder) needs(from place) []need {
 	if known, ok := f.known[from]; ok {
 		return known
@@ -127,7 +129,7 @@ func (f *Finder) needs(from place) []need {
 	seen := map[place]bool{from: true}
 	for queue := []place{from}; len(queue) > 0; queue = queue[1:] {
 		d, at := decls[queue[0].decl], queue[0].at
-		if d.Kind == program.Variable { // the value is an argument of the module call, which is in the parent module
+		if d.Kind == program.Variable { // the value of a variable is an argument of the module call, which is in the parent module
 			at = at.Around(d.Module.Parent())
 		}
 		for _, ref := range f.program.Refs(d.ID) {

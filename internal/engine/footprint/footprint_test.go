@@ -101,7 +101,7 @@ func instance(t *testing.T, text string) addr.Instance {
 	return i
 }
 
-// needed returns the needed parts.
+// needed formats the names of the parts of the state in p that are needed but not changed.
 func needed(p store.Parts) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -142,7 +142,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestPlan checks the changed parts of a plan.
+// TestPlan checks which parts of the state a plan changes.
 func TestPlan(t *testing.T) {
 	f := New(enginetest.Program(t, files))
 	change := func(object, was string, action plan.Action) *plan.Change {

@@ -1,18 +1,22 @@
-// Package leases opens the ephemeral resources of a walk for their receivers, and closes them after their last users.
+// Package leases opens the ephemeral resources of a walk (the run of a plan or an apply) for their receivers, and
+// closes them after their last users. A lease is an open ephemeral resource. A receiver is a resource, a provider
+// configuration or a declaration with conditions that uses its value.
 //
-// The first receiver of a lease opens it. A job (the work of one node of the walk) calls Receive for its declaration
-// before it evaluates anything. The first call opens the lease. Later calls get the same lease, renewed if a renewal is
-// due, or the same diagnostics. If the lease is not open, its slot in the frame (the place of its value) has a
-// placeholder or is marked as failed, so a job does not need a result of Receive.
+// A job (the work of one node of the walk) calls Receive for its declaration before it evaluates anything. The first
+// call opens the lease. Later calls use the same lease, renewed if a renewal is due, or report the same diagnostics. If
+// the lease is not open, its slot in the frame (the place of its value) has a placeholder or is marked as failed, so a
+// job does not need a result of Receive.
 //
-// Package receivers determines which declarations receive which leases, and thereby when leases are closed. In the plan
-// walk, a closing node waits until all receivers have ended, with or without success. If each receiver names the
-// instances that it uses, Users closes the leases one by one instead. The apply walk has a closing step for each hold
-// (package ordering). End closes the leases that are still open at the end of a walk.
+// Package receivers determines which declarations receive which ephemeral resources, and so when leases are closed. In
+// the plan walk, a closing node waits until all receivers have ended, with or without success. If each receiver names
+// the instances that it uses, the type Users closes the lease of each instance separately, earlier than the closing
+// node. In the apply walk, package ordering makes a closing step for each lease or group of leases. End closes the
+// leases that are still open at the end of a walk, except the leases that a later round (a further plan and apply of
+// the command) needs.
 //
-// Options connects the leases to the walk. Opener has the providers and conditions of ephemeral resources, and Ready
-// reports whether an ephemeral resource may be opened now. Package lease keeps the ledger of open leases and renews
-// them.
+// Options connects the leases to the walk: Options.Opener gives access to the providers and the conditions of ephemeral
+// resources, and Options.Ready decides whether an ephemeral resource may be opened now. Package lease has the list of
+// open leases (the ledger), and renews and closes them.
 package leases
 
 import (
@@ -37,34 +41,34 @@ type Options struct {
 	Receivers *receivers.Analysis
 	Ledger    *lease.Ledger
 	Journal   journal.Leases // records openings and closings; nil: not recorded
-	All       *diag.Bag      // receives diagnostics of providers after an opening; the bag of the whole walk
+	All       *diag.Bag      // the bag of the whole walk, for diagnostics of renewals and closings
 
-	// Opener returns an Opener that reports to the bag.
+	// Opener returns an Opener that reports diagnostics to the bag.
 	Opener func(*diag.Bag) Opener
 	// Ready returns Known if an ephemeral resource may be opened as soon as its configuration is known. It returns
 	// Pending if apply opens it, and Failed if a dependency failed. nil means that this walk opens all leases that it
 	// needs.
 	Ready func(e program.Decl, in addr.ModuleInstance) plan.Outcome
 	// Later is true if a later round (a further plan and apply of the command) decides about some declarations (ADR
-	// 52). An ephemeral resource whose configuration depends on them is not opened. If Later is false and Ready is nil,
-	// an unknown configuration is an internal error.
+	// 52). An ephemeral resource whose configuration depends on such a declaration is not opened. If Later is false and
+	// Ready is nil, an unknown configuration is an internal error.
 	Later bool
-	// Kept has the leases that stay open between rounds; nil: all leases are closed in this walk.
+	// Kept has the leases that stay open between rounds; nil: this walk closes all its leases.
 	Kept *Kept
 	// Keep reports whether a later round needs an instance of an ephemeral resource, so that its lease stays open. nil
-	// means that the walk makes a plan: it uses the leases in Kept and does not close them.
+	// means that the walk makes a plan: a plan uses the leases in Kept, and does not close them.
 	Keep func(e program.Decl, key addr.Key) bool
-	// InFlight is called with true before each opening, and with false after it. Between the calls, it is unknown
-	// whether the lease is open.
+	// InFlight is called with true before each opening of the ephemeral resource o, and with false after it. Between
+	// the two calls, nobody knows whether the lease is open.
 	InFlight func(o addr.Object, is bool)
 	Send     func(event.Event)
 }
 
 // Opener provides the tools and conditions to open instances of ephemeral resources.
 type Opener interface {
-	// Tools returns the tools of an instance, with its configured provider on the face. known reports whether the
-	// settings of the provider are known. If the provider cannot be used, Tools reports the error and returns false for
-	// ok.
+	// Tools returns the tools for calls about an instance. The provider has its prior settings if face is Before, and
+	// its planned settings if face is After. known reports whether the settings of the provider are known. If the
+	// provider cannot be used, Tools reports the error and returns false for ok.
 	Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (t *object.Tools, known, ok bool)
 	// Pre checks the preconditions of an instance. It returns false after it has reported failed conditions.
 	Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool

@@ -11,14 +11,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Kept has the leases that stay open between the rounds of a command (ADR 52). The walks that apply rounds share a
-// ledger, which renews the leases. The zero value is empty. The methods may be called concurrently.
+// Kept has the leases (open ephemeral resources) that stay open between the rounds of a command. A round is one plan
+// and its apply (ADR 52). All applies of a command share a ledger (a lease.Ledger, the list of leases), which
+// renews these leases. The zero value is empty. The methods may be called concurrently.
 type Kept struct {
 	mu   sync.Mutex
-	open map[addr.Instance]*keptLease // keys are hidden, see leaseKey
+	open map[addr.Instance]*keptLease // the texts of instance keys are hidden (addr.Key.Hide)
 }
 
-// keptLease is a lease with its value on the after face: with the planned values of its configuration.
+// keptLease is a lease with its value. The lease was opened with the planned values of its configuration (the after
+// face), not with the prior values.
 type keptLease struct {
 	of    program.Decl
 	lease *lease.Lease
@@ -44,7 +46,8 @@ func (k *Kept) add(inst addr.Instance, x *keptLease) {
 	k.open[inst] = x
 }
 
-// remove removes an instance from the kept leases, if held is its kept lease. The caller then closes held.
+// remove removes the instance inst from the kept leases, if held is its kept lease. The caller then closes held. A nil
+// Kept has no leases.
 func (k *Kept) remove(inst addr.Instance, held *lease.Lease) {
 	if k == nil {
 		return
@@ -56,7 +59,7 @@ func (k *Kept) remove(inst addr.Instance, held *lease.Lease) {
 	}
 }
 
-// retain removes the leases for which needed returns false, and does not close them.
+// retain removes the leases for which needed returns false from the kept leases. It does not close them.
 func (k *Kept) retain(needed func(program.Decl, addr.Key) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,10 +77,10 @@ func (k *Kept) Through(p provider.Provider) bool {
 	return k.any(func(kept *keptLease) bool { return kept.lease.Provider() == p })
 }
 
-// Any reports whether a lease is kept.
+// Any reports whether at least one lease is kept.
 func (k *Kept) Any() bool { return k.any(func(*keptLease) bool { return true }) }
 
-// Clear empties the list of kept leases. It does not close them.
+// Clear removes all leases from the kept leases. It does not close them.
 func (k *Kept) Clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Leases are the leases of one walk.
+// Leases are the leases (open ephemeral resources) of one walk (the run of a plan or an apply).
 type Leases struct {
 	o     Options
 	frame *frame.Frame
@@ -34,10 +34,10 @@ type Leases struct {
 	failures []Failure
 }
 
-// Failure is an instance of an ephemeral resource without a value.
+// Failure is an instance of an ephemeral resource that has no value in the walk, because it could not be opened.
 type Failure struct {
 	Instance    addr.Instance
-	Diagnostics diag.Shared // the errors of the opening; empty if a dependency failed
+	Diagnostics diag.Shared // the errors of the opening; empty if a dependency of the instance failed
 }
 
 // New returns the leases of a walk. No lease is open yet.
@@ -45,13 +45,14 @@ func New(o Options) *Leases {
 	return &Leases{o: o, openings: map[leaseKey]*opening{}, of: map[program.Decl][]leaseKey{}, waiting: map[addr.Object]bool{}}
 }
 
-// Fill sets the frame that receives the values. It is called once, before any call of Receive.
+// Fill sets the root frame, in which the leases store their values. The caller calls it once, before any call of
+// Receive.
 func (l *Leases) Fill(f *frame.Frame) { l.frame = f }
 
 // leaseKey identifies a lease: the opening of an instance on a face, which is before (for the prior values of the
 // configuration's references) or after (for the planned values).
 type leaseKey struct {
-	instance addr.Instance // with a hidden key (Key.Hide), because not every receiver knows whether the key is sensitive
+	instance addr.Instance // the key of the instance is hidden (Key.Hide) so that equal keys compare equal, because not every receiver knows whether the key is sensitive
 	face     frame.Face
 }
 
@@ -63,29 +64,32 @@ func keyOf(inst addr.Instance, face frame.Face) leaseKey {
 	return leaseKey{inst, face}
 }
 
-// opening is the opening of a lease that a receiver has requested.
+// opening is the state of one lease that a receiver has requested: not opened yet, open, pending (apply opens it),
+// failed or closed.
 type opening struct {
-	*sync.Mutex // the openings of an instance before and after share one mutex
-	done        bool
+	*sync.Mutex                             // the openings of an instance on the before and on the after face share one mutex
+	done        bool                        // whether the walk has tried to open the lease
 	lease       atomic.Pointer[lease.Lease] // nil if the lease is not open: pending, failed or closed
 	kept        bool                        // an earlier round (apply of the same command) has opened the lease
 
 	diagnostics diag.Shared // the diagnostics of the opening, for every receiver
 
-	// The configuration, the result and the provider process of the opening. They are set if it succeeded.
+	// The configuration, the result and the provider process of the opening. They are set if this opening called the
+	// provider with success. For a lease of an earlier round, only value is set.
 	config, value mark.Value
 	provider      guard.Provider
 }
 
-// Receive opens the ephemeral resources that an instance of the declaration d uses. If an ephemeral resource cannot be
-// opened, Receive sets its slot (the place of its value in the frame) to a placeholder or to failed. So after Receive,
-// every ephemeral value that the instance refers to is set. Receive also renews leases whose renewal is due. at and own
-// are the module instance and the key of the receiver.
+// Receive opens the ephemeral resources that an instance of the declaration d uses, unless they are open. If an
+// ephemeral resource cannot be opened, Receive sets its slot (the place of its value in the frame) to a placeholder or
+// to failed. So after Receive, every ephemeral value that the instance refers to is set. Receive also renews leases
+// whose renewal is due. at and own are the module instance and the key of the receiver.
 func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d program.Decl, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
 }
 
-// ReceiveAll does the same as Receive, for the ephemeral resources in list.
+// ReceiveAll opens the ephemeral resources in list for the receiver with the module instance at and the key own, and
+// renews leases whose renewal is due.
 func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	for _, w := range list {
 		info, face := l.o.Program.Decls()[w.Of], l.o.Receivers.Face(w.Of, face)
@@ -95,9 +99,9 @@ func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers
 	}
 }
 
-// framesNear returns the instances of module m to which a declaration in the module instance at can refer. If m
-// contains the declaration, this is the instance of m around at. Otherwise it is each instance below the nearest common
-// ancestor.
+// framesNear returns the instances of module m (as frames) to which a declaration in the module instance at can refer.
+// If m contains the declaration, this is the instance of m around at. Otherwise it is each instance below the nearest
+// common ancestor.
 func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Face) []*frame.Frame {
 	at = at.Around(m)
 	if at.Module() == m {
@@ -116,11 +120,11 @@ func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Fa
 	return out
 }
 
-// ReceiveFrom opens instances of one ephemeral resource in one module instance, as Receive does. some has the keys of
-// the instances to open; nil means all. If the keys of the resource are unknown, ReceiveFrom opens nothing and reports
-// that apply will open the resource.
+// ReceiveFrom opens instances of the ephemeral resource e in the module instance f, unless they are open. some has the
+// keys of the instances to open; nil means all. If the keys of the resource are unknown, ReceiveFrom opens nothing and
+// reports that apply will open the resource.
 func (l *Leases) ReceiveFrom(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, face frame.Face, some []addr.Key) {
-	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // leases for count or for_each
+	l.ReceiveAll(ctx, bag, l.o.Receivers.Repeating(e.ID), f.Addr(), addr.NoKey, face) // the ephemeral resources that count or for_each of e uses
 	keys := f.Keys(e.ID, face, bag)
 	if keys.Status == frame.Unknown {
 		l.pending(e.Resource.In(f.Addr()).Instance(addr.NoKey).Current())
@@ -187,8 +191,8 @@ func (l *Leases) failed(x Failure) {
 	l.failures = append(l.failures, x)
 }
 
-// Failures returns the instances whose opening failed on the after face. It does not return those of the before face,
-// because that opening uses values of the previous run, which may be incomplete.
+// Failures returns the instances whose opening failed on the after face. Failures on the before face do not count,
+// because such an opening uses values of the previous run, which may be incomplete.
 func (l *Leases) Failures() []Failure {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,18 +215,19 @@ func (l *Leases) ask(e *program.Declaration, k leaseKey) *opening {
 	return o
 }
 
-// asked returns an opening, or nil if it was not requested.
+// asked returns the opening of the lease key, or nil if the opening was not requested.
 func (l *Leases) asked(k leaseKey) *opening {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.openings[k]
 }
 
-// open opens an instance. It sets the instance's slot to the value, to a placeholder if the opening is pending, or to
-// failed. It returns the lease, or nil if no lease is open. good is false if the slot was set to failed.
+// open opens an instance. It sets the instance's slot to the value, to a placeholder (the configured values, and
+// unknown values for the rest) if apply opens the lease, or to failed. It returns the lease, or nil if no lease is
+// open. good is false if the slot was set to failed. The lease may be open then, too, because a postcondition failed.
 func (l *Leases) open(ctx context.Context, bag *diag.Bag, e *program.Declaration, f *frame.Frame, key addr.Key, face frame.Face, inst addr.Instance) (held *lease.Lease, good bool) {
 	defer func() {
-		if !good { // also after a panic
+		if !good { // the opening failed or panicked
 			f.Fail(e.ID, key, face)
 		}
 	}()
@@ -270,7 +275,7 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	if !known {
 		ready = plan.Await(plan.ReadConfigUnknown)
 	}
-	if !known || face == frame.After && ready.Kind == plan.Pending { // objects of the before face have not changed yet
+	if !known || face == frame.After && ready.Kind == plan.Pending { // on the before face, the objects have not changed yet, so the lease is not pending
 		l.pending(inst.Current())
 		return t.Closed(config, why), nil, ready
 	}
@@ -289,14 +294,15 @@ func (l *Leases) tryOpen(ctx context.Context, bag *diag.Bag, opener Opener, e *p
 	return v, held, out
 }
 
-// serves reports whether the opening has an open lease with the given configuration from the given provider process. A
-// plan walk closes the leases of both faces together, so one lease can serve both faces.
+// serves reports whether the opening o has an open lease that the process p opened with the same configuration. A plan
+// walk closes the leases of both faces together, so it can use one lease for both faces.
 func (o *opening) serves(config mark.Value, p guard.Provider) bool {
 	return o.lease.Load() != nil && o.provider == p && o.config.Raw.RawEquals(config.Raw)
 }
 
-// hold opens the lease and adds it to the ledger. If the provider opened the lease, but its answer violates the protocol,
-// hold closes the lease at once. The returned lease is nil after this and every other failure.
+// hold opens the lease and adds it to the ledger (the list of leases). If the provider opened the lease, but its
+// answer violates the protocol, hold closes the lease at once. After this and every other failure, the returned lease
+// is nil.
 func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, config mark.Value, why *mark.Origin, e *program.Declaration, inst addr.Instance) (mark.Value, *lease.Lease, plan.Outcome) {
 	closed, ok := l.opening(bag, inst, t)
 	if !ok {
@@ -304,7 +310,7 @@ func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, confi
 	}
 	var held *lease.Lease
 	waiting := make(chan struct{})
-	later := *t // later diagnostics belong to the whole walk, even in a check
+	later := *t // diagnostics of renewals and closings go to the bag of the whole walk, even for a lease in a check block
 	later.Bag = l.o.All
 	v, out := t.Open(ctx, config, why, func(o guard.Lease) {
 		held = l.o.Ledger.Opened(lease.Opened{
@@ -325,8 +331,9 @@ func (l *Leases) hold(ctx context.Context, bag *diag.Bag, t *object.Tools, confi
 	return mark.Value{}, nil, out
 }
 
-// opening records in the journal, if the run has one, that an instance is about to be opened. The returned function
-// records that the lease is closed. If the journal fails, opening reports an error and returns false.
+// opening records in the journal (the file that records the calls of an apply), if the run has a journal, that an
+// instance is about to be opened. The returned function records that the lease is closed. If the journal fails, opening
+// reports an error and returns false.
 func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (closed func(), ok bool) {
 	closed = func() {}
 	if l.o.Journal != nil {
@@ -342,7 +349,8 @@ func (l *Leases) opening(bag *diag.Bag, inst addr.Instance, t *object.Tools) (cl
 	return closed, true
 }
 
-// Parents returns the open leases that the configuration of d uses. d is an ephemeral resource or a provider.
+// Parents returns the open leases whose values the configuration of d uses. d is an ephemeral resource or a provider
+// configuration.
 func (l *Leases) Parents(d program.Decl) []*lease.Lease {
 	var out []*lease.Lease
 	for _, p := range l.o.Receivers.Ephemerals(d) {
@@ -364,13 +372,14 @@ func (l *Leases) OpenOf(e program.Decl) []*lease.Lease {
 	return out
 }
 
-// CloseInstance closes one instance of an ephemeral resource, if it is open, and clears its slot.
+// CloseInstance closes the lease of one instance of an ephemeral resource, if it is open, and removes its value from
+// its slot in the frame.
 func (l *Leases) CloseInstance(e *program.Declaration, inst addr.Instance, face frame.Face) {
 	l.close(e, keyOf(inst, l.o.Receivers.Face(e.ID, face)))
 }
 
-// Close closes the instances of an ephemeral resource on a face, and clears their slots. If in is not nil, Close closes
-// only the instances in this module instance.
+// Close closes the leases of an ephemeral resource on a face, and removes their values from their slots in the frame.
+// If in is not nil, Close closes only the leases in this module instance.
 func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face frame.Face) {
 	face = l.o.Receivers.Face(e.ID, face)
 	l.mu.Lock()
@@ -387,7 +396,7 @@ func (l *Leases) Close(e *program.Declaration, in *addr.ModuleInstance, face fra
 func (l *Leases) close(e *program.Declaration, k leaseKey) {
 	o := l.asked(k)
 	if o == nil {
-		return // no receiver requested it
+		return // no receiver requested the lease
 	}
 	o.Lock()
 	defer o.Unlock()
@@ -409,7 +418,7 @@ func (l *Leases) close(e *program.Declaration, k leaseKey) {
 }
 
 // End closes, at the end of the walk, all leases that are still open, except the leases that later rounds (further
-// applies of the command) need. It reports the leases that cannot be closed.
+// applies of the command) need. It reports an error for each lease that cannot be closed.
 func (l *Leases) End() {
 	if l.o.Keep != nil && l.o.Kept != nil {
 		l.o.Kept.retain(l.o.Keep)
@@ -417,8 +426,8 @@ func (l *Leases) End() {
 	Close(l.o.Ledger, l.o.All, l.o.Send)
 }
 
-// Close closes the leases of a ledger that are not kept. It reports an error for each lease that cannot be closed, and
-// sends the summary if leases were opened or closed.
+// Close closes the leases of a ledger, except the leases that are kept for later rounds. It reports an error for each
+// lease that cannot be closed, and sends the event with the numbers of leases if leases were opened or closed.
 func Close(ledger *lease.Ledger, bag *diag.Bag, send func(event.Event)) {
 	for _, left := range ledger.CloseAll() {
 		bag.Add(diag.Errorf("Ephemeral resource left open", "%s could not be closed by %s: %s.", left.Object, left.Provider.ForDisplay(), left.Reason))

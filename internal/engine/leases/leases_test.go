@@ -25,7 +25,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// stage is a walk that opens leases, with a provider that records its calls.
+// stage is a walk that opens leases (ephemeral resources), with a provider that records its calls.
 type stage struct {
 	*Leases
 	prog   *program.Program
@@ -41,7 +41,7 @@ var key = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 	{Name: "of", Type: cty.String, Optional: true}, {Name: "token", Type: cty.String, Computed: true},
 }}}
 
-// Of implements provider.Lookup.
+// Of returns schemas with the ephemeral type t_key for every provider. It implements provider.Lookup.
 func (s *stage) Of(addr.Provider) *provider.Schemas {
 	out := provider.NewSchemas(&schema.Schema{Block: &schema.Block{}})
 	out.Add(addr.Ephemeral, "t_key", func() (*schema.Schema, error) { return key, nil })
@@ -51,7 +51,7 @@ func (s *stage) Of(addr.Provider) *provider.Schemas {
 	return out
 }
 
-// opener is the Opener of a stage. Its provider records the address of the instance.
+// opener is the Opener of a stage: it returns tools whose provider records the address of each opened instance.
 type opener struct{ *stage }
 
 func (o opener) Tools(_ context.Context, e *program.Declaration, _ *frame.Frame, _ addr.Key, inst addr.Instance, _ frame.Face) (*object.Tools, bool, bool) {
@@ -111,7 +111,7 @@ func newStage(t *testing.T, ready plan.Outcome) *stage {
 	return s
 }
 
-// receive calls Receive for an instance of a resource.
+// receive calls Receive for the instance of a resource with the key k, and returns the declaration of the resource.
 func (s *stage) receive(t *testing.T, resource string, k addr.Key) program.Decl {
 	t.Helper()
 	d := enginetest.Declaration(t, s.prog, resource)
@@ -119,7 +119,8 @@ func (s *stage) receive(t *testing.T, resource string, k addr.Key) program.Decl 
 	return d.ID
 }
 
-// The first receiver opens the lease, the next gets the same lease, and no lease is open after End.
+// The first receiver (a resource that uses the lease) opens the lease, the next receiver gets the same lease, and no
+// lease is open after End.
 func TestOpenedOnce(t *testing.T) {
 	s := newStage(t, plan.Done(true))
 	s.receive(t, "t_item.a", addr.IntKey(0))
@@ -141,7 +142,8 @@ func TestOpenedOnce(t *testing.T) {
 	}
 }
 
-// Each instance is closed after the last user that names it, without waiting for the users of others.
+// Each instance of an ephemeral resource is closed after the last user that names this instance, without waiting for
+// the users of other instances.
 func TestUsers(t *testing.T) {
 	s := newStage(t, plan.Done(true))
 	u := s.Users()
@@ -171,7 +173,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A lease that is opened later has a placeholder and is reported once. A lease with a failed dependency has no value.
+// An ephemeral resource that is opened only during apply has a placeholder as its value and is reported once. An
+// ephemeral resource with a failed dependency has no value.
 func TestNotReady(t *testing.T) {
 	for ready, want := range map[plan.Outcome]bool{plan.Await(plan.ReadDependencyPending): true, {}: false} {
 		s := newStage(t, ready)

@@ -10,11 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Users closes leases during planning. It handles an ephemeral resource only if each of its receivers names the
-// instance that it uses, such as [each.key] or ["a"]. Users closes the lease of an instance as soon as every receiver
-// that may use this instance has ended. It does not wait for receivers of other instances, so that no lease stays open
-// longer than necessary. The apply walk does not need Users: a step of the plan's order closes each such lease (package
-// ordering).
+// Users closes leases (open ephemeral resources) during planning. A receiver is a declaration that uses the value of an
+// ephemeral resource. Users handles an ephemeral resource only if each of its receivers names the instance that it
+// uses, such as [each.key] or ["a"]. Users closes the lease of an instance as soon as every receiver that may use this
+// instance has ended. It does not wait for receivers of other instances, so that no lease stays open longer than
+// necessary. An apply does not use Users: package ordering makes a step for the closing of each such lease.
 type Users struct {
 	leases *Leases
 
@@ -22,12 +22,12 @@ type Users struct {
 	of map[program.Decl][]*user // by ephemeral resource: users that have not ended
 }
 
-// user is a receiver and the instance of the ephemeral resource that it names. If means.Same, each instance of the
-// receiver names the instance with its own key.
+// user is a receiver (by), and the instance of the ephemeral resource that it names (means). If means.Same is true,
+// each instance of the receiver names the instance with the same key.
 type user struct {
 	by    program.Decl
 	means receivers.Instance
-	done  map[place]bool // if means.Same: the instances of the receiver that have ended
+	done  map[place]bool // used if means.Same is true: the instances of the receiver that have ended
 }
 
 // place identifies an instance of a declaration. key is a result of Key.Hide, so that places of the same instance are
@@ -40,8 +40,8 @@ type place struct {
 // Users returns an empty list of users.
 func (l *Leases) Users() *Users { return &Users{leases: l, of: map[program.Decl][]*user{}} }
 
-// Add adds a receiver before the walk. It returns false if the receiver names no instance; then the list ignores the
-// receiver.
+// Add adds the receiver d. The caller adds all receivers before the walk (the run of the graph). Add returns false and
+// ignores d if d names no instance that Users handles.
 func (u *Users) Add(d program.Decl) bool {
 	named := false
 	for _, w := range u.leases.o.Receivers.Received(d) {
@@ -56,8 +56,8 @@ func (u *Users) Add(d program.Decl) bool {
 	return named
 }
 
-// InstanceDone records that one instance of a receiver has ended, with or without success. It closes the lease that no
-// other user may need now.
+// InstanceDone records that one instance of a receiver has ended, with or without success. It closes the leases that
+// this instance named and that no other user may need.
 func (u *Users) InstanceDone(d program.Decl, in addr.ModuleInstance, key addr.Key) {
 	at := place{in, key.Hide()}
 	for _, w := range u.leases.o.Receivers.Received(d) {
@@ -72,7 +72,8 @@ func (u *Users) InstanceDone(d program.Decl, in addr.ModuleInstance, key addr.Ke
 	}
 }
 
-// Done records that all instances of a receiver have ended. It closes the leases that no other user may need now.
+// Done records that all instances of a receiver have ended. It closes the leases that the receiver may have named and
+// that no other user may need.
 func (u *Users) Done(d program.Decl) {
 	for _, w := range u.leases.o.Receivers.Received(d) {
 		mine := u.usersOf(w.Of, d)
@@ -99,10 +100,11 @@ func (u *Users) usersOf(e, d program.Decl) []*user {
 	return out
 }
 
-// may reports whether an instance of the user can name the instance of the ephemeral resource.
+// may reports whether an instance of the receiver can name the instance at of the ephemeral resource.
 func (x *user) may(at place) bool { return x.means.Same || x.means.Key.Hide() == at.key }
 
-// closeUnused closes a lease if no remaining user may name it.
+// closeUnused closes the leases of the instance at of the ephemeral resource e, if no user that has not ended may name
+// it.
 func (u *Users) closeUnused(e program.Decl, at place) {
 	u.mu.Lock()
 	used := slices.ContainsFunc(u.of[e], func(x *user) bool { return x.may(at) && !x.done[at] })
@@ -116,7 +118,7 @@ func (u *Users) closeUnused(e program.Decl, at place) {
 	u.leases.CloseInstance(info, inst, frame.Before)
 }
 
-// places returns the instances of an ephemeral resource that were requested.
+// places returns the instances of an ephemeral resource that receivers have requested.
 func (l *Leases) places(e program.Decl) []place {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ type Moves struct {
 	Origins map[addr.Object]addr.Object      // new address → old address
 	Retyped map[addr.Object]addr.Instance    // objects whose type changed: new address → old address
 	Leaving map[program.Decl][]*program.Move // moved blocks that move instances away from the declaration
-	blocked []diag.Diagnostic                // warnings: objects stay, because their new addresses are in use
+	blocked []diag.Diagnostic                // warnings about objects that do not move, because their new addresses are in use
 	prog    *program.Program
 	groups  map[addr.Resource][]*state.Resource // resources of State, by declaration; nil: not computed yet
 }
@@ -45,8 +45,8 @@ func (m *Moves) ByDeclaration() map[addr.Resource][]*state.Resource {
 }
 
 // Make computes all moves for a program and a state. It applies the moved blocks in the order of prog.Moves, so that an
-// object can move several times, and then the implied moves (see impliedMoves). The result has the state after the
-// moves.
+// object can move several times, and then the moves that follow from added or removed count and enabled arguments
+// (impliedMoves). The result has the state after the moves.
 func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	m := &Moves{prog: prog, State: s, Origins: map[addr.Object]addr.Object{}, Retyped: map[addr.Object]addr.Instance{}, Leaving: map[program.Decl][]*program.Move{}}
 	all := prog.Moves()
@@ -67,8 +67,8 @@ func Make(prog *program.Program, s *state.Snapshot) *Moves {
 	return m
 }
 
-// CheckLeft reports an error for each moved block whose source is still declared. It checks the instances with the
-// given keys of a resource in one module instance.
+// CheckLeft reports an error for each moved block whose source is still declared: the resource d as a whole, or an
+// instance of d. f is the module instance, and keys are the keys of the declared instances of d there.
 func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Key, bag *diag.Bag) {
 	for _, st := range m.Leaving[d.ID] {
 		switch abs := d.Resource.In(f.Addr()); {
@@ -81,10 +81,10 @@ func (m *Moves) CheckLeft(d *program.Declaration, f *frame.Frame, keys []addr.Ke
 	}
 }
 
-// Faults reports moved blocks whose source module is still declared, which can be found only after planning. If no
-// block has this mistake, Faults warns of objects whose new addresses are in use. If bag has errors, Faults does
-// nothing, because the errors may be the cause. destroys is true for a destroy plan: then a moved block may have a
-// source module that is still declared.
+// Faults reports an error for each moved block whose source module is still declared, which can be found only after
+// planning. If there is no such block, Faults warns of objects that did not move because their new addresses are in
+// use. If bag has errors, Faults does nothing, because the errors may be the cause. destroys is true for a destroy
+// plan: then a source module may still be declared.
 func (m *Moves) Faults(root *frame.Frame, destroys bool, bag *diag.Bag) {
 	if bag.HasErrors() {
 		return
@@ -125,13 +125,14 @@ func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
 	return at
 }
 
-// moveIndex tracks the addresses of objects during the moves.
+// moveIndex has the addresses of objects while the moved blocks are applied one by one. A declaration is a resource
+// without instance keys.
 type moveIndex struct {
 	state   *state.Snapshot
-	objects map[addr.Resource][]addr.Object // current addresses, by declaration
-	below   map[addr.Module][]addr.Resource // declarations that have or had objects, in and below a module
+	objects map[addr.Resource][]addr.Object // the current addresses of objects, by resource
+	below   map[addr.Module][]addr.Resource // the resources that have or had objects, in and below a module
 	origin  map[addr.Object]addr.Object     // from the current address of a moved object to its first address
-	removed map[addr.Object]bool            // first addresses that their objects have left
+	removed map[addr.Object]bool            // addresses from which moves have removed the object
 }
 
 func newMoveIndex(s *state.Snapshot) *moveIndex {
@@ -163,7 +164,7 @@ func (w *moveIndex) occupied(o addr.Object) bool {
 	return arrived || w.state.Get(o) != nil && !w.removed[o]
 }
 
-// concerned returns the declarations whose objects a moved block may move.
+// concerned returns the resources whose objects a moved block may move.
 func (w *moveIndex) concerned(st *program.Move) []addr.Resource {
 	m := st.In.Join(st.From.Module())
 	if st.From.Mode == 0 {
@@ -172,8 +173,8 @@ func (w *moveIndex) concerned(st *program.Move) []addr.Resource {
 	return []addr.Resource{{Module: m, Mode: st.From.Mode, Type: st.From.Type, Name: st.From.Name}}
 }
 
-// move changes the addresses of objects, from the keys of batch to its values. The caller checks that the new addresses
-// are free.
+// move changes the addresses of objects, from the keys of the map batch to its values. The caller checks that the new
+// addresses are free.
 func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 	touched := map[addr.Resource]bool{}
 	for from := range batch {
@@ -196,7 +197,7 @@ func (w *moveIndex) move(batch map[addr.Object]addr.Object) {
 		to := batch[from]
 		w.add(to)
 		if was[from] == to {
-			delete(w.removed, to) // the object is back
+			delete(w.removed, to) // the object is at its first address again
 		} else {
 			w.origin[to] = was[from]
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/enginetest"
 )
 
-// Moved blocks apply in sequence, and each object keeps its first address as its origin.
+// Moved blocks apply one after another, and the result has the first address of each object.
 func TestMake(t *testing.T) {
 	for what, c := range map[string]struct{ config, stored, want, blocked string }{
 		"a chain": {"resource \"t_item\" \"c\" {\n}\nmoved {\n from = t_item.a\n to = t_item.b\n}\nmoved {\n from = t_item.b\n to = t_item.c\n}\n",
@@ -38,7 +38,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// An object that moves to another type keeps its first address if count then moves it on. The provider converts it.
+// If a moved block moves an object to another type, and count then adds a key to its address, the result has the first
+// address of the object. The provider converts the object.
 func TestRetyped(t *testing.T) {
 	m := Make(enginetest.Program(t, map[string]string{"main.tf": "resource \"t_item\" \"b\" {\n count = 1\n}\nmoved {\n from = t_other.a\n to = t_item.b\n}\n"}), enginetest.State(t, "t_other.a"))
 	to := enginetest.Instance(t, "t_item.b[0]").Current()

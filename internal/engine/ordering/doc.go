@@ -1,15 +1,18 @@
-// Package ordering translates a plan into the numbers of plan.Order, and translates its steps back.
+// Package ordering translates a plan into the numbers that plan.Order needs, and the numbers in its steps back into
+// addresses. plan.Order computes the steps of an apply and their order.
 //
-// plan.Order uses integers for groups, gates, objects and holds. New creates these integers from a Source:
+// New creates the integers from a Source:
 //
 //   - a resource in a module instance is a group;
-//   - a value declaration in a module instance is a gate;
-//   - a provider instance or an ephemeral resource is a hold (Hold);
+//   - a local, a variable or an output in a module instance is a gate, a node without work;
+//   - a provider instance or an ephemeral resource is a hold: it is open while steps use it (Hold);
 //   - references of the program are declared dependencies, references in the state are recorded dependencies.
 //
-// An Ordering also has the meaning of the index in a step: an object (Objects), conditions (Tests) or a hold (Holds).
+// The index in a step means an element of one of these fields of an Ordering: an object (Objects), conditions (Tests),
+// an action that the user invokes (Invoked) or a hold (Holds).
 //
-// Three callers use the package and get the same order. SettleReplacements, at the end of planning, determines which
-// replacements are create-first. The apply walk determines its steps. PreviewLeases determines the leases that an apply
-// will open, and their receivers. The package evaluates no values: it needs only a frame with all instance keys.
+// The package has three uses, which get the same order. At the end of planning, SettleReplacements determines which
+// replacements create the new object before they destroy the old object. An apply determines its steps. PreviewLeases
+// determines the ephemeral resources that an apply will open, and the declarations that use them. For the first two,
+// the package evaluates no values: the frame needs only the instance keys. PreviewLeases makes its own frame.
 package ordering

@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// This file determines the holds of the objects in a plan: the provider sessions and leases that the steps of an object
-// use to create, update (up) or destroy (down) it.
+// This file determines the holds of the objects in a plan: the provider instances and the ephemeral resources that must
+// be open while an object is created, updated or read (up), or destroyed (down). A lease is an open ephemeral resource.
 
 func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]int32 {
 	out := make([][]int32, len(h.List))
@@ -26,7 +26,7 @@ func (o *Ordering) provisionerHolds(h declared.Provisioners, own addr.Key) [][]i
 	return out
 }
 
-// invocations returns, for each invocation of an action at an event, the holds that the invocation uses.
+// invocations returns, for each invocation of an action at the event e of a change, the holds that the invocation uses.
 func (o *Ordering) invocations(of *plan.Change, e config.Event) (out [][]int32) {
 	for _, i := range filling.InvocationsFor(o.source.Plan, of.Object, e) {
 		d, ok := o.source.Program.Resource(i.Action.Resource())
@@ -42,8 +42,8 @@ func (o *Ordering) invocations(of *plan.Change, e config.Event) (out [][]int32) 
 	return out
 }
 
-// hold returns the hold of the provider instance that an object uses. The change c names the provider instance, or,
-// if c is nil, the state entry e. hold returns false if both are nil, or if neither names a provider.
+// hold returns the hold of the provider instance that an object uses. The change c names the provider instance, or, if
+// c is nil, the state entry e. hold returns false if both are nil, or if c (or e, if c is nil) has no provider.
 func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32, bool) {
 	inst := addr.ProviderInstance{}
 	if c != nil {
@@ -56,7 +56,7 @@ func (o *Ordering) hold(obj addr.Object, e *state.Entry, c *plan.Change) (int32,
 	}
 	if d, ok := o.source.Program.Resource(obj.Resource()); ok {
 		u := declared.UseOf(o.source.Program, d, inst.Key)
-		if c == nil || u.Instance == inst { // a change may destroy the object through the former block of its resource
+		if c == nil || u.Instance == inst { // otherwise the change destroys the object with the provider block that its resource used before
 			return o.holdFor(u), true
 		}
 	}
@@ -97,15 +97,15 @@ func (o *Ordering) alone(h int32) []int32 {
 	return o.single[h]
 }
 
-// leasesFor appends to list the holds of the ephemeral resources that an instance of a declaration receives. at and own
-// are the module instance and the key of that instance.
+// leasesFor appends to list the holds of the ephemeral resources whose values an instance of a declaration uses. at and
+// own are the module instance and the key of that instance.
 func (o *Ordering) leasesFor(d program.Decl, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	return o.leasesOf(o.source.Receivers.Received(d), at, own, list)
 }
 
-// leasesOf appends to list the holds of the ephemeral resources in wants, which the instance with the key own in the
-// module instance at receives. If every receiver of an ephemeral resource names instances, leasesOf appends one hold
-// for each named instance.
+// leasesOf appends to list the holds of the ephemeral resources in wants. The instance that uses their values has the
+// key own and is in the module instance at. If every receiver of an ephemeral resource names instances, leasesOf
+// appends one hold for each named instance.
 func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	add := func(x Hold) {
 		if h := o.leaseFor(x); !slices.Contains(list, h) {
@@ -128,7 +128,7 @@ func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, 
 }
 
 // leaseFor returns the hold of an ephemeral resource in a module instance, or of one of its instances. It adds the hold
-// if necessary. The hold requires the hold of its provider, and the leases that its configuration uses.
+// if necessary. The hold requires other holds: its provider, and the ephemeral resources that its configuration uses.
 func (o *Ordering) leaseFor(x Hold) int32 {
 	k := leasePlace{Place{x.Lease.ID, x.At}, x.One, x.Key}
 	if h, ok := o.leaseOf[k]; ok {
@@ -140,9 +140,9 @@ func (o *Ordering) leaseFor(x Hold) int32 {
 	return h
 }
 
-// providersOf returns the holds of the providers that may open a lease. If the provider configuration is repeated, its
-// instance is known only when the lease is opened. The lease then requires all instances of the provider, and the
-// leases that their settings use.
+// providersOf returns the holds of the provider instances that may open an ephemeral resource. If the provider
+// configuration has for_each, the instance is known only when the resource is opened. The result then has all instances
+// of the provider, and the ephemeral resources that their settings use. h is the hold of the ephemeral resource.
 func (o *Ordering) providersOf(lease *program.Declaration, h int32) []int32 {
 	u := declared.UseOf(o.source.Program, lease, addr.NoKey)
 	if o.source.Program.Decls()[u.Decl].Repeat() == program.Once {
@@ -158,8 +158,9 @@ func (o *Ordering) providersOf(lease *program.Declaration, h int32) []int32 {
 	return holds
 }
 
-// ownHolds returns the holds of an ephemeral resource that the walk opens although no receiver requires it. If only
-// single instances are to be opened, ownHolds returns a hold for each, otherwise one hold for all instances.
+// ownHolds returns the holds of an ephemeral resource that the apply opens although no receiver (a declaration that
+// uses its value) requires it. If the walk opens only certain instances, ownHolds returns a hold for each of them, and
+// otherwise one hold for all instances.
 func (o *Ordering) ownHolds(at Place) []int32 {
 	e := o.source.Program.Decls()[at.Decl]
 	keys := o.source.Receivers.OwnKeys(e)
@@ -192,7 +193,8 @@ func (o *Ordering) inCheck(i int) bool {
 	return ok && d.Res.Check != ""
 }
 
-// acting returns the holds that the objects selected by which use in this walk, with all holds that these require.
+// acting returns the holds that the selected objects use in this apply, and all holds that these holds require. The
+// function which returns true for the selected objects.
 func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	out := map[int32]bool{}
 	var add func(list []int32)
@@ -224,15 +226,16 @@ func (o *Ordering) acting(which func(i int) bool) map[int32]bool {
 	return out
 }
 
-// addOwns adds the dependencies of ephemeral resources that the walk opens without a receiver.
+// addOwns adds the dependencies of ephemeral resources that the walk opens although no other declaration uses their
+// values.
 func (o *Ordering) addOwns() {
 	for _, at := range inOrder(o.ownGroups) {
 		o.Input.Declared = append(o.Input.Declared, plan.Edge{From: o.ownGroups[at], To: o.vertex(o.source.Program.Decls()[at.Decl], at.At)})
 	}
 }
 
-// addSettings adds the references in the settings of a hold. If a lease uses a repeated provider configuration, its
-// settings include those of the configuration, because the provider instance is not known.
+// addSettings adds the references in the settings of the hold h. For an ephemeral resource whose provider configuration
+// has for_each, it also adds the references of the provider configuration, because the provider instance is not known.
 func (o *Ordering) addSettings(h int32) {
 	x := o.Holds[h]
 	switch {
@@ -257,8 +260,9 @@ func (o *Ordering) settingsOf(h int32, d program.Decl, at addr.ModuleInstance) {
 	})
 }
 
-// eachSource visits the references in the settings of a hold. A data source has no down step, but the objects to which
-// it refers may have one. So eachSource also visits the references of data sources.
+// eachSource visits the references in the settings of a hold, which is the declaration d in the module instance at. A
+// data source is never destroyed, but the objects to which it refers may be. So eachSource also visits the references
+// of data sources to which d refers. seen prevents repeated visits.
 func (o *Ordering) eachSource(d program.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[Place{d, at}] = true
 	o.eachRef(d, at, true, visit)

@@ -16,9 +16,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// PreviewLeases returns the leases that the apply walk of a plan will open, with their receivers: the declarations that
-// use their values. It derives them from the configuration and the plan and opens nothing. It returns nil for a plan
-// with errors or without steps, and if the program has no ephemeral resources.
+// PreviewLeases returns the ephemeral resources that an apply of the plan will open, with their receivers: the
+// declarations that use their values. It computes them from the configuration and the plan, and opens nothing. It
+// returns nil for a plan with errors or without steps, and if the program has no ephemeral resources.
 func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.Options, p *plan.Plan) []plan.Lease {
 	if p.Errored || !received.Any || !p.Visits() {
 		return nil
@@ -34,7 +34,7 @@ func PreviewLeases(prog *program.Program, received *receivers.Analysis, o frame.
 	return f.leases()
 }
 
-// withEphemeral adds an unknown value for each ephemeral root variable that is not set.
+// withEphemeral returns a copy of set with an unknown value for each ephemeral root variable that set lacks.
 func withEphemeral(set map[string]frame.Given, prog *program.Program) map[string]frame.Given {
 	out := maps.Clone(set)
 	if out == nil {
@@ -68,8 +68,8 @@ func (f *preview) leases() []plan.Lease {
 	return out
 }
 
-// instancesOf returns the addresses of the instances of a hold. If the instance keys are unknown or hidden, or the
-// module instance has no values, it returns one address for all instances.
+// instancesOf returns the addresses of the instances of the ephemeral resource h. If the instance keys are unknown or
+// sensitive, or the module instance has no frame (its values), it returns one address for all instances.
 func (f *preview) instancesOf(h Hold) []string {
 	abs, face := h.Lease.Resource.In(h.At), frame.After
 	if f.ordering.Input.Destroy {
@@ -93,10 +93,10 @@ func (f *preview) instancesOf(h Hold) []string {
 	return out
 }
 
-// preview collects the receivers of leases.
+// preview collects the receivers of each ephemeral resource.
 type preview struct {
 	ordering *Ordering
-	by       map[int32]map[string]bool // by hold of an ephemeral resource: the names of the receivers
+	by       map[int32]map[string]bool // by the index of the ephemeral resource in Input.Holds: the names of its receivers
 }
 
 func (f *preview) object(i int32) {
@@ -120,8 +120,9 @@ func (f *preview) object(i int32) {
 	}
 }
 
-// ownName returns a name for the reason why an ephemeral resource without a receiver is opened: its conditions, the
-// test of its provider, or the outputs that export it.
+// ownName returns a text that takes the place of the receiver for an ephemeral resource that no declaration receives.
+// It is the reason for opening: the conditions of the resource, a provider for tests, or the module outputs that return
+// the value.
 func (f *preview) ownName(t Place) string {
 	e := f.ordering.source.Program.Decls()[t.Decl]
 	w, is := f.ordering.source.Receivers.Exported(t.Decl)

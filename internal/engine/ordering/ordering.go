@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// New translates the plan of a source for plan.Order.
+// New translates s.Plan into the input of plan.Order.
 func New(s Source) *Ordering {
 	o := &Ordering{
 		source:  s,
@@ -33,7 +33,8 @@ func New(s Source) *Ordering {
 	return o
 }
 
-// Name returns the address of the object, conditions or hold of a step.
+// Name returns the address of the subject of a step: an object, the declaration of conditions, or a hold (a provider
+// instance or an ephemeral resource).
 func (o *Ordering) Name(s plan.Step) string {
 	return o.name(s.Kind == plan.HoldUp || s.Kind == plan.HoldDown, s.Index)
 }
@@ -62,8 +63,9 @@ func (o *Ordering) testName(t Place) string {
 	return declared.ConditionsAddr(d, t.At)
 }
 
-// addGroups adds a group for each declared resource in every module instance, and for each resource that only the state
-// has. It also adds groups for conditions and for actions that the user invokes.
+// addGroups adds a group (of objects that are ordered together) for each declared resource in every module instance,
+// and for each resource that only the state has. It also adds groups for conditions and for actions that the user
+// invokes.
 func (o *Ordering) addGroups() {
 	planned := o.plannedTests()
 	for _, d := range o.source.Program.Decls() {
@@ -101,7 +103,8 @@ func (o *Ordering) addGroups() {
 	}
 }
 
-// addInvoked adds an object for each invocation that the user requested with -invoke. Its step changes no object.
+// addInvoked adds an element to Objects for each invocation that the user requested with -invoke. The step of such an
+// element invokes the action and changes no object.
 func addInvoked(o *Ordering) {
 	for _, i := range o.source.Plan.Invocations {
 		d, ok := o.source.Program.Resource(i.Action.Resource())
@@ -119,8 +122,9 @@ func addInvoked(o *Ordering) {
 }
 
 // plannedTests returns the addresses of the conditions that planning evaluated, because apply evaluates them again. The
-// value is true for the addresses of objects and resources, and false for other declarations. It returns nil unless the
-// plan is a normal one.
+// value is true for the address of each instance whose conditions planning evaluated (of a resource, or of a variable,
+// output or check in a module instance), and for the address of each resource. It is false for the address of another
+// declaration. plannedTests returns nil for destroy and refresh-only plans.
 func (o *Ordering) plannedTests() map[string]bool {
 	if o.source.Plan.Mode != plan.Normal {
 		return nil
@@ -135,8 +139,8 @@ func (o *Ordering) plannedTests() map[string]bool {
 	return out
 }
 
-// opensUnreceived reports whether the apply walk opens an ephemeral resource without a receiver. In a plan of a part of
-// the configuration, the walk does so only if planning evaluated the resource's conditions.
+// opensUnreceived reports whether an apply opens the ephemeral resource d although no declaration receives its value.
+// For a plan of a part of the configuration, the apply does so only if planning evaluated the resource's conditions.
 func (o *Ordering) opensUnreceived(d *program.Declaration, planned map[string]bool) bool {
 	whole := !o.source.Plan.Partial()
 	return o.source.Plan.Mode == plan.Normal && (whole || planned[d.Resource.String()]) && o.source.Receivers.OpensItself(d, whole)
@@ -152,7 +156,9 @@ func (o *Ordering) addTest(d *program.Declaration, planned map[string]bool) {
 	}
 }
 
-// addTests adds objects for conditions and for ephemeral resources without a receiver. Their steps change no object.
+// addTests adds elements to Objects for conditions, and for ephemeral resources that apply opens although no
+// declaration receives them. The steps of such elements evaluate conditions or open the resources, and change no
+// object.
 func (o *Ordering) addTests() {
 	o.addTestObjects(o.testGroups, func(at Place) []int32 { return o.leasesFor(at.Decl, at.At, addr.NoKey, nil) })
 	acting := o.acting(func(int) bool { return true })
@@ -161,13 +167,13 @@ func (o *Ordering) addTests() {
 	})
 }
 
-// addTestObjects adds an object for each place, except for ephemeral resources that a receiver opens anyway. holds
-// returns the indices of the holds of a place.
+// addTestObjects adds an element to Objects for each place in tests, except for ephemeral resources that a receiver
+// opens. holds returns the indexes of the holds (providers, ephemeral resources) that the step of a place uses.
 func (o *Ordering) addTestObjects(tests map[Place]plan.Vertex, holds func(Place) []int32) {
 	for _, at := range inOrder(tests) {
 		held := holds(at)
 		if _, own := o.ownGroups[at]; own && len(held) == 0 {
-			continue // a receiver opens it
+			continue // a receiver opens the ephemeral resource
 		}
 		o.Tests[int32(len(o.Objects))] = at
 		o.Objects = append(o.Objects, addr.Object{})
@@ -188,7 +194,7 @@ func (o *Ordering) addObjects() {
 	}
 	for _, c := range o.source.Plan.Changes {
 		if _, have := index[c.Object]; !have {
-			index[c.Object] = o.object(c.Object, c.Entry, c) // includes imported objects
+			index[c.Object] = o.object(c.Object, c.Entry, c) // adds objects that are not in the state, which the plan creates or imports
 		}
 	}
 	for i, obj := range o.Objects {
@@ -203,12 +209,12 @@ func (o *Ordering) addObjects() {
 func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32 {
 	x := plan.Object{
 		Group: o.group(obj.Abs()), Key: o.key(obj.Key), Deposed: obj.IsDeposed(), Current: -1,
-		Existed: e != nil || c != nil && c.Why == plan.ReadNotStored, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // forgetting changes no object
+		Existed: e != nil || c != nil && c.Why == plan.ReadNotStored, CreateFirst: e != nil && e.CreateFirst && (c == nil || c.Action != plan.Forget), // forgetting destroys no object, so create_before_destroy does not matter
 	}
 	if h, ok := o.hold(obj, e, c); ok {
 		x.UpHolds = o.alone(h)
 		x.DownHolds = x.UpHolds
-		if e != nil && c != nil && e.Provider.Key != c.Provider.Key && fits(o.source.Program, o.source.Receivers, obj, e) { // the old provider instance destroys the object
+		if e != nil && c != nil && e.Provider.Key != c.Provider.Key && fits(o.source.Program, o.source.Receivers, obj, e) { // the provider instance in the state destroys the object
 			if was, ok := o.hold(obj, e, nil); ok {
 				x.DownHolds = o.alone(was)
 			}
@@ -220,7 +226,7 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	if c != nil {
 		x.Up = c.Action.Ups() || c.Action == plan.NoOp && c.Visited()
 		x.Still = c.Action == plan.NoOp
-		x.Down = c.Action.Downs() && c.Action != plan.ForgetCreate && c.Deferral == nil // the up of a ForgetCreate forgets the old object
+		x.Down = c.Action.Downs() && c.Action != plan.ForgetCreate && c.Deferral == nil // the step that creates the new object also forgets the old object
 		x.Provisioners = o.provisioners(c, e)
 	}
 	o.Objects = append(o.Objects, obj)
@@ -228,8 +234,8 @@ func (o *Ordering) object(obj addr.Object, e *state.Entry, c *plan.Change) int32
 	return int32(len(o.Objects) - 1)
 }
 
-// fits reports whether the provider block of an object may have the stored instance, and this instance destroys the
-// object.
+// fits reports whether the provider instance in the state entry e destroys the object obj. This is so if the provider
+// block of the object may still have this instance.
 func fits(prog *program.Program, refs *receivers.Analysis, obj addr.Object, e *state.Entry) bool {
 	d, ok := prog.Resource(obj.Resource())
 	if !ok || declared.Fits(prog, d, e.Provider) {
@@ -242,8 +248,8 @@ func fits(prog *program.Program, refs *receivers.Analysis, obj addr.Object, e *s
 }
 
 // provisioners returns the provisioners and the invocations of actions around the creation, update or destruction of an
-// object. Each is a list of indexes of holds: the providers and ephemeral resources that it uses. provisioners returns
-// nil if the object has no provisioners and the plan invokes no action.
+// object. Each element is a list of indexes of holds: the providers and ephemeral resources that it uses. e is the
+// state entry. provisioners returns nil if the object has no provisioners and the plan invokes no action.
 func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisioners {
 	up, down := declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, false), declared.ProvisionersOf(o.source.Program, o.source.Removals, c, e, true)
 	if o.source.Plan.SkipDeposed && declared.Deposes(c) || c.Deferral != nil {
@@ -260,7 +266,8 @@ func (o *Ordering) provisioners(c *plan.Change, e *state.Entry) *plan.Provisione
 	return out
 }
 
-// addDeclared adds the references in the configuration as edges, from every declaration in every module instance.
+// addDeclared adds the references in the configuration to Input.Declared, from every declaration in every module
+// instance.
 func (o *Ordering) addDeclared() {
 	filled := make([]bool, len(o.Input.Groups))
 	for _, x := range o.Input.Objects {
@@ -287,9 +294,10 @@ func (o *Ordering) addDeclared() {
 	}
 }
 
-// eachProviderRef visits the references of a resource's provider, and of the providers of the ephemeral resources that
-// the resource receives. Create-first spreads along these references. For a resource with objects it does so through
-// their holds, but a resource without objects has no holds.
+// eachProviderRef visits the references in the settings of a resource's provider, and of the providers of the ephemeral
+// resources that the resource uses. create_before_destroy of the resource applies to the targets of these references,
+// too. plan.Order finds the targets through the holds of objects. For a resource without objects, which has no holds,
+// the caller adds them as edges.
 func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Vertex, plan.At)) {
 	of := func(d *program.Declaration) {
 		u := declared.UseOf(o.source.Program, d, addr.NoKey)
@@ -305,7 +313,7 @@ func (o *Ordering) eachProviderRef(d *program.Declaration, visit func(plan.Verte
 // instance. If the state has the resource in several module instances, the dependency means the instances nearest to
 // the object.
 func (o *Ordering) addRecorded() {
-	var seen []plan.Vertex // by target: the last group that referred to it, plus one; the objects of a group are consecutive
+	var seen []plan.Vertex // by target: one plus the last group that referred to the target; the objects of a group are consecutive
 	for obj, e := range o.source.Plan.Refreshed.Objects() {
 		from := o.groupOf[obj.Abs()]
 		for _, dep := range e.Recorded {
@@ -324,9 +332,9 @@ func (o *Ordering) addRecorded() {
 	}
 }
 
-// near returns the vertex for a recorded dependency of an object in the module instance from. If several module
-// instances match, the vertex is a gate before all of them. near returns false if the state has no object of the
-// resource.
+// near returns the vertex for the resource dep, on which an object in the module instance from depends according to the
+// state. If several module instances match, the vertex is a gate (a node without work) for all of them. near returns
+// false if the state has no object of the resource.
 func (o *Ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Vertex, bool) {
 	top := from.Around(dep.Module)
 	k := relative{dep, top}

@@ -16,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// planned returns a plan with one action for each object, through the providers of the program. keys are the keys of
-// repeated resources.
+// planned returns a plan with the same action for each object, through the providers of the program. keys has the
+// instance keys of repeated resources.
 func planned(t *testing.T, p *program.Program, action plan.Action, keys map[string][]addr.Key, objects ...string) *plan.Plan {
 	t.Helper()
 	out := &plan.Plan{Mode: plan.Normal, Previous: &state.Snapshot{}, Refreshed: &state.Snapshot{}, Evaluation: plan.Evaluation{Keys: keys}}
@@ -32,7 +32,7 @@ func planned(t *testing.T, p *program.Program, action plan.Action, keys map[stri
 	return out
 }
 
-// source returns the Source of the apply walk of a plan.
+// source returns the Source (the input for ordering) of an apply of the plan p.
 func source(t *testing.T, prog *program.Program, p *plan.Plan) Source {
 	r := receivers.Analyse(prog, nil)
 	f := enginetest.Frame(t, prog, frame.Options{Applying: true, Steady: r.Steady})
@@ -41,7 +41,7 @@ func source(t *testing.T, prog *program.Program, p *plan.Plan) Source {
 }
 
 // A resource comes after the resources that it refers to, through values and modules. If a reference names an instance
-// by its key, the two instances alone are ordered.
+// by its key, only the referring and the named instance are ordered.
 func TestDeclaredOrder(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{
 		"main.tf": `
@@ -81,7 +81,8 @@ resource "t_item" "c" {
 	}
 }
 
-// A lease is one hold for each instance if every receiver names instances, and one hold for all otherwise.
+// An ephemeral resource has one hold (the time in which it is open) for each instance if every receiver names an
+// instance. Otherwise it has one hold for all instances.
 func TestLeaseHolds(t *testing.T) {
 	const lease = `
 ephemeral "t_key" "k" {
@@ -115,8 +116,8 @@ resource "t_item" "a" {
 	}
 }
 
-// SettleReplacements makes a create-first replacement, and the replacements of its dependencies, create before they
-// delete.
+// SettleReplacements changes a replacement with create_before_destroy, and the replacements of its dependencies, to the
+// action CreateDelete.
 func TestSettleReplacements(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": `
 resource "t_item" "a" {
@@ -141,7 +142,7 @@ resource "t_item" "c" {
 	}
 }
 
-// The preview names each lease of an apply and its receivers, without opening anything.
+// PreviewLeases returns each lease (ephemeral resource) of an apply and its receivers, and opens no lease.
 func TestPreviewLeases(t *testing.T) {
 	prog := enginetest.Program(t, map[string]string{"main.tf": `
 ephemeral "t_key" "single" {

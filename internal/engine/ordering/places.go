@@ -12,29 +12,31 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Ordering is the input of plan.Order for a plan, with the meanings of its indexes.
+// Ordering is the input of plan.Order for one plan, with the meanings of the indexes in it. plan.Order computes the
+// steps of an apply. A gate is a node without work. A hold is a provider instance or an ephemeral resource, which is
+// open while steps use it.
 type Ordering struct {
 	Input   plan.Input
-	Objects []addr.Object              // by index of Input.Objects; the zero Object for conditions
-	Tests   map[int32]Place            // conditions, and ephemeral resources that open themselves, by index of Input.Objects
+	Objects []addr.Object              // by index of Input.Objects; for an index in Tests: the zero Object; for an index in Invoked: the action
+	Tests   map[int32]Place            // conditions, and ephemeral resources that no declaration receives, by index of Input.Objects
 	Invoked map[int32]*plan.Invocation // invocations with -invoke, by index of Input.Objects
-	Groups  []addr.AbsResource         // by index of Input.Groups; zero for conditions
-	Holds   []Hold                     // by index of Input.Holds
+	Groups  []addr.AbsResource         // by index of Input.Groups; zero for conditions and for ephemeral resources; the address of the action for an action that the user invokes
+	Holds   []Hold                     // the places of holds, by their index in Input.Holds
 
 	source     Source
-	groupOf    map[addr.AbsResource]plan.Vertex
-	testGroups map[Place]plan.Vertex
-	ownGroups  map[Place]plan.Vertex // ephemeral resources opened without a receiver
-	gates      map[Place]plan.Vertex
-	nearby     map[relative]plan.Vertex // recorded dependencies on a resource, seen from a module instance
-	keys       map[addr.Key]int32
-	holdOf     map[addr.ProviderInstance]int32
-	leaseOf    map[leasePlace]int32
-	through    map[program.Decl][]int32 // by provider configuration with several instances: the leases that one of these may open
-	frames     map[addr.Module][]*frame.Frame
-	below      map[placeModule][]*frame.Frame
-	stored     map[addr.Resource][]addr.AbsResource
-	single     [][]int32
+	groupOf    map[addr.AbsResource]plan.Vertex     // the groups of managed resources and data sources
+	testGroups map[Place]plan.Vertex                // the groups of variables, outputs and checks whose conditions the apply evaluates
+	ownGroups  map[Place]plan.Vertex                // the groups of ephemeral resources that are opened although no declaration receives them
+	gates      map[Place]plan.Vertex                // the gates of declarations without a group; for an action that the user invokes: its group
+	nearby     map[relative]plan.Vertex             // the results of near: the vertex of a dependency in the state; -1 if the state has no object of it
+	keys       map[addr.Key]int32                   // the number of each instance key (Object.Key)
+	holdOf     map[addr.ProviderInstance]int32      // the holds of provider instances, by index of Holds
+	leaseOf    map[leasePlace]int32                 // the holds of ephemeral resources, by index of Holds
+	through    map[program.Decl][]int32             // by provider configuration with for_each: the holds of the ephemeral resources that one of its instances opens
+	frames     map[addr.Module][]*frame.Frame       // the results of the method instances
+	below      map[placeModule][]*frame.Frame       // the results of the method under
+	stored     map[addr.Resource][]addr.AbsResource // the results of the method storedAs; nil before its first call
+	single     [][]int32                            // the results of the method alone, by hold
 }
 
 // Place is a declaration in one module instance.
@@ -43,35 +45,38 @@ type Place struct {
 	At   addr.ModuleInstance
 }
 
+// placeModule selects the instances of module below, or equal to, the module instance under.
 type placeModule struct {
 	module addr.Module
 	under  addr.ModuleInstance
 }
 
+// relative selects the instances of the resource res in and below the module instance under: the nearest module
+// instance around a dependent object that also contains instances of res.
 type relative struct {
 	res   addr.Resource
 	under addr.ModuleInstance
 }
 
-// Source holds the inputs of an ordering.
+// Source holds the inputs of New.
 type Source struct {
 	Program   *program.Program
-	Frame     *frame.Frame // must have the keys of all instances; its values are not used
+	Frame     *frame.Frame // a frame that has the instance keys of all resources and modules; values in the frame are not used
 	Receivers *receivers.Analysis
 	Removals  *declared.Removals
 	Plan      *plan.Plan
 }
 
-// Hold is a provider instance, or an ephemeral resource in one module instance. The walk brings it up (configures the
-// provider, opens the lease) before the first step that uses it, and down after the last.
+// Hold is a provider instance, or an ephemeral resource in one module instance. An apply configures the provider or
+// opens the resource before the first step that uses it, and stops or closes it after the last.
 type Hold struct {
 	Use   declared.Use
 	Lease *program.Declaration // set for an ephemeral resource; Use is zero then
 	At    addr.ModuleInstance
-	One   bool     // true: the hold is only the instance with the key Key; false: all instances
-	Key   addr.Key // see One
+	One   bool     // true: the hold is only the instance of Lease with the key Key; false: all instances of Lease in At
+	Key   addr.Key // the key of the instance if One is true
 
-	InChecks bool // only check blocks use the hold, so a failure to bring it up is a warning
+	InChecks bool // only check blocks use the hold, so a failure to configure or open it is a warning
 }
 
 // Keys returns the instance keys of an ephemeral resource that belong to the hold. nil means all.
@@ -89,7 +94,7 @@ type leasePlace struct {
 	key addr.Key
 }
 
-// inOrder returns the places in the order of their vertexes.
+// inOrder returns the keys of tests in the order of their vertexes.
 func inOrder(tests map[Place]plan.Vertex) []Place {
 	return slices.SortedFunc(maps.Keys(tests), func(a, b Place) int { return int(tests[a]) - int(tests[b]) })
 }
@@ -109,8 +114,9 @@ func (o *Ordering) group(a addr.AbsResource) plan.Vertex {
 	return g
 }
 
-// instances returns the frames of all instances of module m. A frame has the values of one module instance. The
-// instances are the prior ones (before face) for a destroy plan, and the planned ones (after face) otherwise.
+// instances returns the frames of all instances of module m. A frame has the values of one module instance. For a
+// destroy plan, these are the instances in the prior state (before face). For other plans, these are the planned
+// instances (after face).
 func (o *Ordering) instances(m addr.Module) []*frame.Frame {
 	fs, ok := o.frames[m]
 	if !ok {
@@ -152,8 +158,8 @@ func (o *Ordering) key(k addr.Key) int32 {
 }
 
 // eachRef visits the references of a declaration in one module instance. A reference to an output of a repeated module
-// means all module instances, because create-first spreads to all of them. If narrow is true and the reference names a
-// constant key, it means only the module instance with this key.
+// means all module instances, because create_before_destroy applies to all of them. If narrow is true and the reference
+// names a constant key, eachRef visits only the module instance with this key.
 func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, visit func(plan.Vertex, plan.At)) {
 	for _, ref := range o.source.Program.Refs(d) {
 		to := o.source.Program.Decls()[ref.To]
@@ -171,9 +177,9 @@ func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, 
 }
 
 // meant visits the instances of module m to which a declaration in the module instance from can refer. If an instance
-// of m contains from, this is that instance. Otherwise it is each instance below the nearest common ancestor. For
-// example, an argument of a module call is a declaration of the called module, and may refer to an output of another
-// module that the same parent calls.
+// of m contains from, meant visits only this instance. Otherwise it visits each instance of m below the nearest common
+// ancestor of m and from. For example, an argument of a module call is a declaration of the called module, and may
+// refer to an output of another module that the same parent calls.
 func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(addr.ModuleInstance)) {
 	from = from.Around(m)
 	if from.Module() == m {
@@ -185,8 +191,8 @@ func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(add
 	}
 }
 
-// hint returns the instances of a resource that a reference means. For other declarations it returns plan.All, because
-// a key in such a reference is the key of a module instance.
+// hint returns which instances of a resource the reference ref selects. For other declarations it returns plan.All,
+// because a key in such a reference is the key of a module instance.
 func (o *Ordering) hint(ref program.Ref) plan.At {
 	switch {
 	case o.source.Program.Decls()[ref.To].Kind != program.Resource:
@@ -199,8 +205,8 @@ func (o *Ordering) hint(ref program.Ref) plan.At {
 	return plan.All
 }
 
-// vertex returns the group or gate of a declaration in a module instance. An ephemeral resource is a gate: it has no
-// step there, and only connects its dependents with its dependencies.
+// vertex returns the group or the gate of a declaration in a module instance. An ephemeral resource is a gate, which
+// connects its dependents with its dependencies. The steps that open and close the resource belong to its hold.
 func (o *Ordering) vertex(d *program.Declaration, at addr.ModuleInstance) plan.Vertex {
 	if d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral {
 		return o.group(d.Resource.In(at))

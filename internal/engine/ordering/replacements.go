@@ -10,9 +10,10 @@ import (
 )
 
 // SettleReplacements sets CreateFirst in the changes of a plan, and turns replacements that are create-first (the new
-// object is created before the old one is destroyed) into CreateDelete. FirstFor then names the resource that requires
-// this. The state stores CreateFirst for each object, so SettleReplacements sets it in changes of all kinds. It changes
-// nothing in a plan without replacements whose mode is not Normal.
+// object is created before the old object is destroyed) into CreateDelete. FirstFor then names the resource that
+// requires this. The state stores CreateFirst for each object, so SettleReplacements sets it in changes of all kinds,
+// except changes of deposed objects. It changes nothing in a plan without replacements if the plan is not of mode
+// Normal, or if no managed resource sets create_before_destroy.
 func SettleReplacements(s Source) {
 	out := s.Plan
 	replaces := slices.ContainsFunc(out.Changes, func(c *plan.Change) bool { return c.Action.Replaces() })

@@ -15,8 +15,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// generated identifies a value of a generator: an ephemeral resource that returns a new value at each opening. The
-// value is that of one instance, or of all instances.
+// generated identifies a value of a generator: an ephemeral resource that returns a new value at each opening. If all
+// is true, it is the value of all instances in the module instance in, and otherwise the value of the instance with the
+// key.
 type generated struct {
 	decl program.Decl
 	in   addr.ModuleInstance
@@ -24,8 +25,8 @@ type generated struct {
 	all  bool
 }
 
-// sharers lists the objects that receive a value of a generator in write-only arguments. The objects in sent receive a
-// new value in this plan, and the objects in kept keep an earlier one.
+// sharers lists the objects that receive the same value of a generator in write-only arguments. The objects in sent
+// receive a new value in this plan, and the objects in kept keep the value of an earlier apply.
 type sharers struct{ sent, kept []string }
 
 // warnApart warns, in a plan of mode Normal, of generators whose value some objects receive in this plan, while others
@@ -62,7 +63,7 @@ func warnApart(r *run.Run, p *plan.Plan) {
 	}
 }
 
-// apart returns the warning about one value.
+// apart returns the warning about the value of the generator of, which the objects in s receive.
 func apart(of addr.Instance, s *sharers) diag.Diagnostic {
 	list := func(names []string) string {
 		slices.Sort(names)
@@ -74,7 +75,8 @@ func apart(of addr.Instance, s *sharers) diag.Diagnostic {
 // isCounter reports whether a change is about a lethe_secret_version, which stores no value.
 func isCounter(c *plan.Change) bool { return c.Object.Type == "lethe_secret_version" }
 
-// generatorsOf returns the values of generators that an object receives.
+// generatorsOf returns the values of generators (ephemeral resources that return a new value at each opening) that the
+// instance i of the resource d receives.
 func generatorsOf(r *run.Run, d *program.Declaration, i addr.Instance) (out []generated) {
 	for _, w := range r.Receivers.Received(d.ID) {
 		e := r.Program.Decls()[w.Of]
@@ -94,8 +96,8 @@ func generatorsOf(r *run.Run, d *program.Declaration, i addr.Instance) (out []ge
 }
 
 // keepsVersions reports whether the version arguments beside the write-only arguments at the top level do not change,
-// so that the provider does not write their values. It returns false if the change sends no write-only argument, or one
-// in a block or without a version argument.
+// so that the provider does not write their values. It returns false if the change sets no write-only argument, a
+// write-only argument in a block, or a write-only argument without a version argument.
 func keepsVersions(c *plan.Change, s *schema.Schema) bool {
 	any := false
 	for _, path := range c.Sent {

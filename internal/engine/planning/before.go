@@ -20,21 +20,21 @@ import (
 
 // A declaration has two faces. The before face has its prior value, the after face its planned value.
 //
-// The plan walk needs the before face of a provider's settings in two cases: the planned settings of the provider are
-// unknown, or an object is to be destroyed. It evaluates the prior settings only when a job needs them, and sets the
-// values to which they refer on the before face at that time. These values have been refreshed by then, because a user
-// of a provider runs after everything to which the provider's settings refer. The plan carries the values that were
-// read for the before face, because the apply walk reads no data source there.
+// Planning needs the prior settings of a provider (the before face) in two cases: the planned settings of the provider
+// are unknown, or an object is to be destroyed. It evaluates the prior settings only when a job needs them, and then
+// also sets the prior values to which they refer. These values have been refreshed by then, because a node that uses a
+// provider runs after everything to which the provider's settings refer. The plan contains the prior results of data
+// sources (Plan.Readings), so that an apply need not read data sources for prior values.
 
-// getReady sets the values that the evaluation of a declaration on the before face needs. It does so only once for each
-// declaration. Concurrent calls for the same declaration wait.
+// getReady sets the prior values (before face) to which the declaration d refers, directly or indirectly. It does so
+// only once for each declaration. Concurrent calls for the same declaration wait.
 func (b *beforeFace) getReady(ctx context.Context, d program.Decl) {
 	once, _ := b.got.LoadOrStore(d, new(sync.Once))
 	once.(*sync.Once).Do(func() { b.makeReady(ctx, b.p.run.Program.Decls()[d]) })
 }
 
-// needless are the uses of references that getReady does not follow. For example, a declaration that is only named in
-// depends_on need not have a before value.
+// needless are the uses of references that getReady does not follow, because the evaluation does not need the value of
+// the target. An example is a reference in depends_on.
 const needless = program.ByDepends | program.ByCondition | program.ByTrigger | program.ByLifecycle | program.ByProvision | program.ByAction | program.ByImport
 
 func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
@@ -43,7 +43,7 @@ func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 		b.beforeKeys(d)
 		return
 	case b.p.req.Mode != plan.Destroy && b.p.run.Receivers.Steady(d.ID):
-		return // its after value is known, and both faces are equal
+		return // the declaration has the same value on both faces, and its planned value is known
 	}
 	for _, ref := range b.p.run.Program.Refs(d.ID) {
 		if ref.Use&^needless != 0 {
@@ -54,7 +54,7 @@ func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 	for _, f := range frames {
 		switch {
 		case d.Kind == program.Call:
-			f.Keys(d.ID, frame.Before, &diag.Bag{}) // adds the keys of the repetition to the stored keys
+			f.Keys(d.ID, frame.Before, &diag.Bag{}) // adds the keys of count or for_each to the keys in the state
 		case d.Kind == program.Resource && d.Resource.Mode == addr.Data:
 			list := f.Keys(d.ID, frame.Before, &diag.Bag{}).List
 			walk.Each(len(list), func(i int) { b.readBefore(ctx, d, f, list[i]) })
@@ -62,9 +62,9 @@ func (b *beforeFace) makeReady(ctx context.Context, d *program.Declaration) {
 	}
 }
 
-// beforeKeys sets the instances of a managed resource on the before face: the stored instances. An instance that was
-// deleted outside of Lethe keeps its last stored value, because the configuration of a provider may refer to it. The
-// refreshed state lacks this instance, so beforeKeys adds its entry to the plan for the apply walk.
+// beforeKeys sets the prior instances (before face) of a managed resource: the instances in the state. An instance that
+// was deleted outside of Lethe keeps its last stored value, because the configuration of a provider may refer to it.
+// The refreshed state lacks this instance, so beforeKeys adds its state entry to the plan, for the apply.
 func (b *beforeFace) beforeKeys(d *program.Declaration) {
 	frames, _ := b.p.run.Frame.Instances(d.Module, frame.Before)
 	for _, f := range frames {
@@ -79,15 +79,17 @@ func (b *beforeFace) beforeKeys(d *program.Declaration) {
 	}
 }
 
-// readBefore sets the before value of an instance of a data source. It takes the first available value of these:
+// readBefore sets the prior value (before face) of an instance of a data source. It takes the first available value of
+// these:
 //
-//   - the result on the after face, if the configuration is the same;
+//   - the planned result (after face), if the configuration is the same;
 //   - the stored result, if useStored allows it;
 //   - a new result.
 //
-// If no result can be read, readBefore uses the stored result in any case. Without one, the instance has no value. If
-// its configuration or the prior settings of its provider are not known, only a destroy plan uses the stored result.
-// Errors are reported only in a destroy plan, and there as warnings if the state has a result.
+// If no result can be read, readBefore uses the stored result in any case. Without a stored result, the instance has no
+// value. If the configuration of the data source or the prior settings of its provider are not known, only a destroy
+// plan uses the stored result. Errors are reported only in a destroy plan, and there as warnings if the state has a
+// result.
 func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(key).Current()
 	stored := b.p.prior.Get(o)
@@ -105,8 +107,9 @@ func (b *beforeFace) readBefore(ctx context.Context, d *program.Declaration, f *
 	}
 }
 
-// readNow is the part of readBefore that needs the configuration and the provider. It returns false if one of them is
-// not known or has errors, and sets no value then.
+// readNow evaluates the configuration of an instance of a data source, and sets its prior value to the planned result,
+// the stored result or a new result. If the configuration or the provider is not known or has errors, it sets no value
+// and returns false.
 func (b *beforeFace) readNow(ctx context.Context, d *program.Declaration, f *frame.Frame, o addr.Object, stored *state.Entry, bag *diag.Bag) bool {
 	key := o.Key
 	config, out := f.Config(d.ID, key, frame.Before, bag)
@@ -142,13 +145,13 @@ func (b *beforeFace) readNow(ctx context.Context, d *program.Declaration, f *fra
 	return true
 }
 
-// putResult sets the before value of an instance of a data source, and adds it to the plan.
+// putResult sets the prior value of an instance of a data source, and adds its entry to the plan, for the apply.
 func (b *beforeFace) putResult(d *program.Declaration, f *frame.Frame, o addr.Object, v mark.Value, entry *state.Entry) {
 	f.Put(d.ID, o.Key, frame.Before, v)
 	b.handOn(o, entry)
 }
 
-// warnStored reports the errors in reported as warnings, with the addition that the stored result is used.
+// warnStored reports the errors in reported as warnings, and adds to each that Lethe uses the result in the state.
 func (b *beforeFace) warnStored(o addr.Object, reported *diag.Bag) {
 	for _, d := range reported.List() {
 		if d.Severity == diag.Error {
@@ -159,7 +162,7 @@ func (b *beforeFace) warnStored(o addr.Object, reported *diag.Bag) {
 	}
 }
 
-// handOn adds the value of an object on the before face to the plan, for the apply walk.
+// handOn adds the entry with the prior value of the object o to the plan (Plan.Readings), for the apply.
 func (b *beforeFace) handOn(o addr.Object, e *state.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,8 +177,9 @@ func (b *beforeFace) readOrStored(ctx context.Context, d *program.Declaration, t
 	return v, entry, out.Kind == plan.Known
 }
 
-// wasRead records the result of a data source on the after face, so that readAlready can return it for the before face.
-// It records nothing if both faces are always equal, because the after value then serves both.
+// wasRead records the planned result (after face) of a data source, so that readAlready can return it as prior result
+// (before face). It records nothing if both are always equal, because the frame (the values of the program) then uses
+// the planned result for both.
 func (b *beforeFace) wasRead(d program.Decl, inst addr.Instance, config, v mark.Value) {
 	if b.p.run.Receivers.Steady(d) {
 		return
@@ -185,8 +189,9 @@ func (b *beforeFace) wasRead(d program.Decl, inst addr.Instance, config, v mark.
 	b.after[inst] = reading{config.Raw, v}
 }
 
-// readAlready returns the result of a data source on the after face. It returns false if the data source was not read
-// there, or if its configuration or the configuration of its provider differs between the faces.
+// readAlready returns the planned result (after face) of a data source, for use as prior result. It returns false if
+// the data source was not read with planned values, or if its configuration, or the settings of its provider, have
+// other prior values than planned values.
 func (b *beforeFace) readAlready(ctx context.Context, inst addr.Instance, config mark.Value, u declared.Use) (mark.Value, bool) {
 	b.mu.Lock()
 	got, ok := b.after[inst]
@@ -199,9 +204,9 @@ func (b *beforeFace) readAlready(ctx context.Context, inst addr.Instance, config
 	return got.value, ok && okAfter && before.Same(after)
 }
 
-// prepareDestroy sets, on the before face, the values that the apply walk needs to destroy an object: the settings of
-// its provider, and the ephemeral values that its destroy-time provisioners use. It does nothing if the change c does
-// not destroy an object, or if e is nil.
+// prepareDestroy sets the prior values (before face) that an apply needs to destroy an object: the values to which the
+// settings of its provider refer, and the values to which the ephemeral resources of its destroy-time provisioners
+// refer. It does nothing if the change c does not destroy an object, or if e is nil.
 func (b *beforeFace) prepareDestroy(ctx context.Context, c *plan.Change, e *state.Entry) {
 	if !c.Action.Downs() || e == nil {
 		return

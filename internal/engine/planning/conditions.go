@@ -45,9 +45,9 @@ func (p *planner) expect(d *program.Declaration, instances iter.Seq[addr.Instanc
 	p.run.Conditions.Expect(d, objects...)
 }
 
-// tests reports whether the walk evaluates the conditions of a declaration. In a destroy plan it evaluates only the
+// tests reports whether the plan evaluates the conditions of a declaration. In a destroy plan it evaluates only the
 // conditions of variables, because provider configurations use variables. It skips a variable whose value refers to
-// resources, because resources have no after values in a destroy plan.
+// resources, because resources have no planned values in a destroy plan.
 func (p *planner) tests(d *program.Declaration) bool {
 	if !declared.HasConditions(d) || p.req.Mode != plan.Destroy {
 		return declared.HasConditions(d)

@@ -48,15 +48,17 @@ func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration
 	return whole
 }
 
-// placeholder returns the known part of a data source's result before it is read.
+// placeholder returns the value of a data source until apply reads it: attributes that the configuration sets, and
+// unknown values.
 func placeholder(t *object.Tools, config mark.Value) mark.Value {
 	after := mark.Value{Raw: t.Type.Placeholder(config.Raw), Marks: config.Sensitive().Marks}
 	after.Marks = mark.Union(after.Marks, mark.SensitiveAt(t.Type.SensitivePaths(after.Raw)))
 	return after
 }
 
-// pending returns plan.Pending with a reason if a data source can be read only during apply (ADR 14), and plan.Known
-// otherwise. unsure is true if the result of a precondition is unknown.
+// pending returns the outcome Pending with a reason if a data source can be read only during apply (ADR 14), and Known
+// otherwise. It is Pending if the configuration, the provider's settings or a precondition (unsure) is unknown, or if a
+// dependency changes in this plan.
 func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.Outcome {
 	switch {
 	case !config.Raw.IsWhollyKnown() || x.run.Sessions.Unknown(u):
@@ -67,9 +69,9 @@ func (x *instance) pending(config mark.Value, u declared.Use, unsure bool) plan.
 	return plan.Done(true)
 }
 
-// read reads one instance, now or during apply. If apply reads it, the value is a placeholder. If a later round (a
-// further plan and apply) reads it, read records this and returns true. It returns false if there is no value, and if a
-// postcondition fails.
+// read reads one instance of a data source, or plans that apply reads it. If apply reads it, its planned value is a
+// placeholder with unknown parts. If a later round (a further plan and apply) reads it, read records this and returns
+// true. It returns false if the instance has no value, and if a postcondition fails.
 func (x *instance) read(ctx context.Context) bool {
 	if ok, known := x.again(ctx); known && x.d.Res.Check == "" {
 		return ok
@@ -89,10 +91,10 @@ func (x *instance) read(ctx context.Context) bool {
 	return x.run.Conditions.Post(x.run.Bag, x.d, x.f, x.key, x.inst, func() mark.Value { return v })
 }
 
-// readNow returns the result of a data source, or a placeholder if the reading is pending. The outcome is Deferred if a
-// later round (a further plan and apply) must read the data source, and Failed after an error. readNow returns the
-// stored result without a reading if useStored allows this. It plans another reading in apply for a data source in a
-// check block.
+// readNow returns the result of a data source, or a placeholder if apply must read the data source (outcome Pending).
+// The outcome is Deferred if a later round (a further plan and apply) must read the data source, and Failed after an
+// error. If useStored allows this, readNow returns the stored result without reading the data source. For a data source
+// in a check block, it also plans that apply reads the data source again.
 func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	x.run.Receive(ctx, x.d.ID, x.f.Addr(), x.key)
 	if x.p.outcomes.dependencyFailed(x.d.ID) {
@@ -138,7 +140,7 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	switch {
 	case out.Kind == plan.Known && x.d.Res.Check == "":
 		x.p.back.wasRead(x.d.ID, x.inst, config, v)
-	case x.d.Res.Check != "": // apply reads the data source again for the check
+	case x.d.Res.Check != "": // apply evaluates the check block again, and reads its data source again
 		after := v
 		if out.Kind != plan.Known {
 			after = placeholder(t, config)
@@ -148,8 +150,8 @@ func (x *instance) readNow(ctx context.Context) (mark.Value, plan.Outcome) {
 	return v, out
 }
 
-// tryAgain plans the reading of a data source in a check block whose reading failed in the plan, unless it is planned
-// already. Apply evaluates the check again and needs the result.
+// tryAgain handles a data source in a check block that could not be read during plan: it plans that apply reads the
+// data source, unless the plan has this already. Apply evaluates the check block again and needs the result.
 func (x *instance) tryAgain() {
 	if x.d.Res.Check == "" || x.planned {
 		return
@@ -162,8 +164,8 @@ func (x *instance) tryAgain() {
 	x.readLater(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
 }
 
-// readLater adds the reading to the plan, so that apply carries it out, and returns the expected result after. If no
-// apply follows, it adds nothing.
+// readLater adds a change to the plan, so that apply reads the data source, and returns after, the expected result. For
+// a plan that no apply follows (refresh-only, import), it adds nothing.
 func (x *instance) readLater(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
 	x.planned = true
 	if x.run.Kind.DecidesNothing() {

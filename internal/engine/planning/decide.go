@@ -17,8 +17,8 @@ import (
 )
 
 // decideAll plans the changes of all instances of a managed resource: the declared instances, and the stored instances
-// that are no longer declared. It returns false if the keys of the instances are unknown or failed. The results of the
-// instances are the results of the jobs.
+// that are no longer declared. It returns false if the keys of the instances are unknown or cannot be evaluated. It
+// only sets the jobs of the node, one for each instance. Each job returns whether its instance was planned.
 func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.RefreshOnly {
 		p.keepAll(d)
@@ -39,8 +39,8 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declarati
 	return ok
 }
 
-// jobs lists the decisions for a resource. If the keys of its instances are not all known, jobs returns false, and
-// stored instances without a declaration count as orphans only if all module instances are known.
+// jobs lists the instances of a resource to decide about. It returns false if not all keys of instances are known. In
+// this case, the result has stored instances that are not declared only if all module instances are known.
 func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allStored(d), true
@@ -52,8 +52,8 @@ func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	return jobs, whole
 }
 
-// keepAll sets the refreshed objects as the values on the after face (the planned values), for a refresh-only plan. It
-// plans no changes, but evaluates conditions.
+// keepAll is for refresh-only plans: it makes the refreshed objects of a resource its planned values (after face). It
+// plans no changes, but evaluates the conditions of the resource.
 func (p *planner) keepAll(d *program.Declaration) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	whole := status == frame.Known
@@ -77,10 +77,10 @@ func (p *planner) keepAll(d *program.Declaration) {
 	}
 }
 
-// keep sets the keys and values of a resource in one module instance on the after face. An instance in the state has
-// its refreshed value. It has no value if it could not be refreshed, and is left out if its object no longer exists. A
-// declared instance without an object has an unknown value if other instances exist or if the plan is for an action.
-// Otherwise the resource has no instances.
+// keep sets the planned keys and values (after face) of a resource in one module instance, for a plan that changes no
+// objects. An instance in the state has its refreshed value. It has no value if it could not be refreshed, and is
+// missing if its object no longer exists. A declared instance without an object has an unknown value if the resource
+// has other objects, or if the plan is for an action (-invoke). Otherwise the resource has no instances.
 func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares frame.Keys) {
 	resource := d.Resource.In(f.Addr())
 	keys := frame.Keys{Status: frame.Known, Repeat: program.RepeatOf(d.Res)}

@@ -19,8 +19,9 @@ func newDeferrals(p *planner) *deferrals {
 	return &deferrals{p: p, noted: map[within]bool{}, waits: map[within]program.Use{}}
 }
 
-// keys records that the instance keys of a declaration in a module instance are unknown until a later round: a further
-// plan and apply of the command (ADR 52). It returns false if the keys failed instead: then an error was reported.
+// keys records that the instance keys of the declaration d in a module instance are unknown until a later round: a
+// further plan and apply of the command (ADR 52). It returns false if keys cannot be known later either, because their
+// evaluation failed. The error was reported before.
 func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys) bool {
 	if keys.Waits == nil {
 		return false
@@ -40,8 +41,8 @@ func (x *deferrals) keys(d *program.Declaration, f *frame.Frame, keys frame.Keys
 	return true
 }
 
-// modules records a deferral for each set of unknown module instances of a resource, and keeps the stored objects in
-// them.
+// modules handles the resource d whose module has instances with unknown keys. It defers the decision about d in these
+// module instances to a later round, and keeps the stored objects of d in module instances that may still exist.
 func (x *deferrals) modules(d *program.Declaration) {
 	for at, pattern := range x.unknownModules(d.Module) {
 		x.note(d.ID, at)
@@ -95,8 +96,8 @@ func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string
 	return out
 }
 
-// inUnknownModule reports whether it is unknown if a module instance of the state will still exist, because the keys of
-// a module call in its path are unknown.
+// inUnknownModule reports whether nobody knows yet if the module instance at, which the state has, will still be
+// declared, because the keys of a module call in its path are unknown.
 func (x *deferrals) inUnknownModule(at addr.ModuleInstance) bool {
 	if !x.any.Load() || at.IsRoot() {
 		return false
@@ -121,8 +122,8 @@ func (x *deferrals) whole(d *program.Declaration, at addr.ModuleInstance) *plan.
 	return c
 }
 
-// keep records that this round neither changes nor destroys an object of the state. If the object is a data source,
-// this round does not read it.
+// keep records that this round neither changes nor destroys the object o of the state, for the given reason. If o is a
+// data source, this round does not read it.
 func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
 	if d.Resource.Mode == addr.Data {
 		x.p.state.doubt(o)
@@ -141,9 +142,10 @@ func (x *deferrals) keep(d *program.Declaration, o addr.Object, reason string) {
 	x.record(c)
 }
 
-// trigger marks the deferred change of an object if -replace or replace_triggered_by requires its replacement, because
-// of a change in this round or in an earlier one. Apply taints the object, because no later command sees the change that
-// triggers it, and the user may omit -replace there, to replace no other object again.
+// trigger sets the reason of the deferred change c if -replace or replace_triggered_by requires the replacement of its
+// object, because of a change in this round or in an earlier round. Because of this reason, apply marks the object as
+// tainted in the state. If the command ends before the later round, the next command replaces the object because of the
+// taint: that command no longer sees the trigger, and its user may omit -replace.
 func (x *deferrals) trigger(d *program.Declaration, c *plan.Change) {
 	if c.Entry == nil || c.Entry.Tainted {
 		return
@@ -162,7 +164,7 @@ func (x *deferrals) trigger(d *program.Declaration, c *plan.Change) {
 	}
 }
 
-// triggered reports whether replace_triggered_by requires the replacement of an object. f is the frame of its module
+// triggered reports whether replace_triggered_by requires the replacement of the object o. f is the frame of its module
 // instance, or nil.
 func (x *deferrals) triggered(d *program.Declaration, f *frame.Frame, o addr.Object) bool {
 	if f == nil || len(d.Res.Lifecycle.Triggers) == 0 {
@@ -172,8 +174,8 @@ func (x *deferrals) triggered(d *program.Declaration, f *frame.Frame, o addr.Obj
 	return x.p.req.Earlier.triggers(o) || out == frame.OK && slices.ContainsFunc(triggers, x.p.decisions.triggered)
 }
 
-// kept returns a change that keeps an object of the state. It returns nil if the object no longer exists or is not
-// managed.
+// kept returns a NoOp change for the object o of the state. It returns nil if the object no longer exists or is no
+// managed resource.
 func (x *deferrals) kept(d *program.Declaration, o addr.Object) *plan.Change {
 	cur, seen := x.p.state.get(o)
 	entry := cur.Entry
@@ -186,7 +188,8 @@ func (x *deferrals) kept(d *program.Declaration, o addr.Object) *plan.Change {
 	return keptChange(x.p, o, entry)
 }
 
-// keptChange returns a change that leaves an object, and all that the state stores about it, unchanged.
+// keptChange returns a NoOp change for the object o with the entry e: the object and its metadata in the state stay
+// unchanged.
 func keptChange(p *planner, o addr.Object, e *state.Entry) *plan.Change {
 	return &plan.Change{
 		Object: o, Was: p.moved.Origin(o), Entry: e, Unchanged: true, Provider: e.Provider, Recorded: e.Recorded,
@@ -200,16 +203,17 @@ func (x *deferrals) record(c *plan.Change) {
 	x.list = append(x.list, c)
 }
 
-// blame records errors that a plan without rounds would report. The plan reports them only if it can decide nothing at
-// all, because a later round could then decide nothing either.
+// blame records errors that a plan without later rounds would report. The plan reports these errors only if it plans no
+// change at all, because a later round could then plan no more either.
 func (x *deferrals) blame(why ...diag.Diagnostic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.errors = append(x.errors, why...)
 }
 
-// note records that the decision about a declaration in a module instance waits for a later round. It also records this
-// for the module instances around it. why has errors for blame.
+// note records that the plan of the declaration d in the module instance at waits for a later round. It also records
+// this for the module instances around at. why has errors to record as blame does: the plan reports them only if it
+// decides nothing at all.
 func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Diagnostic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -220,8 +224,8 @@ func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Dia
 	x.any.Store(true)
 }
 
-// is reports whether the decision about a declaration waits for a later round. It considers the instances of the
-// declaration below the innermost module instance that contains both from and the declaration.
+// is reports whether the decision about the declaration d waits for a later round, as seen from the module instance
+// from. It considers the instances of d below the innermost module instance that contains both from and d.
 func (x *deferrals) is(d program.Decl, from addr.ModuleInstance) bool {
 	for at := x.p.run.Program.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -231,8 +235,8 @@ func (x *deferrals) is(d program.Decl, from addr.ModuleInstance) bool {
 	return x.noted[within{d, from}]
 }
 
-// behind returns the uses of all references of a declaration that lead to declarations that wait for a later round. It
-// returns 0 if no reference does.
+// behind returns the uses (such as depends_on) of those references of the declaration d that lead to declarations that
+// wait for a later round. It returns 0 if there is no such reference.
 func (x *deferrals) behind(d program.Decl, from addr.ModuleInstance) program.Use {
 	if !x.any.Load() {
 		return 0
@@ -264,8 +268,8 @@ func (x *deferrals) direct(d program.Decl, from addr.ModuleInstance) bool {
 	})
 }
 
-// leads reports whether a reference leads to a declaration that waits for a later round. leads does not follow the
-// references of a resource, because they are part of the decision about that resource.
+// leads reports whether the reference ref leads to a declaration that waits for a later round. It does not follow the
+// references of a resource: if a declaration to which the resource refers waits, the resource waits itself.
 func (x *deferrals) leads(ref program.Ref, from addr.ModuleInstance) bool {
 	to := x.p.run.Program.Decls()[ref.To]
 	switch {
@@ -277,7 +281,7 @@ func (x *deferrals) leads(ref program.Ref, from addr.ModuleInstance) bool {
 	return x.behind(ref.To, from) != 0
 }
 
-// replaced reports whether the plan replaces a resource on which the settings of a provider depend.
+// replaced reports whether the plan replaces an object of a resource on which the settings of a provider depend.
 func (x *deferrals) replaced(provider program.Decl) bool {
 	return slices.ContainsFunc(x.p.outcomes.resourcesBehind(provider), func(r program.Decl) bool {
 		return x.p.decisions.replaces(x.p.run.Program.Decls()[r].Resource)
@@ -305,9 +309,9 @@ func (x *deferrals) finish() []*plan.Change {
 	return x.list
 }
 
-// deferEnds defers the destruction of an object if another object that depends on it stays in this round. That other
-// object must be destroyed, or lose the reference, first. An object that a later round creates again is destroyed now
-// (see endFirst).
+// deferEnds defers the destruction of an object to a later round if another object depends on it according to the
+// state, and the change of this other object is deferred. The other object must be destroyed, or lose the reference,
+// first. If a later round creates the object again (instance.endFirst), its destruction is not deferred.
 func (x *deferrals) deferEnds() {
 	needed, returns := needs{}, map[addr.Object]bool{}
 	for _, c := range x.list {
@@ -329,8 +333,9 @@ func (x *deferrals) deferEnds() {
 	}
 }
 
-// leaveOld defers the destruction of the old objects of replacements that create the new object first if deferred
-// objects depend on them. It is called when the actions of all changes are final.
+// leaveOld handles replacements that create the new object first. If the change of another object that depends on the
+// old object is deferred, leaveOld also defers the destruction of the old object. The caller calls it when the actions
+// of all changes are final.
 func (x *deferrals) leaveOld(changes []*plan.Change) {
 	needed := needs{}
 	for _, c := range x.list {
@@ -343,7 +348,8 @@ func (x *deferrals) leaveOld(changes []*plan.Change) {
 	}
 }
 
-// needs are the resources on which objects of the state depend.
+// needs are the resources on which some objects of the state depend. The method add adds the dependencies of the object
+// of a change.
 type needs map[addr.Resource]bool
 
 func (n needs) add(c *plan.Change) {
@@ -354,8 +360,8 @@ func (n needs) add(c *plan.Change) {
 	}
 }
 
-// awaited returns the addresses of the resources for which the decision about a declaration waits: the nearest
-// resources among its dependencies that change in this round, or wait themselves.
+// awaited returns the addresses of the resources for which the decision about the declaration d waits: the nearest
+// resources among its dependencies that change in this round, or wait for a later round themselves.
 func (x *deferrals) awaited(d program.Decl, reason string) []string {
 	prog := x.p.run.Program
 	found, seen := map[string]bool{}, map[program.Decl]bool{d: true}
@@ -390,7 +396,7 @@ func (x *deferrals) awaited(d program.Decl, reason string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// repeated returns a local address for all instances of a declaration, with [*] if it has count or for_each.
+// repeated returns name, the address of the declaration d in its module, with [*] if d has count or for_each.
 func repeated(name string, d *program.Declaration) string {
 	if d.Repeat() == program.Count || d.Repeat() == program.ForEach {
 		name += "[*]"
@@ -398,7 +404,7 @@ func repeated(name string, d *program.Declaration) string {
 	return name
 }
 
-// addressAt joins the address of a module instance, "" for the root module, and a local address.
+// addressAt returns the address local in the module instance with the address module, which is "" for the root module.
 func addressAt(module, local string) string {
 	if module == "" {
 		return local

@@ -7,7 +7,7 @@ import (
 )
 
 // Add adds the decisions of a round (one plan and its apply, in a command that needs several) whose plan was applied.
-// Objects that the plan took from the state without a refresh count as undecided.
+// An object that the plan took from the state without a refresh counts as undecided.
 func (e *Earlier) Add(r *Result) {
 	p := r.Plan
 	if e.decided == nil {
@@ -47,8 +47,8 @@ func (e *Earlier) triggers(o addr.Object) bool {
 	return e != nil && e.replaced[o] == plan.ReplaceByTriggers
 }
 
-// untainted returns a state in which the objects in e.replaced are not tainted. Their taint is only for other commands
-// that run if this one ends early. The objects themselves are complete.
+// untainted returns a state in which the objects in e.replaced are not tainted. An earlier round tainted them only for
+// the case that this command ends early and another command continues. The objects themselves are complete.
 func (e *Earlier) untainted(s *state.Snapshot) *state.Snapshot {
 	if e == nil || len(e.replaced) == 0 {
 		return s

@@ -10,12 +10,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// elsewhere reports whether only another instance of the provider finds the object of an instance. This happens if the
-// provider key of the resource has changed, for example to another region. The refresh has read the object through
-// the stored instance, which also destroys it. If the two have different settings, elsewhere reads the object through the
-// new instance, even with -refresh=false: otherwise the state would name an instance that does not have the object. If the
-// settings of the new instance are unknown, a later round (a further plan and apply) decides, or, if the command has no
-// rounds, elsewhere reports an error. The outcome is Known if elsewhere could decide.
+// elsewhere reports whether the provider instance u, which the resource selects now, does not find the stored object.
+// This happens if the key of the provider instance has changed, for example to another region. The refresh has read the
+// object through the stored provider instance, which also destroys it. If the two provider instances have different
+// settings, elsewhere reads the object through u, even with -refresh=false: otherwise the state would name a provider
+// instance that does not find the object. If the settings of u are unknown, a later round (a further plan and apply)
+// decides, or, if the command has no rounds, elsewhere reports an error. The result is valid only if the outcome is
+// Known.
 func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current, forced object.Forced) (bool, plan.Outcome) {
 	if cur.Entry == nil || !u.Declared {
 		return false, plan.Done(true)
@@ -30,7 +31,7 @@ func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Us
 	case !known || !settled:
 		return false, plan.Outcome{}
 	case forced.Replace || forced.Triggered || cur.Entry.Tainted:
-		return false, plan.Done(true) // a replacement in any case
+		return false, plan.Done(true) // the plan replaces the object in any case
 	case after.Unknown:
 		return false, x.unsettled(u, was)
 	case !before.Unknown && before.Same(after):

@@ -14,7 +14,7 @@ import (
 )
 
 // expand determines the planned instances of a module call (the after face). In a destroy plan, expand does nothing if
-// the keys refer to resources, because resources have no after values there. It returns false if the keys of an
+// the keys refer to resources, because resources have no planned values there. It returns false if the keys of an
 // instance of the call are unknown or failed, unless a later round (a further plan and apply) decides about them.
 func (p *planner) expand(d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy && p.run.Receivers.FromResources(d.ID) {
@@ -36,7 +36,8 @@ func (p *planner) expandIn(d *program.Declaration, f *frame.Frame) bool {
 		keys := f.Keys(d.ID, frame.After, p.run.Bag)
 		return keys.Status == frame.Known || p.deferred.keys(d, f, keys)
 	}
-	// The declared instances need not exist yet: an unknown repetition is not an error.
+	// In a refresh-only plan, the declared instances need not exist yet, so an unknown count or for_each is not an
+	// error.
 	var bag diag.Bag
 	keys := f.Keys(d.ID, frame.After, &bag)
 	if keys.Status == frame.Unknown {
@@ -52,8 +53,8 @@ func (p *planner) stay(d *program.Declaration, f *frame.Frame) frame.Keys {
 	return frame.Keys{Repeat: d.Repeat(), List: slices.Clone(f.Expanded(d.ID, frame.Before).List)}
 }
 
-// leave sets the stored values as the after values of a resource or module call that the targets of the plan exclude.
-// In a destroy plan it does nothing.
+// leave handles a resource or module call that -target or -exclude leaves out of the plan: its stored values and keys
+// become its planned values (after face). In a destroy plan it does nothing.
 func (p *planner) leave(d *program.Declaration) {
 	if p.req.Mode == plan.Destroy {
 		return
@@ -78,8 +79,8 @@ func (p *planner) leave(d *program.Declaration) {
 	}
 }
 
-// keysLeft returns the stored keys of a repeated resource that the targets exclude. If the state has no keys, the keys
-// are unknown.
+// keysLeft returns the keys in the state of a resource with count or for_each that -target or -exclude leaves out. If
+// the state has no instances, the keys are unknown.
 func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
 	keys := frame.Keys{Repeat: d.Repeat()}
 	if keys.List = stored.Keys(); len(keys.List) == 0 {
@@ -88,8 +89,8 @@ func keysLeft(d *program.Declaration, stored *state.Resource) frame.Keys {
 	return keys
 }
 
-// leaveBefore sets, on the before face, the stored values of objects that the targets exclude: these objects are not
-// refreshed.
+// leaveBefore sets the prior values (before face) of objects that -target or -exclude leaves out: their stored values,
+// because the plan does not refresh these objects.
 func (p *planner) leaveBefore() {
 	if !p.sel.Active {
 		return

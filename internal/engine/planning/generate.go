@@ -17,7 +17,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// importFinisher completes the imports after all decisions.
+// importFinisher checks, after all instances are planned, that each import was planned, and generates blocks for
+// undeclared import targets.
 type importFinisher struct {
 	p      *planner
 	blocks map[addr.Resource]string // blocks that Generate writes; nil if blocks are not requested
@@ -34,7 +35,7 @@ func (x *importFinisher) finish(ctx context.Context) {
 		d, declared := x.p.run.Program.Resource(im.To.Resource())
 		switch {
 		case !x.p.sel.Includes(im.To):
-		case !declared && x.blocks == nil: // this error was reported before
+		case !declared && x.blocks == nil: // importsDeclared has reported the error
 		case !declared:
 			if text, ok := x.generate(ctx, im); ok {
 				x.blocks[im.To.Resource()] = text
@@ -46,8 +47,8 @@ func (x *importFinisher) finish(ctx context.Context) {
 	}
 }
 
-// imports returns all imports. It also reports the errors in import blocks that no instance has reported, because a
-// resource without new instances evaluates no import blocks.
+// imports returns all imports of the configuration. It also reports errors in import blocks: an instance evaluates
+// import blocks only if the state has no object for it, so some errors were not reported yet.
 func (x *importFinisher) imports() []frame.Import {
 	var all, selected diag.Bag
 	out, _ := x.p.run.Frame.AllImports(&all)
@@ -67,9 +68,9 @@ func (x *importFinisher) imports() []frame.Import {
 	return out
 }
 
-// decided reports whether an import needs no error. This is true if the prior state or the plan has the instance, or if
-// a later round (a further plan and apply) decides about it. A stored object is not imported again, even if the
-// configuration no longer declares it.
+// decided reports whether the walk has decided about the instance i, which an import names. This is true if the prior
+// state or the plan has the instance, or if a later round (a further plan and apply) decides about it. A stored object
+// is not imported again, even if the configuration no longer declares it.
 func (x *importFinisher) decided(i addr.Instance) bool {
 	if d, ok := x.p.run.Program.Resource(i.Resource()); ok && x.p.deferred.is(d.ID, i.Module) {
 		return true

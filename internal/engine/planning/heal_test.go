@@ -20,7 +20,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// cloud has the objects of a world by name, and makes one change fail.
+// cloud is a fake cloud with a world (an engine with a state). It counts its objects, and makes one change or
+// invocation of an action fail.
 type cloud struct {
 	*world.World
 	objects map[string]int
@@ -38,7 +39,7 @@ func newCloud(t *testing.T) *cloud {
 	return c
 }
 
-// change makes one change of an object in a region.
+// change creates, updates or destroys one object in a region, or fails if it is the change with the number failAt.
 func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	prior, next := c.Value(r.Prior), c.Value(r.Planned)
 	c.calls++
@@ -85,7 +86,7 @@ func add(to map[string]int, name string, n int) {
 	}
 }
 
-// stored has the objects of the state by name, and the forgotten objects.
+// stored counts the objects in the state by "name@region", together with the forgotten objects.
 func (c *cloud) stored() map[string]int {
 	out := map[string]int{}
 	for _, e := range c.State.Objects() {
@@ -107,11 +108,11 @@ func (c *cloud) lost() bool {
 	return false
 }
 
-// command applies a configuration, in rounds (plans, each with its apply) if rounds is true. It returns false if a
-// round failed.
+// command applies a configuration, in rounds (plans, each with its apply) if rounds is true. It returns false if a plan
+// or an apply failed.
 func (c *cloud) command(text string, rounds bool, change func(*planning.Request)) bool {
 	if _, ok := c.Plan(text, change); change != nil && !ok {
-		return false // for example, a target excludes an object that has moved
+		return false // the options of the command do not fit: for example, a target excludes an object that has moved
 	}
 	earlier := &planning.Earlier{}
 	for {
@@ -166,7 +167,8 @@ func seeds() uint64 {
 	return 150
 }
 
-// A command in rounds of which a change fails leaves a state from which the next command ends as without the failure.
+// If a change fails in a command with rounds (plans, each with its apply), the next command reaches the state that it
+// would have reached without the failure.
 func TestFailedRoundsHeal(t *testing.T) {
 	for seed := range seeds() {
 		rounds, known := newCloud(t), newCloud(t)
@@ -191,8 +193,8 @@ func TestFailedRoundsHeal(t *testing.T) {
 	}
 }
 
-// The state has every object that was not forgotten after each command, whatever its options are and whichever call
-// fails. One more command without options then makes the state that the configuration makes from nothing.
+// After each command, with any options and any failed call, the state has every object that was not forgotten. One more
+// command without options then makes the state that the configuration makes from an empty state.
 func TestCommandsLoseNoObject(t *testing.T) {
 	for seed := range seeds() {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -240,7 +242,8 @@ func TestCommandsLoseNoObject(t *testing.T) {
 	}
 }
 
-// entries lists the objects of a state. It omits dependencies: an object inherits the dependencies of forgotten objects.
+// entries lists the objects of the state of c with their attributes. It omits the recorded dependencies, because an
+// object inherits the dependencies of forgotten objects.
 func entries(c *cloud) string {
 	var out []string
 	for o, e := range c.State.Objects() {
@@ -250,7 +253,10 @@ func entries(c *cloud) string {
 	return strings.Join(out, "\n")
 }
 
-// thing is a resource of a random configuration.
+// thing is a resource of a random configuration. If absent is true, the configuration does not declare the resource;
+// with removed, it has a removed block for the resource. The field first sets create_before_destroy, and keeps sets
+// destroy = false. The number of instances is keys. The arguments name and note contain the numbers generation and
+// note.
 type thing struct {
 	name, was                     string // was: the name before a move
 	absent, first, keeps, removed bool
@@ -258,7 +264,7 @@ type thing struct {
 	keys, generation, note        int
 	region                        int   // the provider: 0: the default block, 1 to 3: a constant key, 4: the key of the instance, 5: another block
 	acts                          int   // 0: invokes no actions; otherwise, the index of on_failure in failures
-	refers                        []int // indexes of earlier things
+	refers                        []int // indexes of earlier resources to which this resource refers
 	byName                        bool  // the references are part of the name
 }
 
@@ -276,7 +282,7 @@ func drawn(r *rand.Rand) []*thing {
 	return all
 }
 
-// redraw changes a configuration.
+// redraw changes a random configuration: it renames, removes, adds or edits some of its resources.
 func redraw(r *rand.Rand, all []*thing) {
 	for i, x := range all {
 		x.was, x.removed = "", false
@@ -331,13 +337,13 @@ func invoking(all []*thing) func(string) bool {
 // failures are the values of on_failure.
 var failures = []string{"", "halt", "continue", "taint"}
 
-// written returns the text of a configuration.
+// written returns the text of the configuration with these resources.
 func written(all []*thing) string {
 	var b strings.Builder
 	b.WriteString("provider \"fake\" {\n}\nprovider \"fake\" {\n  alias = \"other\"\n  region = \"r4\"\n}\n")
 	b.WriteString("provider \"fake\" {\n  alias = \"by\"\n  for_each = toset([\"r1\", \"r2\", \"r3\"")
 	if slices.ContainsFunc(all, func(x *thing) bool { return x.region == 4 && !x.absent && x.repeat == 2 }) {
-		b.WriteString(", \"a\", \"b\", \"c\"") // otherwise, objects of removed instances use keys that the block lacks
+		b.WriteString(", \"a\", \"b\", \"c\"") // keys of the provider block for resources whose for_each has these keys
 	}
 	b.WriteString("])\n  region = each.key == \"r3\" ? \"r1\" : each.key\n}\n")
 	b.WriteString("action \"fake_act\" \"before\" {\n  config {\n    text = \"before ${caller.name}\"\n  }\n}\n")
@@ -403,7 +409,7 @@ func written(all []*thing) string {
 	return b.String()
 }
 
-// drawnOptions returns random options of a command, and their names.
+// drawnOptions returns a function that sets random options of a command, and the name of these options.
 func drawnOptions(r *rand.Rand, all []*thing) (change func(*planning.Request), name string) {
 	x := all[r.IntN(len(all))]
 	text := "fake_thing." + x.name

@@ -13,8 +13,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// current returns the refreshed object of an instance. If the state has none, it imports an object, if an import was
-// requested. The entry is nil if no object exists. current returns false if refreshing or importing failed.
+// current returns the refreshed object of an instance. If the state has no object and an import is requested, current
+// imports the object. The entry in the result is nil if no object exists. current returns false if the refresh or the
+// import failed.
 func (x *instance) current(ctx context.Context) (object.Current, *plan.Importing, bool) {
 	o := x.inst.Current()
 	cur, seen := x.p.state.get(o)
@@ -98,15 +99,15 @@ func (x *instance) deposed(im frame.Import) bool {
 	return false
 }
 
-// imported returns the planned change and the value of an instance in a plan of the import command: the instance keeps
-// its object, or imports an object. imported does not evaluate the arguments, because the user may not have written
-// them yet. It returns false if an error was reported.
+// imported returns the planned change of an instance and a function for its planned value, in a plan of the import
+// command: the instance keeps its object, or imports an object. imported does not evaluate the arguments, because the
+// user may not have written them yet. It returns false if an error was reported.
 func (x *instance) imported(ctx context.Context) (*plan.Change, func() mark.Value, bool) {
 	cur, importing, ok := x.current(ctx)
 	if !ok {
 		return nil, nil, false
 	}
-	if cur.Entry == nil { // the import depends on this object, which does not exist yet
+	if cur.Entry == nil { // no object exists: another import depends on this instance, so the instance needs a placeholder, an unknown value
 		v := x.p.placeholder(x.d)
 		return &plan.Change{Object: x.inst.Current(), Was: x.inst.Current(), Action: plan.Create, Before: mark.Plain(cty.NullVal(v.Raw.Type())), After: v}, func() mark.Value { return v }, true
 	}
@@ -122,7 +123,7 @@ func (x *instance) imported(ctx context.Context) (*plan.Change, func() mark.Valu
 }
 
 // importsDeclared reports an error for each import block whose target resource is not declared, and returns false if it
-// finds any. Only plans call it: the validate command accepts such blocks, because a plan can generate their
+// reports an error. Only plans call it: the validate command accepts such blocks, because a plan can generate their
 // configuration.
 func importsDeclared(prog *program.Program, bag *diag.Bag) bool {
 	ok := true

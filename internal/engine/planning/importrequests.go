@@ -18,7 +18,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Import requests the import of the existing object with the given ID.
+// Import requests, for the import command, the import of the existing object with the given ID to the address To.
 type Import struct {
 	To addr.Instance
 	ID string
@@ -76,7 +76,7 @@ func through(bag *diag.Bag, im *frame.Import, u declared.Use) bool {
 	return false
 }
 
-// byCommand reports whether the import command requested the import of an instance.
+// byCommand reports whether the import command (not an import block) requested the import of an instance.
 func (r importRequests) byCommand(inst addr.Instance) bool {
 	return slices.ContainsFunc(r.commanded, func(im Import) bool { return im.To == inst })
 }

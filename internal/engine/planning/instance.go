@@ -18,9 +18,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// decide plans one declared instance of a managed resource and sets its after value. It returns false if planning, a
-// postcondition or an invocation of an action fails. If a later round (a further plan and apply) must decide, the
-// result is true, unless a destruction that must precede it cannot be planned.
+// decide plans one declared instance of a managed resource and sets its planned value (after face). It returns false if
+// planning, a postcondition or the plan of an action invocation fails. If a later round (a further plan and apply) must
+// decide about the instance, decide returns true, unless this round must destroy the object first and cannot plan this.
 func (x *instance) decide(ctx context.Context) bool {
 	if ok, known := x.again(ctx); known {
 		return ok
@@ -47,8 +47,8 @@ func (x *instance) decide(ctx context.Context) bool {
 }
 
 // propose evaluates the configuration of an instance, and calls its provider to plan it. It returns the change and a
-// function for the after value. It returns them as nil if the outcome is not Known, except for a deferred change that
-// the provider has already planned: then only the function is nil.
+// function that returns the planned value. Both are nil if the outcome is not Known, with one exception: if the
+// provider has planned a change that must wait for a later round, only the function is nil.
 func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value, plan.Outcome) {
 	if x.p.req.Operation.Policy().ImportsOnly {
 		c, v, ok := x.imported(ctx)
@@ -108,7 +108,7 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 		c.Action = plan.ForgetCreate
 	}
 	if behind != 0 && (c.Action != plan.NoOp || importing != nil || !known) {
-		return c, nil, plan.Defer(plan.DeferredPrereq) // the objects for which the instance waits come first
+		return c, nil, plan.Defer(plan.DeferredPrereq) // a later round decides about the objects for which the instance waits, and then about the instance
 	}
 	if c.Action.Replaces() {
 		was, ok := x.run.StoredUse(ctx, x.inst, cur.Entry.Provider)
@@ -128,8 +128,8 @@ func (x *instance) propose(ctx context.Context) (*plan.Change, func() mark.Value
 }
 
 // plan calls the provider to plan the instance. If the provider's settings are not all known and the call fails, plan
-// calls the provider again and allows it to defer the change. If that fails, too, a later round plans the instance,
-// because the settings are known then.
+// calls the provider again and allows it to defer the change. If the second call fails, too, a later round plans the
+// instance, because the settings are known then.
 func (x *instance) plan(ctx context.Context, t *object.Tools, u declared.Use, config mark.Value, cur object.Current, forced object.Forced) (*plan.Change, plan.Outcome) {
 	if !x.p.req.Options.Defers || !x.run.Sessions.Unknown(u) {
 		return t.Plan(ctx, config, cur, forced)
@@ -174,7 +174,8 @@ func (x *instance) search(ctx context.Context, t *object.Tools, c *plan.Change) 
 	}
 }
 
-// valueOf returns a function that returns the after value of an instance.
+// valueOf returns a function that returns the planned value of the instance with the change c. For an unchanged object,
+// the function decodes cur when it is called.
 func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Value {
 	if !c.Unchanged {
 		return func() mark.Value { return c.After }
@@ -182,8 +183,9 @@ func valueOf(t *object.Tools, c *plan.Change, cur object.Current) func() mark.Va
 	return lazy(t, cur)
 }
 
-// forced returns the settings that affect the decision in addition to the configuration, such as -replace,
-// ignore_changes and replace_triggered_by. It returns false if a reference in replace_triggered_by is invalid.
+// forced returns the settings that affect the planned action in addition to the arguments of the resource, such as
+// -replace, ignore_changes and replace_triggered_by. It returns false if a reference in replace_triggered_by is
+// invalid.
 func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	out := object.Forced{
 		Replace:   slices.Contains(x.p.req.Replace, x.inst),
@@ -209,10 +211,11 @@ func (x *instance) forced(cur object.Current) (object.Forced, bool) {
 	return out, true
 }
 
-// endFirst plans the destruction of an object in this round if its provider cannot plan the object yet, because the
-// plan replaces a resource to which the provider's settings refer. The provider, with its prior settings, must destroy
-// the object before its server is destroyed. A later round creates the object again. endFirst returns false if the
-// destruction cannot be planned.
+// endFirst handles an instance whose provider cannot plan it yet, because the plan replaces a resource to which the
+// provider's settings refer, such as a server. endFirst plans the destruction of the stored object in this round: the
+// provider, with its prior settings, must destroy the object before the server is destroyed. A later round creates the
+// object again. For other instances, endFirst does nothing and returns true. endFirst returns false if the destruction
+// cannot be planned.
 func (x *instance) endFirst(ctx context.Context) bool {
 	o := x.inst.Current()
 	u, ok := x.run.StoredUse(ctx, x.inst, x.storedProvider())
@@ -234,8 +237,8 @@ func (x *instance) storedProvider() (out addr.ProviderInstance) {
 	return out
 }
 
-// wait leaves the decision about the instance to a later round. c is the change that the provider has planned, or nil.
-// The after value of the instance is unknown in this round.
+// wait leaves the decision about the instance to a later round, for the given reason. c is the change that the provider
+// has planned, or nil. In this round, the planned value of the instance is unknown.
 func (x *instance) wait(c *plan.Change, reason plan.Reason) {
 	later := x.p.deferred
 	later.note(x.d.ID, x.inst.Module)
@@ -258,9 +261,10 @@ func (x *instance) wait(c *plan.Change, reason plan.Reason) {
 	later.record(c)
 }
 
-// again handles an instance that an earlier round has decided: it plans no change, but checks conditions, because some
-// may have been unknown in that round. ok is false if a condition fails. known is false if no earlier round has
-// decided, or if the state does not have the object.
+// again handles an instance about which an earlier round (plan and apply) of the command has decided: it plans no
+// change, but checks conditions, because their results may have been unknown in the earlier round. ok is false if a
+// condition fails. known is false if no earlier round has decided about the instance, or if the state does not have the
+// object.
 func (x *instance) again(ctx context.Context) (ok, known bool) {
 	o := x.inst.Current()
 	e := x.p.prior.Get(o)

@@ -25,9 +25,9 @@ type triggering struct {
 	f *frame.Frame
 }
 
-// invoke plans the invocations of actions that a change causes. after returns the after value of the object. invoke
-// returns false if an invocation cannot be planned. after is nil if the change only destroys the object. f has the
-// values of the module instance; if f is nil, the change causes no invocation.
+// invoke plans the invocations of actions that a change causes. after returns the planned value of the object. It is
+// nil if the change only destroys the object. invoke returns false if an invocation cannot be planned. f has the values
+// of the module instance; if f is nil, the change causes no invocation.
 func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Change, f *frame.Frame, after func() mark.Value) bool {
 	if f == nil || len(d.Res.Lifecycle.ActionTriggers) == 0 {
 		return true
@@ -45,7 +45,8 @@ func invoke(ctx context.Context, p *planner, d *program.Declaration, c *plan.Cha
 }
 
 // event plans the invocations that one action_trigger block causes for an event. It returns false if an invocation
-// cannot be planned. after returns the after value of the object; event does not call it for events at the destruction.
+// cannot be planned. block is the index of the action_trigger block in the resource. after returns the planned value of
+// the object; event does not call it for events at the destruction.
 func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrigger, e config.Event, after func() mark.Value) bool {
 	face, key := frame.After, x.c.Object.Key
 	var caller mark.Value
@@ -81,7 +82,7 @@ func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrig
 	return ok
 }
 
-// invoking is an invocation that is to be planned. The leases that it uses are open.
+// invoking is an invocation of an action that is to be planned. The ephemeral resources that it uses are open.
 type invoking struct {
 	p    *planner
 	f    *frame.Frame
@@ -91,8 +92,8 @@ type invoking struct {
 	face frame.Face
 }
 
-// plan plans the invocation and returns false if that fails. caller is the value of the object that invokes the action;
-// nil if the user invokes it.
+// plan plans the invocation. After an error, which it reports, plan returns false. caller is the value of the object
+// whose change invokes the action; nil if there is no such object.
 func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 	r, d, i := x.p.run, x.p.run.Program.Decls()[x.i.Decl], x.i
 	inst := d.Resource.In(x.f.Addr()).Instance(i.Key)
@@ -169,8 +170,8 @@ func (x *invoking) exists(inst addr.Instance, config mark.Value) bool {
 }
 
 // session returns the session (the configured process) of the provider that runs the action. An action at the
-// destruction of an object uses the session for destroying. It reports an error and returns false if the provider
-// cannot be configured.
+// destruction of an object uses the session that destroys the object, usually with the prior settings of the provider.
+// It reports an error and returns false if the provider cannot be configured.
 func (x *invoking) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.t.Event.Ends() {
 		return x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

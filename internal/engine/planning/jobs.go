@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// job is a declared instance to decide about, or a stored object to destroy or forget.
+// job is a declared instance to plan, or a stored object to destroy or forget.
 type job struct {
 	frame *frame.Frame // nil for a stored object
 	key   addr.Key
@@ -26,9 +26,9 @@ type job struct {
 }
 
 // declaredJobs lists the declared instances of a resource that the targets select. The other declared instances keep
-// their stored values. kept has all declared instances. If the keys in a module instance are unknown, it has the stored
-// instances there. whole is false if the evaluation of keys failed. It stays true if the decision about unknown keys is
-// left to a later round (a further plan and apply of the command).
+// their stored values. kept has all declared instances. If the keys in a module instance are unknown, kept has the
+// stored instances in this module instance. whole is false if keys could not be evaluated, or are unknown and no later
+// round (a further plan and apply of the command) decides about them.
 func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[addr.Instance]bool, whole bool) {
 	frames, status := p.run.Frame.Instances(d.Module, frame.After)
 	kept, whole = map[addr.Instance]bool{}, status == frame.Known
@@ -68,8 +68,8 @@ func (p *planner) declaredJobs(d *program.Declaration) (jobs []job, kept map[add
 	return jobs, kept, whole
 }
 
-// keepPrior sets the after value of an instance that the targets exclude: to the stored value, or to an unknown value
-// if the state has no object.
+// keepPrior sets the planned value (after face) of an instance that -target or -exclude leaves out: its stored value,
+// or an unknown value if the state has no object.
 func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) {
 	o := d.Resource.In(f.Addr()).Instance(k).Current()
 	entry := p.prior.Get(o)
@@ -80,10 +80,10 @@ func (p *planner) keepPrior(f *frame.Frame, d *program.Declaration, k addr.Key) 
 	f.PutLazy(d.ID, k, frame.After, func() mark.Value { return filling.StoredValue(p.run.Program, d, entry) })
 }
 
-// instance is one declared instance of a managed resource or a data source, in a plan walk.
+// instance is one declared instance of a managed resource or a data source, in the graph of a plan.
 type instance struct {
 	p    *planner
-	run  *run.Run // its bag receives the diagnostics
+	run  *run.Run // the parts that all nodes of the plan share; diagnostics are added to run.Bag
 	d    *program.Declaration
 	f    *frame.Frame
 	key  addr.Key
@@ -97,10 +97,10 @@ func (p *planner) instance(d *program.Declaration, f *frame.Frame, key addr.Key)
 	return &instance{p: p, run: p.run, d: d, f: f, key: key, inst: d.Resource.In(f.Addr()).Instance(key)}
 }
 
-// tools returns the tools to plan the instance, and the use of its provider. If the provider cannot be configured
-// because settings are unknown, the outcome is Deferred, and a later round plans the instance. If it cannot be
-// configured for another reason, tools reports the errors, and the outcome is Failed. The tools are nil unless the
-// outcome is Known.
+// tools returns the tools for provider calls about the instance, and its provider instance. If the provider cannot be
+// configured because settings are unknown, and the command may have a later round (plan and apply), the outcome is
+// Deferred. If the provider cannot be configured for another reason, tools reports the errors, and the outcome is
+// Failed. The tools are nil unless the outcome is Known.
 func (x *instance) tools(ctx context.Context) (*object.Tools, declared.Use, plan.Outcome) {
 	if !x.p.req.Options.Defers {
 		t, u, ok := x.run.ToolsAfter(ctx, x.d, x.f, x.key, x.inst)

@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// exists makes the provider import an object for each ID.
+// exists returns an import function for the fake provider that finds an object for each ID.
 func exists(w *world.World) func(context.Context, provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	return func(_ context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 		v := cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(r.ID), "name": cty.StringVal("a"), "note": cty.NullVal(cty.String)})
@@ -32,7 +32,8 @@ func TestTearDownDestroysProtectedObjects(t *testing.T) {
 	w.Refuses(protected, func(r *planning.Request) { r.Operation, r.Mode = operation.Apply, plan.Destroy }, "Instance cannot be destroyed")
 }
 
-// The import command compares nothing with the configuration, and a failed precondition stops nothing.
+// The command import does not compare the imported object with the configuration, and a failed precondition does not
+// stop it.
 func TestImportDecidesNothing(t *testing.T) {
 	text := "locals {\n no = false\n}\nresource \"fake_thing\" \"a\" {\n name = \"a\"\n lifecycle {\n  precondition {\n   condition = local.no\n   error_message = \"No.\"\n  }\n }\n}\n"
 	imports := func(r *planning.Request) {
@@ -51,7 +52,8 @@ func TestImportDecidesNothing(t *testing.T) {
 	}
 }
 
-// Plan refuses an import without configuration; Generate writes it, and its plan has nothing about the resource.
+// Plan refuses an import to a resource without configuration. Generate writes this configuration, and its plan has no
+// change of the resource.
 func TestGenerateWritesBlocksForImportsWithoutConfiguration(t *testing.T) {
 	text := world.TestObject("b") + "import {\n to = fake_thing.a\n id = \"id-a\"\n}\n"
 	w := world.New(t)

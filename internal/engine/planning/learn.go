@@ -8,10 +8,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// learn registers the values of write-only arguments of objects that the walk has read but not validated: the walk
-// decides nothing about them, or reading them failed. The guard (package object/guard) must know these secrets before
-// it checks the answers of providers again, and before messages are printed. learn reports no errors in the arguments,
-// because nothing uses them.
+// learn registers the values of write-only arguments of objects that the plan has read but not planned, because the
+// plan decides nothing about them, or because reading or planning failed. These secrets must be known before package
+// object/guard checks the answers of providers again, and before messages are printed. learn reports no errors in the
+// arguments, because this plan does not use them.
 func (p *planner) learn() {
 	face, all := frame.After, p.req.Mode != plan.Normal || p.req.Operation.Policy().ImportsOnly
 	if p.req.Mode == plan.Destroy {

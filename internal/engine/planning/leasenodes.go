@@ -13,10 +13,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// addLeaseNodes adds the nodes that close leases in the plan walk. A lease is closed when all receivers of its value
-// have ended, with or without success. Providers that were configured with the lease, and leases whose configuration
-// uses it, end first. An ephemeral resource that is opened for its own conditions or exports, and that no receiver has
-// opened, is opened after all receivers.
+// addLeaseNodes adds the nodes that close leases (open ephemeral resources) in the graph of a plan. A lease is closed
+// when all receivers of its value (the declarations that use it) have ended, with or without success. Providers whose
+// settings use the lease, and leases whose configuration uses it, end first. If an ephemeral resource has conditions,
+// or a module output returns its value, and no receiver has opened it, it is opened after all receivers.
 func (p *planner) addLeaseNodes() {
 	if p.run.Receivers.Any {
 		n := leaseNodes{p: p, closers: map[program.Decl]walk.Node{}, own: map[program.Decl]walk.Node{}, stops: map[program.Decl]walk.Node{}}
@@ -24,13 +24,13 @@ func (p *planner) addLeaseNodes() {
 	}
 }
 
-// leaseNodes are the nodes that end leases and provider sessions in the plan walk. The keys are ephemeral resources or
-// provider configurations.
+// leaseNodes are the nodes that end leases and provider sessions (configured processes) in the graph of a plan. The
+// keys are ephemeral resources or provider configurations.
 type leaseNodes struct {
 	p       *planner
 	closers map[program.Decl]walk.Node // the nodes that close ephemeral resources
 	own     map[program.Decl]walk.Node // the nodes that open ephemeral resources without a receiver
-	stops   map[program.Decl]walk.Node // of provider configurations
+	stops   map[program.Decl]walk.Node // the nodes that end the processes of provider configurations
 }
 
 func (l *leaseNodes) add() {
@@ -70,8 +70,9 @@ func (l *leaseNodes) add() {
 	l.keepProviders()
 }
 
-// receivedBy returns the ephemeral resources that a declaration receives in the plan walk. These include the ephemeral
-// resources that its actions use, because the walk plans actions, but not those of its provisioners.
+// receivedBy returns the ephemeral resources whose values a declaration uses during plan. These include the ephemeral
+// resources that its actions use, because the walk plans actions. They do not include ephemeral resources that only its
+// provisioners use.
 func receivedBy(p *planner, d *program.Declaration) []program.Decl {
 	held := p.run.Receivers.Ephemerals(d.ID)
 	for _, a := range p.run.Program.Triggered(d.ID) {
@@ -90,8 +91,7 @@ func (p *planner) opensItself(e *program.Declaration) bool {
 	return p.req.Mode == plan.Normal && !p.sel.Skips(e.ID) && p.run.Receivers.OpensItself(e, !p.sel.Active)
 }
 
-// opens adds the node that opens an ephemeral resource without a receiver. If a receiver has opened it, the node only
-// tests its conditions.
+// opens adds the node that opens an ephemeral resource that no receiver has opened, and tests its conditions.
 func (l *leaseNodes) opens(e *program.Declaration) walk.Node {
 	n := l.p.nodes.add(e.String(), func(ctx context.Context, _ *walk.Fan) bool {
 		return l.p.testAll(ctx, e)
@@ -109,7 +109,7 @@ func (l *leaseNodes) closer(e *program.Declaration) walk.Node {
 	return n
 }
 
-// stop adds the node that ends the sessions of a provider, after all their users.
+// stop adds the node that ends the processes of the provider configuration d, after all nodes that use them.
 func (l *leaseNodes) stop(d *program.Declaration) walk.Node {
 	n := l.p.nodes.closer(func() { l.p.run.Sessions.ReleaseAll(d.Provider) })
 	l.p.nodes.graph.Waits(n, l.p.nodes.decide[d.ID])
@@ -133,7 +133,8 @@ func (l *leaseNodes) keepProviders() {
 	}
 }
 
-// countUser counts a declaration as a user of the leases whose instances it names, until the node last has run.
+// countUser registers the declaration d as a user of the leases whose instances it names, until the node last has
+// ended. Such a lease is closed after its last user.
 func (l *leaseNodes) countUser(d *program.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return

@@ -8,7 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/run"
 )
 
-// There are more jobs than tokens, unless the configuration has leases: a job that waits for a token could keep one open.
+// A walk runs more jobs than it has tokens (permissions for a provider call). If the configuration has leases
+// (ephemeral resources), there are no more jobs than tokens, because a job that waits for a token could keep a lease
+// open.
 func TestMaxJobs(t *testing.T) {
 	const item = "resource \"t_item\" \"a\" {\n}\n"
 	for config, extra := range map[string]int{item: 7, item + "ephemeral \"t_key\" \"k\" {\n}\n": 0} {

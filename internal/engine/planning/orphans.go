@@ -17,9 +17,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// orphans returns jobs for the stored objects of a declared resource that do not belong to a declared instance: deposed
-// objects (replaced objects that are still to be destroyed), and instances whose key or module instance is not
-// declared. kept has the declared instances.
+// orphans returns jobs that destroy or forget the stored objects of a declared resource that do not belong to a
+// declared instance: deposed objects (replaced objects that are still to be destroyed), and instances whose key or
+// module instance is not declared. kept has the declared instances.
 func (p *planner) orphans(d *program.Declaration, frames []*frame.Frame, kept map[addr.Instance]bool) []job {
 	at := map[addr.ModuleInstance]*frame.Frame{}
 	for _, f := range frames {
@@ -66,8 +66,8 @@ func (p *planner) allStored(d *program.Declaration) []job {
 	return jobs
 }
 
-// addGhosts adds a node for each managed resource that is only in the state. It removes the results of data sources
-// that are only in the state.
+// addGhosts adds a node for each managed resource that the state has and the configuration does not declare. For such a
+// data source, it removes the results from the refreshed state.
 func (p *planner) addGhosts() {
 	for res := range p.moved.ByDeclaration() {
 		if _, declared := p.run.Program.Resource(res); declared {
@@ -85,7 +85,7 @@ func (p *planner) addGhost(res addr.Resource) {
 	objects := slices.DeleteFunc(p.stored(res), func(o addr.Object) bool { return p.sel.Stays(o.Instance) })
 	decide := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		if p.req.Mode == plan.RefreshOnly {
-			return true // nothing is decided
+			return true // a refresh-only plan plans no changes of objects
 		}
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
 			return (&endedObject{p, objects[i], p.ghostReason(objects[i]), nil}).decide(ctx)
@@ -126,15 +126,15 @@ type endedObject struct {
 	p   *planner
 	o   addr.Object
 	why plan.Reason
-	d   *program.Declaration // nil: only the state has its resource
+	d   *program.Declaration // the declaration of the object's resource; nil: only the state has the resource
 }
 
-// decide plans to destroy or to forget the object. It returns false if that fails. If the object no longer exists,
-// decide plans nothing and returns true.
+// decide plans to destroy or to forget the object. It returns false after an error. If the refresh found that the
+// object no longer exists, decide plans nothing and returns true.
 func (x *endedObject) decide(ctx context.Context) bool {
 	cur, seen := x.p.state.get(x.o)
 	if !seen || cur.Entry == nil {
-		return seen // the object no longer exists, or refreshing it failed
+		return seen // true: the object no longer exists; false: the refresh failed
 	}
 	u, ok := x.p.run.StoredUse(ctx, x.o.Instance, cur.Entry.Provider)
 	if !ok {
@@ -203,8 +203,8 @@ func (x *endedObject) wait(t *object.Tools, cur object.Current) bool {
 	return ok
 }
 
-// plan returns a change that destroys the object, or forgets it (see forgets). It reports an error and returns false if
-// that fails.
+// plan returns a change that destroys the object, or that forgets it if forgets returns yes. After an error, which it
+// reports, it returns false.
 func (x *endedObject) plan(ctx context.Context, t *object.Tools, cur object.Current) (*plan.Change, bool) {
 	forgets, stated, ok := x.forgets(cur.Entry)
 	if !ok {
@@ -243,8 +243,9 @@ func (x *endedObject) forgets(e *state.Entry) (yes, stated, ok bool) {
 	return yes, yes, out == frame.OK
 }
 
-// removed returns yes and stated (see forgets) for an object whose resource is not declared. A removed block decides,
-// or else destroy = false in the state.
+// removed decides for an object whose resource is not declared: yes is true if the plan forgets the object, and stated
+// is true if the reason is destroy = false. A removed block decides, or, without a removed block, destroy = false in
+// the state.
 func (x *endedObject) removed(e *state.Entry) (yes, stated bool) {
 	switch x.p.run.Removals.Fate(x.o.Instance) {
 	case declared.RemovedForget:

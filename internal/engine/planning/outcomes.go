@@ -10,36 +10,37 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// outcomes records the results for declarations in a plan walk: which declarations change, and which have an instance
-// without a value. The declarations that depend on them are decided with these results.
+// outcomes records the results for declarations while the graph of a plan runs: which declarations change, and which
+// have an instance without a value. The declarations that depend on them are decided with these results.
 type outcomes struct {
 	prog   *program.Program
-	failed []atomic.Bool // by declaration: true if an instance of it has no value
+	failed []atomic.Bool // by declaration: true if an instance of the declaration has no value
 
 	mu      sync.Mutex
-	changes map[within]changeKind
-	behind  map[program.Decl][]program.Decl // see resourcesBehind
+	changes map[within]changeKind           // how much each resource changes; without an entry: unchanged
+	behind  map[program.Decl][]program.Decl // the results of resourcesBehind, by declaration
 }
 
 // fail records that an instance of a declaration has no value.
 func (o *outcomes) fail(d program.Decl) { o.failed[d].Store(true) }
 
-// changeKind is how much a resource changes. It determines whether data sources that depend on the resource are pending.
+// changeKind is how much a resource changes. It determines whether apply, and not plan, reads data sources that depend
+// on the resource (pending), and whether apply opens ephemeral resources that depend on it.
 type changeKind uint8
 
 const (
 	unchanged changeKind = iota
 	updated
-	remade // created or replaced, or read after such a change
+	remade // the object is created, replaced, destroyed or forgotten, or apply reads the data source for another reason than updates
 )
 
-// within is a declared resource in a module instance, including all module instances below it.
+// within is a declaration in a module instance, including all module instances below it.
 type within struct {
 	decl program.Decl
 	in   addr.ModuleInstance
 }
 
-// noteChange records how much an object of a resource changes.
+// noteChange records how much the change c changes the resource d.
 func (o *outcomes) noteChange(d program.Decl, c *plan.Change) {
 	switch c.Action {
 	case plan.NoOp:
@@ -70,8 +71,8 @@ func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind)
 	}
 }
 
-// changed returns how much a resource changes. It considers the instances of the resource below the innermost module
-// instance that contains both from and the resource. Terraform and OpenTofu do the same.
+// changed returns how much the resource d changes, as seen from the module instance from. It considers the instances of
+// d below the innermost module instance that contains both from and d. Terraform and OpenTofu use this rule, too.
 func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind {
 	for at := o.prog.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -81,11 +82,11 @@ func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind 
 	return o.changes[within{d, from}]
 }
 
-// dependencyChanges reports whether a dependency of an instance of d changes at least as much as least. Dependencies
-// are:
+// dependencyChanges reports whether a dependency of an instance of d in the module instance from changes at least as
+// much as least. Only these dependencies count:
 //
-//   - the names in depends_on, of d or of a module call around d. A data source that apply will read counts with the
-//     change for which it waits;
+//   - the names in depends_on, of d or of a module call around d. A data source that apply will read counts as changed,
+//     as much as the dependency for which it waits;
 //   - the managed resources to which d refers directly.
 func (o *outcomes) dependencyChanges(d program.Decl, from addr.ModuleInstance, least changeKind) bool {
 	seen := map[program.Decl]bool{}
@@ -132,8 +133,8 @@ func (o *outcomes) resourcesBehind(d program.Decl) []program.Decl {
 }
 
 // changesUnder reports whether a reference in depends_on leads to a resource that changes at least as much as least. It
-// follows references of modules and values. For a module call, it follows only the depends_on of the call, not its
-// count or for_each.
+// follows the references of modules and of values such as locals. For a module call, it follows only the depends_on of
+// the call, not its count or for_each.
 func (o *outcomes) changesUnder(ref program.Ref, from addr.ModuleInstance, least changeKind, seen map[program.Decl]bool) bool {
 	d := ref.To
 	info := o.prog.Decls()[d]
@@ -159,7 +160,8 @@ func (o *outcomes) changesUnder(ref program.Ref, from addr.ModuleInstance, least
 }
 
 // dependencyFailed reports whether a dependency that depends_on names has no value. depends_on may be in the
-// declaration or in a module call around it. Other failures stop the declaration when it evaluates the missing value.
+// declaration or in a module call around it. A failure of another dependency needs no check here: the evaluation of its
+// value fails.
 func (o *outcomes) dependencyFailed(d program.Decl) bool {
 	for _, ref := range o.prog.Refs(d) {
 		if ref.Use&(program.ByDepends|program.ByModule) != 0 && o.anyFailed(ref.To, map[program.Decl]bool{}) {

@@ -29,7 +29,7 @@ func (x *rootOutputs) changes() []*plan.OutputChange {
 	}
 	for name, old := range x.previous() {
 		switch {
-		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan with targets removes no output, unless Lethe chose the targets from the changes
+		case declared[name] != nil || x.p.sel.Active && x.p.req.Origin != targeting.Changes: // a plan with -target or -exclude removes no output; a plan of the changed resources (plan -changed) does
 		default:
 			out = append(out, &plan.OutputChange{
 				Name: name, Action: plan.Delete, Before: old.Value, After: mark.Plain(cty.NullVal(cty.DynamicPseudoType)), Sensitive: old.Sensitive,
@@ -47,10 +47,10 @@ func (x *rootOutputs) previous() map[string]state.Output {
 	return x.p.prior.Outputs
 }
 
-// change compares one declared output with its stored value. It returns nil if the output keeps its stored value: if
-// the targets exclude a resource to which it refers, if a destroy plan has targets, or if the value is unknown in a
-// refresh-only plan. It also returns nil if the value has an error, and in a destroy plan for an output without a
-// stored value.
+// change compares one declared root output with its stored value. It returns nil if the plan keeps the stored value: if
+// -target or -exclude leaves out a resource to which the output refers, if a destroy plan has targets or excludes, or
+// if the value is unknown in a refresh-only plan. It also returns nil if the value has an error, and in a destroy plan
+// for an output without a stored value.
 func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	old, had := x.previous()[name]
 	null := mark.Plain(cty.NullVal(cty.DynamicPseudoType))

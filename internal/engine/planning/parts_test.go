@@ -17,7 +17,7 @@ func thing(name string) addr.Object {
 	return addr.Resource{Type: "fake_thing", Name: name}.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current()
 }
 
-// stateOf returns the refreshed state for a prior state with these objects.
+// stateOf returns a refreshedState, before any refresh, for a prior state with these objects.
 func stateOf(names ...string) *refreshedState {
 	edit := (&state.Snapshot{}).Edit()
 	for _, name := range names {
@@ -27,7 +27,8 @@ func stateOf(names ...string) *refreshedState {
 	return newRefreshedState(prior, run.HostsFor(&run.Settings{}, nil, prior))
 }
 
-// The refreshed state has the results of refreshing and reading. It lacks an imported object, which the plan adds.
+// refreshedState has the results of refreshing objects and reading data sources. It lacks an imported object, which the
+// plan adds.
 func TestRefreshedState(t *testing.T) {
 	s := stateOf("kept", "gone", "drifts", "unread", "dropped")
 	other := &state.Entry{Attrs: []byte(`{"id":"other"}`)}
@@ -59,7 +60,8 @@ func TestRefreshedState(t *testing.T) {
 	}
 }
 
-// A closer runs after a node that failed. A failed node has a name; a gate and a closer have none.
+// In a walk, a closer (a node that always runs) runs after a node that failed. A failed node has a name; a gate (a node
+// without work) and a closer have no name.
 func TestNodes(t *testing.T) {
 	n := newNodes(0)
 	var ran []string
@@ -83,7 +85,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// An import of the command line has priority over the import blocks, which are not evaluated then.
+// An import of the command import has priority over the import blocks, which are not evaluated in this case.
 func TestImportOfTheCommandLine(t *testing.T) {
 	r := importRequests{commanded: []Import{{To: thing("a").Instance, ID: "1"}}}
 	im, found, ok := r.find(nil, thing("a").Instance)

@@ -40,7 +40,7 @@ type Request struct {
 	Replace   []addr.Instance
 	// AllowDestroy has the addresses of objects that the plan may destroy although prevent_destroy protects them.
 	AllowDestroy []addr.Target
-	Imports      []Import // imports of the command line; the configuration may have others
+	Imports      []Import // the imports of the command import; the configuration may have import blocks in addition
 	// Unanswered has the addresses of creations in an interrupted run whose calls the provider did not answer. If the
 	// plan creates an object at such an address, it asks the provider whether the earlier call has created an object.
 	Unanswered []addr.Instance
@@ -56,30 +56,31 @@ type Request struct {
 	Rounds       bool
 	Earlier      *Earlier // the decisions of the earlier rounds of the command; nil in the first round
 	Provisioners plan.ProvisionerSettings
-	Backend      string // for the plan file
+	Backend      string // the type of the backend, which the plan file stores
 
-	// Part has the addresses of the resources in State, if State is only a part of the workspace's state. See
-	// plan.Plan.
+	// Part has the addresses, without keys, of the resources in State, if State is only a part of the workspace's
+	// state. nil means that State is the whole state.
 	Part []string
 }
 
-// Result is a finished plan. Its frame can be used by an apply that follows in the same process.
+// Result is a finished plan. Frame has the values of the configuration during plan.
 type Result struct {
 	Plan  *plan.Plan
 	Frame *frame.Frame
 
-	doubts map[addr.Object]bool // see refreshedState.doubt
+	doubts map[addr.Object]bool // objects that a later round of the command (a further plan and apply) must plan again
 
 	// Interrupted is true if an interrupt ended the planning early.
 	Interrupted bool
 }
 
-// Earlier holds the decisions of the earlier rounds of a command (ADR 52). An instance is decided only once: a later
-// round takes its object from the state, without a call to its provider. A nil Earlier has no decisions.
+// Earlier has the objects about which the earlier rounds of a command have decided. A round is one plan and its apply
+// (ADR 52). Only one round decides about an instance: later rounds take its object from the state, without a call to
+// its provider. A nil Earlier has no objects.
 type Earlier struct {
-	planTime time.Time
-	decided  map[addr.Object]bool
-	read     map[addr.Object]bool // refreshed, but not decided
+	planTime time.Time            // the result of plantimestamp in all rounds
+	decided  map[addr.Object]bool // objects about which an earlier round has decided
+	read     map[addr.Object]bool // objects that an earlier round has refreshed, but about which no round has decided
 	// replaced has the deferred objects that a later round replaces, because of -replace, or because a change in an
 	// earlier round triggers it (replace_triggered_by). The state has them as tainted.
 	replaced map[addr.Object]plan.Reason
@@ -87,52 +88,53 @@ type Earlier struct {
 
 // Generated is the result of Generate.
 type Generated struct {
-	// Blocks are resource blocks for the import targets that no resource block declares.
+	// Blocks has generated resource blocks for the import targets that no resource block declares.
 	Blocks map[addr.Resource]string
 	// Rest is the plan of the configuration without these resources, for reports if Generate fails. It is nil if
-	// nothing was planned.
+	// planning could not start.
 	Rest *Result
 }
 
-// planner is a plan walk. It visits declarations, and resources that are only in the state.
+// planner is the run of one plan (a plan walk). It visits declarations, and resources that are only in the state.
 type planner struct {
 	env   run.Env
 	run   *run.Run
 	req   *Request
-	prior *state.Snapshot // the state after the previous run, with moves applied
-	moved *moving.Moves
-	named targeting.Request // the addresses in command-line options
-	sel   *targeting.Selection
+	prior *state.Snapshot      // the state after the previous run, after the moves of moved blocks
+	moved *moving.Moves        // the moves of stored objects before planning
+	named targeting.Request    // the addresses in command-line options
+	sel   *targeting.Selection // the declarations and instances that the options select
 
-	nodes    *nodes
-	state    *refreshedState
-	imports  importRequests
-	recorded recordedDependencies
-	back     *beforeFace
+	nodes    *nodes               // the graph of the plan
+	state    *refreshedState      // the prior state, with refreshed and imported objects and results of data sources
+	imports  importRequests       // the imports of the command line and of import blocks
+	recorded recordedDependencies // computes the dependencies of resources for the state
+	back     *beforeFace          // sets prior values when they are needed
 
-	failed      []string // addresses of failed nodes
-	outcomes    *outcomes
-	deferred    *deferrals
-	decisions   decisions
-	invocations invocations
-	leaseUsers  *leases.Users
-	spared      map[program.Decl]bool // ephemeral resources that stay closed during planning (see Request.DeferEphemerals)
-	again       sync.Once             // sends the note that data sources are read because the state lacks their results
+	failed      []string              // addresses of failed nodes
+	outcomes    *outcomes             // which declarations change or have no value
+	deferred    *deferrals            // the decisions that a later round makes
+	decisions   decisions             // the changes that have been planned so far
+	invocations invocations           // the invocations of actions that have been planned so far
+	leaseUsers  *leases.Users         // closes leases of single instances after their last users
+	spared      map[program.Decl]bool // ephemeral resources that stay closed during planning, because Request.DeferEphemerals leaves their opening to apply
+	again       sync.Once             // ensures that the message about reads of data sources whose results the state lacks is sent once
 }
 
 // deferrals are the decisions that a plan leaves to a later round (ADR 52). The methods may be called concurrently.
 //
-// A declaration waits if its keys are unknown, or if it refers to a declaration that waits, directly or through values.
-// The walk decides about all references of a declaration before the declaration itself, so the result of behind does
-// not change after the first call.
+// A declaration waits (for a later round: a further plan and apply) if its instance keys are unknown, or if it refers
+// to a declaration that waits, directly or through values. The walk decides about all references of a declaration
+// before the declaration itself. So the result of deferrals.behind for a declaration does not change after the first
+// call.
 type deferrals struct {
 	p   *planner
 	any atomic.Bool // whether any decision is deferred; in most plans, none is
 
 	mu     sync.Mutex
-	list   []*plan.Change
-	noted  map[within]bool
-	waits  map[within]program.Use // results of behind
+	list   []*plan.Change         // the deferred changes
+	noted  map[within]bool        // the declarations that wait, for their module instance and all module instances around it
+	waits  map[within]program.Use // the results of the method behind
 	errors []diag.Diagnostic      // the errors that a plan without rounds reports, such as unknown keys
 }
 
@@ -143,8 +145,8 @@ type beforeFace struct {
 	got sync.Map // by program.Decl: a *sync.Once, which sets the declaration's values once
 
 	mu       sync.Mutex
-	after    map[addr.Instance]reading // results on the after face, of data sources whose faces may differ
-	readings []plan.Reading
+	after    map[addr.Instance]reading // planned results (after face) of data sources whose prior results may differ
+	readings []plan.Reading            // the prior results that the plan passes to the apply (Plan.Readings)
 }
 
 // reading is the result of a data source and its configuration.
@@ -153,7 +155,7 @@ type reading struct {
 	value  mark.Value
 }
 
-// invocations are the invocations of actions that a plan walk has planned so far (ADR 55).
+// invocations are the action invocations that a plan walk has planned so far (ADR 55).
 type invocations struct {
 	mu   sync.Mutex
 	list []*plan.Invocation
@@ -171,7 +173,8 @@ func (x *invocations) sorted() []*plan.Invocation {
 	return x.list
 }
 
-// stored lists the objects of a resource in the prior state that the targets select, in all module instances.
+// stored lists the objects of the resource res in the prior state, in all module instances, without objects that
+// -target or -exclude leaves out.
 func (p *planner) stored(res addr.Resource) []addr.Object {
 	var out []addr.Object
 	for _, r := range p.moved.ByDeclaration()[res] {
@@ -184,8 +187,8 @@ func (p *planner) stored(res addr.Resource) []addr.Object {
 	return out
 }
 
-// stores reports whether the prior state has the object that a reference in replace_triggered_by names. Targets do not
-// matter.
+// stores reports whether the prior state has the object that a reference in replace_triggered_by names. Objects that
+// -target or -exclude leaves out count, too.
 func stores(prior *moving.Moves, t frame.Trigger) bool {
 	for _, r := range prior.ByDeclaration()[t.Resource.Resource()] {
 		for o := range r.Objects() {
@@ -200,7 +203,7 @@ func stores(prior *moving.Moves, t frame.Trigger) bool {
 // recordedDependencies computes the resources on which a resource depends, for the state, and caches them for each
 // resource.
 type recordedDependencies struct {
-	throughData bool // see receivers.Analysis.Recorded
+	throughData bool // the result also has the dependencies of data sources, whose own dependencies the state may lack
 
 	mu sync.Mutex
 	by map[program.Decl][]addr.Resource
@@ -221,7 +224,7 @@ func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.
 	return deps
 }
 
-// recordedOf returns the dependencies that the state will store for a resource.
+// recordedOf returns the dependencies that the state will store for the resource d. It caches them.
 func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 	return p.recorded.of(p.run.Receivers, d)
 }
@@ -230,7 +233,8 @@ func (p *planner) recordedOf(d program.Decl) []addr.Resource {
 // data source. It uses the stored result only if all of these are true:
 //
 //   - -refresh=false is set;
-//   - no round came before: in a later round, the changes for which a data source waited have been made;
+//   - this is the first round (plan and apply) of the command: in later rounds, the changes for which a data source
+//     waited have been made;
 //   - the data source is not in a check block, and is not terraform_remote_state;
 //   - its configuration and its provider instance are the same as when the result was stored.
 func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark.Value, inst addr.Instance, u declared.Use) (mark.Value, *state.Entry, bool) {
@@ -249,8 +253,8 @@ func (p *planner) useStored(d *program.Declaration, t *object.Tools, config mark
 	return t.StoredData(config, entry)
 }
 
-// evaluate calls f and reports the diagnostics of f. In a refresh-only plan, it reports only failures of providers:
-// other errors may occur because declared objects need not exist.
+// evaluate calls f and reports the diagnostics of f. In a refresh-only plan, it reports only failures of providers and
+// of provider functions: other errors may occur because declared objects need not exist.
 func (p *planner) evaluate(f func(*diag.Bag)) {
 	if p.req.Mode != plan.RefreshOnly {
 		f(p.run.Bag)
@@ -266,8 +270,9 @@ func (p *planner) evaluate(f func(*diag.Bag)) {
 	}
 }
 
-// faceOf returns the face on which to evaluate the settings for the destruction of an object. This is the before face,
-// or the after face if the module instance does not exist on the before face.
+// faceOf returns the face on which to evaluate settings for the destruction of an object in the module instance f. This
+// is the before face (prior values), or the after face (planned values) if the prior state does not have the module
+// instance.
 func (p *planner) faceOf(f *frame.Frame) frame.Face {
 	if p.run.Frame.At(f.Addr(), frame.Before) == nil {
 		return frame.After

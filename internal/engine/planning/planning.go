@@ -31,8 +31,8 @@ func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result
 }
 
 // Generate computes a plan, and writes resource blocks for the import targets that no resource block declares. The plan
-// lacks these resources: the caller adds the blocks to the configuration and plans again. Generate returns false if the
-// plan has errors.
+// in the result lacks these resources: the caller adds the blocks to the configuration and plans again. Generate
+// returns false if the plan has errors.
 func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Generated, bool) {
 	out := &Generated{Blocks: map[addr.Resource]string{}}
 	var ok bool
@@ -110,8 +110,8 @@ func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	return plan.Done(true)
 }
 
-// prepare computes the moves and the selection by targets, before the walk calls a provider. It returns false if there
-// are errors.
+// prepare computes the moves of objects and the selection of -target and -exclude, before the plan calls a provider. It
+// returns false if it reports an error.
 func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
 	p.prior = p.req.Earlier.untainted(p.moved.State)
@@ -128,8 +128,9 @@ func (p *planner) prepare() bool {
 	return ok && p.checkMoved() && checkReplace(p.req.Replace, p.run.Bag)
 }
 
-// warnAbsent warns of addresses in command-line options that name no instance. In a normal plan, an instance exists if
-// it is declared or stored. In a destroy plan and a refresh-only plan, it exists if it is stored.
+// warnAbsent warns of addresses in command-line options that name no instance. In a normal plan, an address names an
+// instance if the instance is declared or in the state. In destroy and refresh-only plans, the instance must be in the
+// state.
 func (p *planner) warnAbsent() {
 	root := p.run.Frame
 	if p.req.Mode != plan.Normal {
@@ -138,9 +139,9 @@ func (p *planner) warnAbsent() {
 	p.named.WarnAbsent(root, p.run.Bag)
 }
 
-// build builds the graph: a node or gate for every declaration, refresh nodes for stored objects, and nodes for
-// resources that are only in the state. A reference becomes an edge that waits for the end of the other node, with or
-// without success. A failure stops a dependent only when it evaluates the missing value.
+// build builds the graph: a node with work or a gate (a node without work) for every declaration, nodes that refresh
+// stored objects, and nodes for resources that are only in the state. A reference becomes an edge that waits for the
+// end of the other node, with or without success. A failure stops a dependent only when it evaluates the missing value.
 func (p *planner) build() {
 	decls := p.run.Program.Decls()
 	for _, d := range decls {
@@ -169,7 +170,7 @@ func (p *planner) build() {
 }
 
 // waitForKey makes the refresh node of a resource wait for the data sources from which the key of its provider is
-// computed. The refresh evaluates the key if the stored one may not be valid (see storedObject.presentUse).
+// computed. The refresh evaluates the key if the key in the state may no longer be valid (storedObject.presentUse).
 func waitForKey(p *planner, d *program.Declaration, refresh walk.Node) {
 	if p.run.Program.Decls()[p.run.Program.ProviderOf(d.ID)].Repeat() == program.Once {
 		return
@@ -181,7 +182,7 @@ func waitForKey(p *planner, d *program.Declaration, refresh walk.Node) {
 	}
 }
 
-// add adds the node that decides about a declaration. When the node ends, it calls Frame.Past: from then on, an
+// add adds the node that decides about (plans) a declaration. When the node ends, it calls Frame.Past: from then on, an
 // evaluation that needs a value which the node has not set fails, without a further error.
 func (p *planner) add(d *program.Declaration) walk.Node {
 	work := p.work(d)
@@ -194,7 +195,7 @@ func (p *planner) add(d *program.Declaration) walk.Node {
 	})
 }
 
-// work returns the work of a declaration's node, or nil for a gate.
+// work returns the work of the declaration's node, or nil if the node is a gate.
 func (p *planner) work(d *program.Declaration) nodeWork {
 	keeps := d.Kind == program.Call && d.Repeat() != program.Once || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 	switch {
@@ -216,7 +217,7 @@ func (p *planner) work(d *program.Declaration) nodeWork {
 	return nil
 }
 
-// walk runs the graph.
+// walk runs the graph, and sets p.failed to the addresses of the failed nodes.
 func (p *planner) walk(ctx context.Context) {
 	p.failed = p.nodes.failed(p.run.WalkGraph(ctx, &p.nodes.graph, run.Names{Title: "plan", Of: p.nodes.name}, walk.RunOptions{
 		Workers: maxJobs(p.run.Settings, p.run.Receivers), Run: p.nodes.work,
@@ -248,7 +249,7 @@ func (p *planner) result() *plan.Plan {
 	warnForgotten(p.run, out.Changes)
 	warnRetired(p.run, out)
 	warnApart(p.run, out)
-	if p.req.Earlier == nil && len(out.Deferred) == 0 { // no later round destroys objects
+	if p.req.Earlier == nil && len(out.Deferred) == 0 { // this is the only round (plan and apply), so no later round destroys a protected object
 		checkAllowed(p.req.AllowDestroy, out.Changes, p.run.Bag)
 	}
 	p.imports.keep(p.state, out.Changes)
@@ -258,9 +259,9 @@ func (p *planner) result() *plan.Plan {
 	}
 	out.Relevant = relevant(p.run, out)
 	out.Checks = p.run.Conditions.All(!p.sel.Active)
-	out.Functions = p.run.Results.Digests() // includes the calls in outputs
+	out.Functions = p.run.Results.Digests() // after the evaluation of outputs, whose function calls count, too
 	if len(out.Deferred) > 0 && !out.Decides() {
-		p.run.Bag.Add(p.deferred.errors...) // a later round could decide nothing more
+		p.run.Bag.Add(p.deferred.errors...) // this plan changes nothing, so a later round could not decide more
 	}
 	p.run.Account(p.failed...)
 	out.Errored = p.run.Bag.HasErrors() || p.run.Budget.Interrupted()
@@ -283,9 +284,10 @@ func variables(r *run.Run) map[string]plan.Variable {
 	return out
 }
 
-// maxJobs returns the maximum number of concurrent jobs. It is the number of workers plus the number of tokens, so that
-// another call is ready when a token becomes free. If the configuration has ephemeral resources, it is the number of
-// workers, because a job that waits for a token may keep a lease open.
+// maxJobs returns the maximum number of concurrent jobs. A token is the permission for one provider call
+// (-parallelism). The maximum is Settings.Workers plus the number of tokens, so that another job is ready to call when
+// a token becomes free. If the configuration has ephemeral resources, it is only Settings.Workers, because a job that
+// waits for a token may keep an ephemeral resource open.
 func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	if r.Any {
 		return s.Workers()
@@ -293,8 +295,9 @@ func maxJobs(s *run.Settings, r *receivers.Analysis) int {
 	return s.Workers() + s.Tokens()
 }
 
-// checkMoved reports an error and returns false if the targets exclude objects that have moved. A plan of the other
-// objects would either keep the moved objects at an address that is not declared, or move them without showing this.
+// checkMoved reports an error and returns false if -target or -exclude leaves out objects that moved blocks move. A
+// plan of the other objects would either keep the moved objects at an address that is not declared, or move them
+// without showing this.
 func (p *planner) checkMoved() bool {
 	left := map[string]bool{}
 	for to := range p.moved.Origins {
@@ -322,7 +325,7 @@ func (p *planner) checkMoved() bool {
 }
 
 // checkReplace reports an error for each -replace address that is not a managed resource. It returns false if it
-// reported any.
+// reported an error.
 func checkReplace(list []addr.Instance, bag *diag.Bag) bool {
 	ok := true
 	for _, i := range list {
@@ -364,8 +367,8 @@ func warnForgotten(r *run.Run, changes []*plan.Change) {
 		"This plan removes the following objects from the state, without destroying them:%s\n\nTo manage them again, import them.%s", list, why))
 }
 
-// warnRetired warns of destroy-time provisioners that run after the replacement of their object was created. A script
-// that finds its object by a name would act on the new object, if both objects have the name.
+// warnRetired warns of destroy-time provisioners that run after the new object of a replacement was created. A script
+// that finds its object by a name would act on the new object, if the old and the new object have the same name.
 func warnRetired(r *run.Run, out *plan.Plan) {
 	if out.SkipDeposed {
 		return

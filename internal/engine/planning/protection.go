@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// allowed reports whether lifecycle.prevent_destroy permits a change. If it does not, allowed reports an error. allowed
-// also sets c.Protected to the value of prevent_destroy, which the state stores.
+// allowed reports whether lifecycle.prevent_destroy permits the change c. If prevent_destroy forbids the change,
+// allowed reports an error. allowed also sets c.Protected to the value of prevent_destroy, which the state stores.
 func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
 	if d.Res.Lifecycle.PreventDestroy == nil && !d.Res.Lifecycle.Protected {
 		return true
@@ -31,7 +31,7 @@ func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change
 	prevent = prevent || d.Res.Lifecycle.Protected
 	if ends && !prevent && !f.Fits(d.ID, c.Object.Key) {
 		// The key does not fit the count or for_each of the configuration, so the value of the expression need not
-		// apply to this object. The state has the last value that did.
+		// apply to this object. The state has the value of the last apply.
 		return remembered(p, c, c.Entry)
 	}
 	if c.Protected = prevent; !prevent || !ends || overridden(p.req.AllowDestroy, c.Object.Instance) {
@@ -67,7 +67,8 @@ func remembered(p *planner, c *plan.Change, e *state.Entry) bool {
 	return false
 }
 
-// overridden reports whether -allow-destroy names an instance, its resource or a module around it.
+// overridden reports whether an address in -allow-destroy covers the instance i: the instance, its resource or a module
+// around it.
 func overridden(allowed []addr.Target, i addr.Instance) bool {
 	return slices.ContainsFunc(allowed, func(t addr.Target) bool { return t.Contains(i) })
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node decide, and
-// after the nodes of the provider configurations in through.
+// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node decide, which
+// plans the resource, and after the nodes of the provider configurations in through.
 func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) walk.Node {
 	n := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
@@ -37,16 +37,17 @@ func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide wa
 	return n
 }
 
-// storedObject is an object of the state that a plan walk refreshes.
+// storedObject is an object of the state that a plan refreshes.
 type storedObject struct {
 	p     *planner
 	o     addr.Object
-	entry *state.Entry // as stored, at its address after moves
+	entry *state.Entry // the stored entry of the object, at the address after moves
 }
 
-// look refreshes the object and sets its before value (the prior value). It returns false if the object cannot be
-// refreshed. With -refresh=false, if the settings of the provider are unknown, or if an earlier round (plan and apply)
-// of the command has refreshed the object, look only converts the stored object to the current schema.
+// look refreshes the object and sets its prior value (before face) to the result. It returns false if the object cannot
+// be refreshed. With -refresh=false, if the settings of the provider are unknown, or if an earlier round (plan and
+// apply) of the command has refreshed the object, look only converts the stored object to the current schema. If an
+// earlier round has decided about the object, look uses the stored object unchanged.
 func (x *storedObject) look(ctx context.Context) bool {
 	if x.p.req.Earlier.has(x.o) {
 		x.again()
@@ -131,13 +132,13 @@ func (x *storedObject) presentUse() (u declared.Use, first bool) {
 	f := x.p.run.Frame.At(x.o.Module, frame.After)
 	home := x.p.run.Frame.At(u.Instance.Module.Unkeyed(), frame.After)
 	if f == nil || home == nil || !slices.Contains(f.Keys(d.ID, frame.After, &diag.Bag{}).List, x.o.Key) {
-		return declared.Use{}, false // an object that is not declared belongs to its stored instance
+		return declared.Use{}, false // an object that is not declared keeps the provider instance in the state
 	}
 	return u, home.Keys(u.Decl, frame.After, &diag.Bag{}).Lacks(x.entry.Provider.Key)
 }
 
-// found reads the object through the provider instance u, and keeps the result if u finds the object. It returns false
-// if it does not.
+// found reads the object through the provider instance u. If u finds the object, found keeps the result and returns
+// true. Otherwise it returns false without an error.
 func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
 	var bag diag.Bag
 	face := frame.After
@@ -174,8 +175,8 @@ func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
 }
 
 // tools returns the tools to refresh the object, its provider instance and the session (the configured process). The
-// session is nil if the settings of the provider are unknown. The object then keeps its stored value, and the first
-// such object of a session causes a warning. It returns false if an error was reported.
+// session is nil if the settings of the provider are unknown. In this case the object keeps its stored value, and tools
+// warns once for each session. tools returns false after an error.
 func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, *run.Session, bool) {
 	stored := x.entry.Provider
 	if implied, ok := x.impliedProvider(); ok && !x.supports(ctx, stored.Provider) {
@@ -207,8 +208,8 @@ func (x *storedObject) tools(ctx context.Context) (*object.Tools, declared.Use, 
 	return t, u, s, true
 }
 
-// impliedProvider returns the provider that the name of an object's type implies. ok is true only for an object that a
-// moved block moves to another type, at an address that is not declared.
+// impliedProvider returns the provider that the name of the object's type implies. ok is true only for an object that a
+// moved block moves to another type, if the new address is not declared.
 func (x *storedObject) impliedProvider() (implied addr.ProviderInstance, ok bool) {
 	if x.p.moved.Retyped[x.o] == (addr.Instance{}) {
 		return addr.ProviderInstance{}, false
@@ -232,8 +233,8 @@ func (x *storedObject) supports(ctx context.Context, p addr.Provider) bool {
 
 // session returns the session that refreshes the object. All references in the settings of its provider have been
 // decided. The session has the planned settings if they are known, and otherwise the prior settings if they are known.
-// If neither are known and the provider cannot be configured, a later round refreshes the object. A destroy plan uses
-// the prior settings. It returns false if an error was reported.
+// If neither are known and the provider cannot be configured, a later round (plan and apply) refreshes the object. A
+// destroy plan uses the prior settings. session returns false after an error.
 func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Session, bool) {
 	if x.p.req.Mode == plan.Destroy {
 		return x.p.run.Sessions.Get(ctx, x.p.run.Bag, u, frame.Before)
@@ -247,10 +248,10 @@ func (x *storedObject) session(ctx context.Context, u declared.Use) (*run.Sessio
 	return x.p.run.Sessions.GetAnyway(ctx, x.p.run.Bag, u, frame.After)
 }
 
-// lookBefore checks whether a provider with its prior settings still finds an object that the provider with its planned
-// settings has found. It reads the object with the prior settings, if both settings are known and differ. If the object
-// is not found, lookBefore marks the prior session as astray. The provider with the planned settings then destroys all
-// objects of this provider.
+// lookBefore checks whether the provider u with its prior settings still finds an object that the provider with its
+// planned settings has found. It reads the object with the prior settings, if both settings are known and differ. If
+// the provider does not find the object, lookBefore sets Session.Astray of the session with the prior settings. The
+// provider with the planned settings then destroys all objects of this provider instance.
 //
 // Example: the address of a server in the settings is an attribute of a resource. The attribute was changed outside of
 // Lethe, and this plan changes it back. The prior settings then lead to the wrong server.
@@ -302,13 +303,13 @@ func (x *storedObject) throughLeases(u declared.Use) string {
 	return " (of " + strings.Join(names, ", ") + ", to be opened at apply)"
 }
 
-// keep records the refreshed object. It sets the before value of the object: the current value, or the last value if
-// the object no longer exists.
+// keep records the refreshed object cur. It sets the prior value of the object (before face) to last: the refreshed
+// value, or the stored value if the object no longer exists.
 func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 	x.p.state.refresh(x.o, cur, x.entry)
 	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && !x.o.IsDeposed() {
 		if f := x.p.run.Frame.At(x.o.Module, frame.Before); f != nil {
-			f.PutLazy(d.ID, x.o.Key, frame.Before, lazy(t, last)) // decoded only if used
+			f.PutLazy(d.ID, x.o.Key, frame.Before, lazy(t, last)) // the value is decoded only if an expression uses it
 		}
 	}
 }
@@ -339,7 +340,8 @@ func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 	x.p.state.drifted(c)
 }
 
-// fail marks the before value of the object as failed. Declarations that need this value are skipped without a message.
+// fail marks the prior value of the object (before face) as failed, and its resource as a resource with a failure.
+// Declarations that need the value then fail without a message.
 func (x *storedObject) fail() {
 	d, ok := x.p.run.Program.Resource(x.o.Resource())
 	if !ok {
@@ -362,7 +364,8 @@ func lazy(t *object.Tools, cur object.Current) func() mark.Value {
 	}
 }
 
-// again sets the before value of an object that an earlier round has decided about, without a refresh.
+// again sets the prior value (before face) of an object about which an earlier round has decided, from the state and
+// without a refresh.
 func (x *storedObject) again() {
 	x.p.state.refresh(x.o, object.Current{Entry: x.entry}, x.entry)
 	d, ok := x.p.run.Program.Resource(x.o.Resource())

@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// refreshedState is the prior state with the results of a plan walk: refreshed and imported objects, and results of
-// data sources. The methods may be called concurrently.
+// refreshedState is the prior state with the results of a plan: refreshed and imported objects, and results of data
+// sources. The methods may be called concurrently.
 type refreshedState struct {
 	prior *state.Snapshot
 	hosts run.Hosts
@@ -53,15 +53,15 @@ func (s *refreshedState) refresh(o addr.Object, cur object.Current, stored *stat
 	}
 }
 
-// adopt records an object that the plan imports. It does not add the object to the refreshed state, because apply does
-// that.
+// adopt records an object that the plan imports. It does not add the object to the refreshed state, because apply adds
+// it.
 func (s *refreshedState) adopt(o addr.Object, cur object.Current) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.found[o] = cur
 }
 
-// put records the result of a data source. A nil entry removes it.
+// put records the result of a data source in the refreshed state. If e is nil, put removes the result.
 func (s *refreshedState) put(o addr.Object, e *state.Entry) {
 	e = s.hosts.Hosted(o, e)
 	s.mu.Lock()
@@ -69,8 +69,8 @@ func (s *refreshedState) put(o addr.Object, e *state.Entry) {
 	s.edit.Put(o, e)
 }
 
-// doubt records that a later round (a further plan and apply) must decide about an object or a data source again.
-// Either this walk knows it only from the state, or the walk used provider settings that a later round replaces.
+// doubt records that a later round (a further plan and apply) must decide about the object or data source o again: this
+// walk knows o only from the state, or has used provider settings that a later round replaces.
 func (s *refreshedState) doubt(o addr.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

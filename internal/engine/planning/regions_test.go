@@ -15,8 +15,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// regions is the provider of a cloud. Its setting region selects the objects that a session reads and changes. Its action
-// fake_act has the argument text.
+// regions is the provider of a cloud (a fake service with objects). The setting region of a provider block selects the
+// objects that it reads and changes. The action fake_act has the argument text.
 type regions struct {
 	*providertest.Fake
 	cloud *cloud
@@ -27,7 +27,8 @@ var (
 	actSettings    = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "text", Type: cty.String, Optional: true}}}}
 )
 
-// divide gives each session of the fake provider a region.
+// divide adds the setting region and the action fake_act to the schemas of the fake provider, and makes regions the
+// provider of the engine.
 func (c *cloud) divide() {
 	things := c.Describe
 	c.Describe = func() (*provider.Schemas, provider.Diags) {
@@ -46,7 +47,7 @@ func (c *cloud) divide() {
 	c.Settings.Pool.Builtin(c.Address, &regions{c.Fake, c})
 }
 
-// Session implements provider.Divisible.
+// Session returns a provider with its own region, for one provider block. It implements provider.Divisible.
 func (p *regions) Session() provider.Provider {
 	c, region := p.cloud, ""
 	f := &providertest.Fake{Address: p.Address, Describe: p.Describe, OnPlan: p.OnPlan, OnReadData: p.OnReadData}
@@ -76,7 +77,7 @@ func (p *regions) Session() provider.Provider {
 	return f
 }
 
-// invoke runs an action.
+// invoke records the invocation of an action, or fails if this is the call with the number failAt.
 func (c *cloud) invoke(text string) provider.Diags {
 	c.calls++
 	if c.history = append(c.history, text); c.calls == c.failAt {
@@ -86,9 +87,10 @@ func (c *cloud) invoke(text string) provider.Diags {
 	return nil
 }
 
-// untold names an object whose changes in the history of a successful run have not invoked its actions, or whose actions
-// were invoked without a change. acts reports whether the object with a name invokes actions. If all agree, untold returns
-// "". An update of which nothing is left during apply invokes the actions.
+// untold checks the history of a successful run. It returns the name of an object whose changes have not invoked its
+// actions, or whose actions were invoked without a change. acts reports whether the object with a name invokes actions.
+// If there is no such object, untold returns "". An update that has no changes left during apply still invokes the
+// actions.
 func untold(history []string, acts func(name string) bool) string {
 	counts := map[string]map[string]int{}
 	for _, h := range history {

@@ -13,16 +13,16 @@ import (
 )
 
 // This file plans the invocations of actions that the user requests with -invoke (ADR 55). Such a plan changes no
-// objects. The objects have their stored values, refreshed as in a refresh-only plan.
+// objects. The values of objects are the refreshed values.
 
 // requests plans the requested invocations of one action block.
 type requests struct {
 	p *planner
-	d *program.Declaration // the action
+	d *program.Declaration // the declaration of the invoked action
 }
 
 // plan plans the invocations of all instances of the action, or of the instance that -invoke names. It returns false if
-// that fails.
+// an invocation cannot be planned.
 func (r *requests) plan(ctx context.Context) bool {
 	if r.p.sel.Skips(r.d.ID) {
 		return true
@@ -41,8 +41,9 @@ func (r *requests) plan(ctx context.Context) bool {
 	return ok
 }
 
-// instance plans the invocations of one instance of the action. If the configuration refers to "caller", it plans one
-// invocation for each calling object, otherwise one invocation. It returns false if an error was reported.
+// instance plans the invocations of one instance of the action. If the configuration of the action refers to "caller",
+// instance plans one invocation for each object that may be the caller, and otherwise a single invocation. It returns
+// false if an error was reported.
 func (r *requests) instance(ctx context.Context, f *frame.Frame, k addr.Key) bool {
 	p, d := r.p, r.d
 	p.run.Receive(ctx, d.ID, f.Addr(), k)
@@ -62,8 +63,8 @@ func (r *requests) instance(ctx context.Context, f *frame.Frame, k addr.Key) boo
 	return ok
 }
 
-// callers yields the objects of a resource in one module instance that may be the caller: their triggers name the
-// instance of the action, and the options -target, if any, select them.
+// callers yields the objects of the resource by in one module instance that may be the caller, with their values: the
+// triggers of such an object name the instance of the action, and -target, if set, selects the object.
 func (r *requests) callers(f *frame.Frame, by *program.Declaration, action frame.ActionInstance) func(func(addr.Object, mark.Value) bool) {
 	p, targets := r.p, r.p.req.Targets[1:]
 	return func(yield func(addr.Object, mark.Value) bool) {
@@ -78,7 +79,7 @@ func (r *requests) callers(f *frame.Frame, by *program.Declaration, action frame
 	}
 }
 
-// names reports whether a trigger of the instance k of a resource names the instance of an action.
+// names reports whether an action_trigger block of the instance k of the resource by names the action instance.
 func names(f *frame.Frame, by program.Decl, k addr.Key, action frame.ActionInstance) bool {
 	for _, t := range frame.Actions(f).Triggers(by) {
 		for _, ref := range t.Invokes {
@@ -91,7 +92,7 @@ func names(f *frame.Frame, by program.Decl, k addr.Key, action frame.ActionInsta
 }
 
 // checkRequested reports an error if -invoke selects no invocation, if -target selects no caller, or if the action
-// needs no caller and -target is set. It is called after the walk.
+// needs no caller and -target is set. The caller calls it after the graph of the plan has run.
 func checkRequested(p *planner) {
 	if p.req.Origin != targeting.Action || p.run.Bag.HasErrors() || p.run.Budget.Interrupted() {
 		return

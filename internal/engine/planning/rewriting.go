@@ -13,10 +13,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// rewrite warns of the objects in Request.Rewrite, and removes the objects from it that this plan cannot rewrite. A
-// provider writes a write-only argument again only if the version argument beside it changes. So the refreshed state of
-// these objects gets no versions (see unversioned). Objects without version arguments are updated, too (see
-// object.Forced).
+// rewrite warns of the objects in Request.Rewrite: an interrupted run has written them with a value of an ephemeral
+// resource that no longer exists. It first removes the objects from Request.Rewrite that this plan cannot write again.
+// A provider writes a write-only argument again only if the version argument beside it changes. So planning sets the
+// version arguments in the refreshed state of these objects to null (unversioned). Objects without version arguments
+// are updated, too (Forced.Rewrite).
 func rewrite(p *planner) {
 	if p.req.Mode != plan.Normal {
 		p.req.Rewrite = nil
@@ -36,8 +37,8 @@ func rewrite(p *planner) {
 	p.run.Bag.Add(diag.Warningf("Earlier value of an ephemeral resource", "An earlier run wrote these objects with values of ephemeral resources, and ended before it had written all objects that need the same values:\n  %s\n\nThe values are lost, because Lethe does not store them. So these objects are written again with the present values.", strings.Join(named, "\n  ")))
 }
 
-// receives reports whether an object receives an ephemeral resource. lease is the address of the ephemeral resource,
-// with or without a key.
+// receives reports whether the object o uses the value of an ephemeral resource. lease is the address of the ephemeral
+// resource, with or without a key.
 func receives(p *planner, o addr.Object, lease string) bool {
 	d, ok := p.run.Program.Resource(o.Resource())
 	if !ok {
@@ -51,21 +52,22 @@ func receives(p *planner, o addr.Object, lease string) bool {
 	return false
 }
 
-// unversioned returns a refreshed object with null for the version arguments of its write-only arguments, so that the
-// provider sees them change and writes the write-only arguments again. It returns the object unchanged, and true, if
-// the stored attributes are not a JSON object. It returns false if the result cannot be encoded.
+// unversioned returns the refreshed object cur with null for the version arguments of its write-only arguments. The
+// plan then changes the versions, so the provider writes the write-only arguments again. It returns the object
+// unchanged, and true, if the stored attributes are not a JSON object. It returns false if the result cannot be
+// encoded.
 func unversioned(p *planner, t *object.Tools, cur object.Current) (object.Current, bool) {
 	d, _ := p.run.Program.Resource(t.Object.Resource())
 	entry, err := withoutVersions(cur.Entry, p.run.Program.Schema(d.ID).Attrs)
 	if err != nil {
-		return cur, true // without the change, the provider decides
+		return cur, true // the versions stay, so the provider decides whether it writes the arguments again
 	}
 	known, ok := t.Stored(entry)
 	return object.Current{Entry: entry, Known: known}, ok
 }
 
-// withoutVersions returns an entry without the versions of its write-only arguments. It returns an error if the stored
-// attributes are not a JSON object.
+// withoutVersions returns a copy of the state entry e with null for the version arguments of write-only arguments. list
+// has the attributes of the schema. It returns an error if the stored attributes are not a JSON object.
 func withoutVersions(e *state.Entry, list []*schema.Attr) (*state.Entry, error) {
 	var attrs map[string]json.RawMessage
 	if err := json.Unmarshal(e.Attrs, &attrs); err != nil {

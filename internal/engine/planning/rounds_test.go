@@ -24,7 +24,8 @@ func applyRounds(w *world.World, text string) (actions [][]string) {
 	return actions
 }
 
-// appliedRounds also returns the changes of objects.
+// appliedRounds applies a configuration in rounds until no change is deferred. It returns the actions of each round,
+// and the changes of objects in all rounds.
 func appliedRounds(w *world.World, text string) (actions [][]string, changes []string) {
 	w.Helper()
 	earlier := &planning.Earlier{}
@@ -45,7 +46,8 @@ func appliedRounds(w *world.World, text string) (actions [][]string, changes []s
 	}
 }
 
-// changed returns the changes of objects since the last time, without the reads of data.
+// changed returns the provider calls that changed objects since the last call of changed, without reads of data
+// sources.
 func changed(w *world.World) []string {
 	return slices.DeleteFunc(strings.Split(w.Done(), ", "), func(s string) bool { return s == "" || strings.HasPrefix(s, "read ") })
 }
@@ -60,7 +62,7 @@ func contents(w *world.World) string {
 	return strings.Join(out, "\n")
 }
 
-// An instance is decided once: a later round neither reads nor plans its object.
+// An instance that was planned in one round is neither read nor planned in a later round.
 func TestLaterRoundDecidesOnlyTheRest(t *testing.T) {
 	w := world.New(t)
 	w.Has("fake_thing.kept")
@@ -98,7 +100,7 @@ resource "fake_thing" "c" {
 	}
 }
 
-// The calls of a chain of 50 rounds grow with its length, not with its square.
+// The number of provider calls of 50 rounds grows with the number of rounds, not with its square.
 func TestChainOfRoundsIsLinear(t *testing.T) {
 	w := world.New(t)
 	calls := 0
@@ -129,7 +131,8 @@ func TestChainOfRoundsIsLinear(t *testing.T) {
 	}
 }
 
-// Objects whose keys are not known stay. The end of an object waits for the objects that depend on it.
+// Objects of a resource whose instance keys are not known stay. An object is destroyed only after the objects that
+// depend on it.
 func TestObjectsWithUnknownKeysStay(t *testing.T) {
 	w := world.New(t)
 	w.Has("fake_thing.a", `fake_thing.b["x"]`)
@@ -147,8 +150,8 @@ resource "fake_thing" "b" {
 	}
 }
 
-// Random configurations with unknown keys make the same changes and end in the same state as the same configurations with
-// known values, applied to the same state of an earlier configuration.
+// Random configurations with unknown keys make the same changes and end in the same state as the same configurations
+// with known values, applied to the same state of an earlier configuration.
 func TestRoundsEndInTheSameState(t *testing.T) {
 	n := 150
 	if os.Getenv("LETHE_LONG") != "" {
@@ -178,12 +181,12 @@ func TestRoundsEndInTheSameState(t *testing.T) {
 	}
 }
 
-// randomConfig returns a configuration in which <r> is the id of resource r. details determines arguments; r determines the
-// rest.
+// randomConfig returns a random configuration. It writes the id of a resource x as <x>. The random numbers of details
+// determine the arguments; the random numbers of r determine the rest.
 func randomConfig(r, details *rand.Rand) string {
 	var b strings.Builder
-	var earlier []func() string // lists of strings
-	literal := true             // the notes so far: the plan of an update because of pending data would be a trigger
+	var earlier []func() string // functions that return an expression: a list of strings made from earlier resources
+	literal := true             // all notes so far are literals; otherwise an update because of pending data would trigger a replacement
 	note := func() string {
 		if n := details.IntN(6); n < 3 {
 			return fmt.Sprintf(`"n%d"`, n)
@@ -197,7 +200,7 @@ func randomConfig(r, details *rand.Rand) string {
 		return earlier[r.IntN(len(earlier))]()
 	}
 	region := "each.key"
-	if r.IntN(2) == 0 { // the settings are unknown until this resource exists, and have the same value
+	if r.IntN(2) == 0 { // the provider settings have the same value, but are unknown until the resource base exists
 		region = `join("", [each.key, substr(<fake_thing.base>, 0, 0)])`
 		fmt.Fprintf(&b, "resource \"fake_thing\" \"base\" {\n  name = \"base-%d\"\n}\n", details.IntN(3)/2)
 	}
@@ -234,7 +237,7 @@ func randomConfig(r, details *rand.Rand) string {
 			}
 		}
 		fmt.Fprintf(&b, "resource \"fake_thing\" %q {\n  note = %s\n", name, note())
-		if i%3 == 2 { // in each step: an object is read through the block that its resource selects, as in Terraform
+		if i%3 == 2 { // the details select the provider key, because an object is read through the provider block that its resource selects
 			fmt.Fprintf(&b, "  provider = fake.by[\"r%d\"]\n", 1+details.IntN(8)/7)
 		}
 		lifecycle := ""
@@ -306,7 +309,8 @@ output "ids" {
 }
 `
 
-// unknownIDs uses the ids, which the provider makes. knownIDs makes them from the names.
+// unknownIDs replaces <x> by x.id, which is known after apply, because the provider computes it. knownIDs replaces <x>
+// by an expression of the name, which has the same value.
 func unknownIDs(text string) string {
 	return strings.NewReplacer("<", "", ">", ".id").Replace(text)
 }

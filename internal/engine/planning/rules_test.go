@@ -18,7 +18,7 @@ import (
 func destroy(r *planning.Request)     { r.Mode = plan.Destroy }
 func refreshOnly(r *planning.Request) { r.Mode = plan.RefreshOnly }
 
-// drifts makes the provider return another note than the stored one.
+// drifts makes the provider return another value of the attribute note than the stored value.
 func drifts(w *world.World) {
 	w.OnRead = func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 		return provider.ReadResponse{State: w.Wire(world.With(w.Value(r.State), "note", cty.StringVal("drift")))}, nil

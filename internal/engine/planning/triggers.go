@@ -11,11 +11,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// decisions are the changes that a plan walk has decided so far.
+// decisions are the changes that have been planned so far.
 type decisions struct {
 	mu         sync.Mutex
 	list       []*plan.Change
-	byResource map[addr.AbsResource][]*plan.Change // the changes of current objects except no-ops, for replace_triggered_by
+	byResource map[addr.AbsResource][]*plan.Change // the changes except NoOp changes and changes of deposed objects, for replace_triggered_by
 }
 
 // record adds a change.
@@ -47,7 +47,8 @@ func (x *decisions) replaces(r addr.Resource) bool {
 	return slices.ContainsFunc(x.list, func(c *plan.Change) bool { return c.Action.Replaces() && c.Object.Resource() == r })
 }
 
-// triggered reports whether a change affects the value that a reference in replace_triggered_by names.
+// triggered reports whether a change of this plan affects the value to which t, a reference in replace_triggered_by,
+// refers.
 func (x *decisions) triggered(t frame.Trigger) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -62,7 +63,7 @@ func (x *decisions) triggered(t frame.Trigger) bool {
 	return false
 }
 
-// changesAt reports whether a change affects the value at path, or its sensitivity. Examples for
+// changesAt reports whether the change c affects the value at path, or the sensitive marks of this value. Examples for
 // replace_triggered_by = [x.a.tags["k"]]:
 //   - the key is in neither map, before and after: no change;
 //   - the key is in one of the two maps: a change;
@@ -76,7 +77,7 @@ func changesAt(c *plan.Change, path cty.Path) bool {
 	}
 	before, err1 := path.Apply(c.Before.Raw)
 	after, err2 := path.Apply(c.After.Raw)
-	if err1 != nil || err2 != nil { // the value is absent
+	if err1 != nil || err2 != nil { // the object has no value at path before or after the change
 		return (err1 == nil) != (err2 == nil)
 	}
 	return !before.RawEquals(after) || !slices.Equal(sensitiveAt(c.Before, path), sensitiveAt(c.After, path))

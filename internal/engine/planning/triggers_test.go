@@ -8,7 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A part that is absent before and after a change has not changed, even if other parts of the object have.
+// A part of an object in replace_triggered_by that is absent before and after a change does not trigger, even if other
+// parts of the object change.
 func TestTriggeredByParts(t *testing.T) {
 	str := cty.StringVal
 	object := func(part cty.Value) cty.Value { return cty.ObjectVal(map[string]cty.Value{"p": part}) }

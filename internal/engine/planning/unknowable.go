@@ -33,7 +33,7 @@ func explainUnknown(p *planner) {
 }
 
 // unknowable returns a sentence about objects that the state lacks although the settings of a provider refer to them.
-// It returns "" if the state has all of them.
+// It returns "" if the state has all these objects.
 func unknowable(p *planner, i addr.ProviderInstance) string {
 	d, ok := p.run.Program.ProviderConfig(i.ProviderConfig)
 	if !ok {

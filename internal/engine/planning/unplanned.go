@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// unplanned checks the declarations that a plan does not evaluate.
+// unplanned validates declarations that a plan does not evaluate, so that their errors are reported nevertheless.
 type unplanned struct{ p *planner }
 
 // ephemerals warns, in a plan of mode Normal, of ephemeral resources whose values nothing uses, and validates them.
@@ -46,9 +46,9 @@ func (u *unplanned) provisioners(ctx context.Context) {
 	}
 }
 
-// warn warns of an ephemeral resource that is not opened and to which no declaration refers. It warns only in normal
-// plans, and not for the import command. It does not warn of a resource that a target names, because that was reported
-// before.
+// warn warns of an ephemeral resource that is not opened and to which no declaration refers. It does so only in normal
+// plans, and not for the import command. It does not warn of a resource that -target names, because package targeting
+// has warned of it.
 func (u *unplanned) warn(d *program.Declaration) {
 	if u.p.req.Mode == plan.Normal && !u.p.req.Operation.Policy().ImportsOnly && !u.p.sel.Named[d.Resource] && !u.p.run.Receivers.Referred(d.ID) {
 		u.p.run.Bag.Add(diag.Warningf("Ephemeral resource not opened", "%s is not opened, because it has no conditions and no user of its value: a provider, a write-only argument, a provisioner, a condition, an output of a module, or another open ephemeral resource.", d.Resource).At(d.Range))

@@ -8,9 +8,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// omitResults sets out.Refreshed. It moves the results of data sources that the state must not store (forget_data) from
-// the refreshed state and the readings to out.Unstored. It reports how many of these the stored state still has. It
-// drops results that the targets exclude, because the plan does not use them.
+// omitResults sets out.Refreshed, the refreshed state. It moves the results of data sources that states and plan files
+// must not store (the setting forget_data) from the refreshed state and from out.Readings to out.Unstored. It reports
+// how many of these results the stored state still has. It drops results that -target or -exclude leaves out, because
+// the plan does not use them.
 func omitResults(p *planner, out *plan.Plan) {
 	s, prog := p.run.Settings, p.run.Program
 	out.Refreshed, out.Unstored.Results = s.Split(prog, p.state.edit.Objects())

@@ -17,18 +17,18 @@ import (
 // Management is the result of the comparison of a found object with the states in the request.
 type Management uint8
 
-// The values. NotCompared means that the request has no states to compare with.
+// The values. NotCompared means that the request has no states with which to compare.
 const (
 	NotCompared Management = iota
 	Unmanaged              // no state has the object
-	Unsure                 // an object of the type in a state has neither an identity nor an id to compare
+	Unsure                 // not known: a stored object of the type has neither an identity nor an id, or has only an id and the found object has none
 	IsManaged              // a state has the object
 )
 
-// String returns the word for the JSON output.
+// String returns the word for the JSON output; "" for NotCompared.
 func (m Management) String() string { return [...]string{"", "unmanaged", "unknown", "managed"}[m] }
 
-// managed compares results with the objects of states.
+// managed compares the results of searches with the objects of the states in the request.
 type managed struct {
 	run    *run.Run
 	states []*state.Snapshot
@@ -46,7 +46,7 @@ type typeName struct {
 // stored are the objects of one type in the states.
 type stored struct {
 	once       sync.Once
-	identities map[string]*alike // identities with the same null attributes, by the names of these attributes
+	identities map[string]*alike // stored identities, grouped by the names of their null attributes
 	ids        map[string]bool   // the id attributes of objects without an identity
 	blind      bool              // an object has neither an identity nor an id
 }
@@ -57,7 +57,7 @@ type alike struct {
 	all []cty.Value
 
 	mu      sync.Mutex
-	reduced map[string]map[string]bool // the identities without some attributes, as JSON, by the names of these attributes
+	reduced map[string]map[string]bool // by names of attributes: the identities with null for these attributes, as JSON
 }
 
 func newManaged(r *run.Run, states []*state.Snapshot) *managed {
@@ -74,8 +74,8 @@ func (m *managed) stored(p addr.Provider, name string) *stored {
 	return m.by[k]
 }
 
-// read reads the identities of the stored objects of a search's type, once for each type. It returns false after an
-// interrupt.
+// read reads the identities of all stored objects of the type t.Type of the provider p, once for each type. It returns
+// false after an interrupt.
 func (m *managed) read(ctx context.Context, p addr.Provider, t *object.Tools) bool {
 	x := m.stored(p, t.Type.Name)
 	x.once.Do(func() {
@@ -95,9 +95,9 @@ func (m *managed) read(ctx context.Context, p addr.Provider, t *object.Tools) bo
 	return m.run.Budget.Stop().Err() == nil
 }
 
-// identified returns a state entry that has an identity in the current form of the schema. If the entry has none,
-// identified refreshes the object. It returns the entry unchanged if that fails: the provider configuration of the
-// search may not find the object.
+// identified returns the state entry e of the object o with an identity in the current identity schema. If e has no
+// such identity, identified refreshes the object. If the refresh fails, identified returns e unchanged and reports no
+// error: the provider configuration of the search may not find the object.
 func (m *managed) identified(ctx context.Context, t *object.Tools, o addr.Object, e *state.Entry) *state.Entry {
 	if e.Identity != nil && t.Type.Identity != nil && e.IdentitySchema == t.Type.Identity.Version {
 		return e
@@ -143,7 +143,7 @@ func nulls(identity cty.Value) []string {
 	return out
 }
 
-// of compares a found object with the stored objects of its type.
+// of compares the found object with the stored objects of its type, and returns the result.
 func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Management {
 	x := m.stored(u.Instance.Provider, t.Name)
 	id := idOf(found)
@@ -156,7 +156,7 @@ func (m *managed) of(t *object.Type, u declared.Use, found object.Listed) Manage
 	return Unmanaged
 }
 
-// matches reports whether a stored identity matches a found one.
+// matches reports whether one of the stored identities matches the found identity.
 func (x *stored) matches(identity cty.Value) bool {
 	for _, group := range x.identities {
 		if group.matches(identity) {
@@ -166,8 +166,9 @@ func (x *stored) matches(identity cty.Value) bool {
 	return false
 }
 
-// matches compares an identity with those of the group. For each set of null attributes of found identities, it makes
-// an index, so that each further comparison is one look-up.
+// matches reports whether an identity of the group g matches the found identity. A null attribute matches any value.
+// For each set of null attributes in found identities, matches makes an index, so that each further comparison is one
+// look-up.
 func (g *alike) matches(identity cty.Value) bool {
 	missing := strings.Join(nulls(identity), " ")
 	g.mu.Lock()

@@ -11,12 +11,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// names makes the names of generated resources. A name has the name of the list block, the key of the block's instance,
-// and a number.
+// names makes the names of the resource blocks that a query generates. Such a name consists of the name of the list
+// block, the key of its instance if it has one, and a number.
 type names struct {
 	prog  *program.Program
-	state *state.Snapshot        // whose names are in use; nil: no state
-	other map[addr.Resource]bool // in moved, removed and import blocks
+	state *state.Snapshot        // the state whose resource names are in use; nil: no state
+	other map[addr.Resource]bool // resources that moved, removed and import blocks of the root module name
 
 	mu    sync.Mutex
 	taken map[[2]string]bool // beginnings of names in use, by type
@@ -39,8 +39,8 @@ func (n *names) init(p *program.Program, s *state.Snapshot) {
 	}
 }
 
-// generated records the type and identity of an object, and reports whether they were recorded before. It compares
-// hashes of 64 bits, to save memory.
+// generated records that a block was generated for the object with this type and identity. It returns true if a block
+// was generated for the object before. It compares hashes of 64 bits, to save memory.
 func (n *names) generated(typ string, identity []byte) bool {
 	h := maphash.String(n.seed, typ) ^ maphash.Bytes(n.seed, identity)
 	n.mu.Lock()
@@ -50,7 +50,8 @@ func (n *names) generated(typ string, identity []byte) bool {
 	return again
 }
 
-// label returns the beginning of the names for a search. No other search of the same type gets the same beginning.
+// label returns the beginning of the resource names for the instance i of a list block. No other search of the same
+// type gets the same beginning.
 func (n *names) label(i addr.Instance) string {
 	label := i.Name
 	if i.Key != addr.NoKey {

@@ -25,12 +25,12 @@ import (
 type Request struct {
 	Program *program.Program
 	Options frame.Options
-	State   *state.Snapshot // the objects to which blocks refer, and names in use; nil: their values are unknown
+	State   *state.Snapshot // the state with the objects to which blocks may refer; nil: the values of all objects are unknown
 
-	Objects  func(typ string) bool // reports whether whole objects of the type are needed; nil: the list blocks decide
-	Ignore   func(*Result) bool    // reports whether to omit a result; nil: none is omitted
+	Objects  func(typ string) bool // reports whether whole objects of the type are needed; nil: include_resource in the list blocks decides
+	Ignore   func(*Result) bool    // reports whether to omit a result; nil: no result is omitted
 	Managed  []*state.Snapshot     // report only objects that are not in these states; nil: report all
-	Generate bool                  // generate configuration
+	Generate bool                  // generate a resource block and an import block for each result
 	// Take receives each result before it is reported. If Take returns an error, the search ends. Calls are not
 	// concurrent.
 	Take func(*Result) error
@@ -39,34 +39,36 @@ type Request struct {
 // Result is a found object that the query reports.
 type Result struct {
 	object.Listed
-	List     addr.Instance
-	Type     *object.Type
+	List     addr.Instance // the instance of the list block whose search found the object
+	Type     *object.Type  // the type of the object
 	Managed  Management
 	Block    *style.Generation // generated configuration; nil without Request.Generate, and if another result has it
-	Resource string            // the text of Block
+	Resource string            // the text of the resource block in Block
 	Import   string            // the text of the import block
 }
 
-// Counts are the numbers of results of all searches. Unsure is the number of the Reported results that could not be
-// compared with the states. Managed results were omitted because a state has the object, and Ignored ones by a rule.
+// Counts are the numbers of results of all searches. Reported counts the reported results. Unsure counts the reported
+// results that could not be compared with the states. Managed counts the results that were omitted because a state has
+// the object, and Ignored the results that Request.Ignore omitted.
 type Counts struct {
 	Reported, Managed, Unsure, Ignored int
-	Limited                            int // searches that had as many results as their limit
+	Limited                            int // number of searches with as many results as their limit, which may have missed objects
 }
 
 // querier is one query.
 type querier struct {
 	req  *Request
 	run  *run.Run
-	refs map[program.Decl]bool // list blocks that other declarations refer to
-	was  *managed              // nil without Request.Managed
+	refs map[program.Decl]bool // list blocks to which other declarations refer
+	was  *managed              // the objects in Request.Managed; nil without Request.Managed
 	names
 
 	mu     sync.Mutex // held during calls of Take; guards the following field
 	counts Counts
 }
 
-// Query searches for the objects of all list blocks. It returns false if a search failed or did not run.
+// Query runs the searches of all list blocks of the program. It returns the numbers of results, and false if a search
+// failed or did not run.
 func Query(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (Counts, bool) {
 	q := &querier{req: &req, refs: map[program.Decl]bool{}}
 	var ok bool
@@ -86,8 +88,8 @@ func Query(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (Counts
 	return q.counts, !bag.HasErrors() && ctx.Err() == nil && !result.Interrupted && !q.run.Budget.Interrupted()
 }
 
-// fill sets the values of the objects in the state s. All other objects have unknown values. If s is nil, these are all
-// objects.
+// fill sets the values of the objects in the state s. All other objects have unknown values. If s is nil, all objects
+// have unknown values.
 func fill(r *run.Run, s *state.Snapshot) {
 	if s == nil {
 		return
@@ -111,8 +113,8 @@ func fill(r *run.Run, s *state.Snapshot) {
 	}
 }
 
-// graph returns a graph with a node for each declaration. The node has the number of the declaration. A failure stops a
-// dependent only when it evaluates the missing value, as in a plan.
+// graph returns a graph with a node for each declaration. The node has the number of the declaration. A node runs even
+// if a node on which it depends has failed. It fails only if it evaluates the missing value.
 func (q *querier) graph() *walk.Graph {
 	g, decls := &walk.Graph{}, q.req.Program.Decls()
 	for range decls {
@@ -134,7 +136,7 @@ func isList(d *program.Declaration) bool {
 }
 
 // visit starts the searches of a list block, one for each instance. For other declarations it does nothing and returns
-// true. It returns false if the instance keys are unknown or failed.
+// true. It returns false if the instance keys are unknown or cannot be evaluated.
 func (q *querier) visit(_ context.Context, d *program.Declaration, f *walk.Fan) bool {
 	if !isList(d) {
 		return true
@@ -158,7 +160,7 @@ const defaultLimit = 100
 // mostFailures is the number of objects that cannot be read after which a search ends.
 const mostFailures = 5
 
-// search is one instance of a list block.
+// search is one search for existing objects: an instance of a list block.
 type search struct {
 	q    *querier
 	d    *program.Declaration
@@ -167,15 +169,15 @@ type search struct {
 	inst addr.Instance
 
 	use      declared.Use
-	label    string // begins the names of generated resources
-	n        int    // number of results with a generated name
-	failures int    // objects that could not be read
-	kept     *values
-	done     event.ListDone
-	err      error // the error of Request.Take
+	label    string         // begins the names of generated resources
+	n        int            // number of results with a generated name
+	failures int            // number of objects that could not be read
+	kept     *values        // the results, for other blocks; nil if no declaration refers to the list block
+	done     event.ListDone // the numbers of results so far
+	err      error          // the error that Request.Take returned; nil: none
 }
 
-// run evaluates the block, searches, and reports the results. It returns false if any of this fails.
+// run evaluates the list block, searches, and reports the results. It returns false after an error.
 func (s *search) run(ctx context.Context) bool {
 	r := s.q.run
 	r.Receive(ctx, s.d.ID, s.f.Addr(), s.key)
@@ -206,7 +208,8 @@ func (s *search) run(ctx context.Context) bool {
 	return ok && s.find(ctx, finds, object.Search{Config: config, Objects: objects, Limit: limit}, jsonOf(args.Config))
 }
 
-// known reports whether the configurations of the search and of its provider are known. If not, it reports an error.
+// known reports whether the configurations of the search and of its provider are known. If they are not known, it
+// reports an error.
 func (s *search) known(args object.ListArguments) bool {
 	const end = "A query does not plan: only objects in the state have values. Use variables or literal values, or apply the objects first."
 	switch {
@@ -254,8 +257,7 @@ func (s *search) finds(ctx context.Context, asks *object.Tools) (*object.Tools, 
 	return &out, true
 }
 
-// find calls the provider and handles all results. It sends event.ListDone, and returns true, only if all results were
-// read.
+// find calls the provider and handles all results. If all results were read, it sends event.ListDone and returns true.
 func (s *search) find(ctx context.Context, t *object.Tools, what object.Search, config []byte) bool {
 	q := s.q
 	if q.was != nil && !q.was.read(ctx, s.use.Instance.Provider, t) {
@@ -296,8 +298,8 @@ func (s *search) find(ctx context.Context, t *object.Tools, what object.Search, 
 	return true
 }
 
-// take handles one result. It returns false if the search must end: an error of Request.Take, or too many objects that
-// cannot be read.
+// take handles one result. It returns false if the search must end, because Request.Take returned an error, or because
+// mostFailures objects could not be read.
 func (s *search) take(ctx context.Context, t *object.Tools, found object.Listed) bool {
 	q := s.q
 	if s.kept != nil {
@@ -340,7 +342,8 @@ func (s *search) error(title, format string, a ...any) {
 }
 
 // generate writes the configuration of a result. If the provider did not send the object, generate imports and reads
-// it, and returns false if that fails. If two searches find the same object, only the first gets a block.
+// it, and returns false if the import or the read fails. If two searches find the same object, only the first gets a
+// block.
 func (s *search) generate(ctx context.Context, t *object.Tools, r *Result) bool {
 	if s.q.names.generated(r.Type.Name, plainJSON(r.Identity)) {
 		return true
@@ -348,7 +351,7 @@ func (s *search) generate(ctx context.Context, t *object.Tools, r *Result) bool 
 	name := s.q.names.free(r.Type.Name, s.label, s.n)
 	s.n++
 	res := addr.Resource{Mode: addr.Managed, Type: r.Type.Name, Name: name}
-	quiet := *t // without a token, because the search holds it
+	quiet := *t // calls of quiet need no token (the permission for one provider call), because the search holds its token
 	quiet.Object, quiet.Walk, quiet.Where = res.In(addr.ModuleInstance{}).Instance(addr.NoKey).Current(), &object.Walk{Guard: t.Walk.Guard}, nil
 	v := r.Object
 	if v.IsNull() {

@@ -28,7 +28,7 @@ func (v *values) value() mark.Value {
 	return mark.Value{Raw: cty.ObjectVal(map[string]cty.Value{program.ListData: cty.TupleVal(v.list)}), Marks: v.marks}
 }
 
-// plainJSON returns a known value as JSON, or nil if that fails.
+// plainJSON returns a known value as JSON, or nil if the value cannot be encoded.
 func plainJSON(v cty.Value) []byte {
 	out, err := ctyjson.Marshal(v, v.Type())
 	if err != nil {
@@ -37,7 +37,8 @@ func plainJSON(v cty.Value) []byte {
 	return out
 }
 
-// objectJSON returns an object as JSON, with null for its sensitive values. It returns nil for a null object.
+// objectJSON returns an object as JSON, with null for the attributes that the schema calls sensitive. It returns nil
+// for a null object.
 func objectJSON(t *object.Type, v cty.Value) []byte {
 	if v.IsNull() {
 		return nil
@@ -45,8 +46,8 @@ func objectJSON(t *object.Type, v cty.Value) []byte {
 	return plainJSON(without(v, t.SensitivePaths(v)))
 }
 
-// jsonOf returns the arguments that a configuration sets, as JSON, with null for marked values. It returns nil if no
-// argument is set.
+// jsonOf returns the arguments that a configuration sets, as JSON, with null for sensitive and ephemeral values. It
+// returns nil if no argument is set.
 func jsonOf(v mark.Value) []byte {
 	var hidden []cty.Path
 	for _, m := range v.Marks {

@@ -1,22 +1,25 @@
 // Package receivers determines which declarations of a program receive which ephemeral resources, and analyses other
-// references.
+// references. A receiver is a resource, a provider configuration or a declaration with conditions that uses the value
+// of an ephemeral resource.
 //
-// The configuration alone determines which leases are opened and for which receivers. References lead from a receiver,
-// through values (variables, locals, outputs, module calls), to ephemeral resources. So the package needs only a
-// program.Program, and no frame, state or walk. The plan walk, the apply walk and the preview of leases use the same
-// analysis.
+// References lead from a receiver, through values (variables, locals, outputs, module calls), to ephemeral resources.
+// They are known from the configuration alone, so the package needs only a program.Program: no values, no state and no
+// run. A plan or an apply then decides which of these ephemeral resources it opens. Planning, applying and the preview
+// of open ephemeral resources use the same analysis.
 //
 // Analyse returns an Analysis. It has these methods for a declaration:
 //
-//   - Received: the ephemeral resources whose values it receives, and their instances. ReceivedByParts does the same
-//     for its provisioners and connections, Repeating for its repetition.
-//   - Steady, Face: whether its value is equal on both faces: the prior and the planned values.
-//   - Resources, FromResources, Recorded, Leased: the sources of its value.
+//   - Received: the ephemeral resources whose values the declaration receives, and their instances. ReceivedByParts
+//     returns the ephemeral resources that its provisioners, connections and actions receive, and Repeating the
+//     ephemeral resources in its count or for_each.
+//   - Steady: whether its prior value (the before face) is always equal to its planned value (the after face). Face
+//     returns the face on which to read its value.
+//   - Resources, FromResources, Recorded, Leased: the resources on which its value depends.
 //
 // It has these methods for ephemeral resources:
 //
-//   - ByInstance: whether its instances are held separately.
-//   - OpensItself, OwnKeys: whether it is opened without a receiver that acts on its value.
-//   - Needed: the resources that some of the declarations receive.
-//   - OnlyWritten: the resources that only write-only arguments receive.
+//   - ByInstance: whether its instances are opened and closed one by one.
+//   - OpensItself: whether it is opened although it has no receiver. OwnKeys: which instances are.
+//   - Needed: the ephemeral resources that a set of declarations receives.
+//   - OnlyWritten: the ephemeral resources that only write-only arguments receive.
 package receivers

@@ -7,11 +7,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Reach has the instances of ephemeral resources that some declarations need: for their values and provisioners, for
-// their providers, and for the ephemeral resources among these.
+// Reach has the instances of ephemeral resources that some declarations need: for their own values and provisioners,
+// for the settings of their providers, and for the configuration of these ephemeral resources.
 type Reach map[program.Decl][]Received
 
-// Reach returns the ephemeral resources that the declarations in from need.
+// Reach returns the ephemeral resources that the declarations in from need, directly or through other needed
+// declarations.
 func (r *Analysis) Reach(from []program.Decl) Reach {
 	out := Reach{}
 	if !r.Any {
@@ -38,7 +39,8 @@ func (r *Analysis) Reach(from []program.Decl) Reach {
 	return out
 }
 
-// Has reports whether an instance of the ephemeral resource e is needed. key may be hidden (addr.Key.Hide) or not.
+// Has reports whether an instance of the ephemeral resource e is needed. The result does not depend on whether the text
+// of key is hidden (addr.Key.Hide).
 func (x Reach) Has(e program.Decl, key addr.Key) bool {
 	return slices.ContainsFunc(x[e], func(w Received) bool {
 		return w.Instances == nil || slices.ContainsFunc(w.Instances, func(i Instance) bool { return i.Same || i.Key.Hide() == key.Hide() })

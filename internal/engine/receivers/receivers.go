@@ -9,8 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Face returns the face on which a declaration's value is to be read. The before face has prior values, and the after
-// face planned values. The result is the after face if the value is equal on both faces, and face otherwise.
+// Face returns the face on which to read the value of d, if the caller wants the value on face. The before face has
+// prior values, and the after face planned values. The result is the after face if the value is equal on both faces,
+// and face otherwise.
 func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	if r.Steady(d) {
 		return frame.After
@@ -18,9 +19,9 @@ func (r *Analysis) Face(d program.Decl, face frame.Face) frame.Face {
 	return face
 }
 
-// Ephemerals returns the ephemeral resources whose values a declaration receives, directly or through values. It does
-// not follow the references of resources and providers, and excludes ephemeral resources that only provisioners
-// receive.
+// Ephemerals returns the ephemeral resources whose values a declaration receives, directly or through values
+// (variables, locals, outputs, module calls). It does not follow the references of resources and providers, and
+// excludes ephemeral resources that only provisioners receive.
 func (r *Analysis) Ephemerals(d program.Decl) []program.Decl { return decls(r.Received(d)) }
 
 func decls(list []Received) []program.Decl {
@@ -31,7 +32,7 @@ func decls(list []Received) []program.Decl {
 	return out
 }
 
-// Received returns the ephemeral resources that a declaration receives, with the instances that it names.
+// Received returns the ephemeral resources whose values the declaration d receives, with the instances that d names.
 func (r *Analysis) Received(d program.Decl) []Received {
 	if !r.Any {
 		return nil
@@ -51,8 +52,8 @@ func (r *Analysis) receivedBy(d program.Decl) []Received {
 	return found
 }
 
-// ByInstance reports whether each instance of an ephemeral resource is opened and closed separately. This is so if each
-// receiver names the instances that it uses.
+// ByInstance reports whether each instance of an ephemeral resource is opened and closed separately. This is so if the
+// resource has no conditions, and each receiver and each module output names the instances that it uses.
 func (r *Analysis) ByInstance(e program.Decl) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,8 +81,9 @@ func (r *Analysis) ByInstance(e program.Decl) bool {
 	return !r.whole[e]
 }
 
-// Exported returns the instances of an ephemeral resource that module outputs return. It returns false if no output
-// does. An output keeps a lease open, although the output does nothing with the value.
+// Exported returns the instances of an ephemeral resource that outputs of child modules return. It returns false if
+// there is no such output. Such an output makes a plan or an apply open the ephemeral resource, although the output
+// does nothing with the value.
 func (r *Analysis) Exported(e program.Decl) (Received, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,8 +157,9 @@ func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 	return r.behind(refs, receivesBy(program.Provider), r.prog.Decls()[d])
 }
 
-// behind returns the ephemeral resources to which refs lead, with the named instances. It follows only the references
-// for which own returns true. of is the declaration that has the references; nil if instances do not matter.
+// behind returns the ephemeral resources to which refs lead, with the named instances. It follows only references in
+// refs for which own returns true. of is the declaration that has the references; nil if the caller does not
+// distinguish its instances.
 func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *program.Declaration) []Received {
 	t := tracer{Analysis: r, seen: map[visited]bool{}, keyed: of != nil && keyed(of)}
 	for _, ref := range refs {
@@ -167,8 +170,8 @@ func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *pr
 	return t.found
 }
 
-// keyed reports whether each instance of a declaration receives ephemeral values separately. This is not so for
-// ephemeral resources, values and module calls.
+// keyed reports whether each instance of a declaration receives ephemeral values separately: true for managed
+// resources, data sources and provider configurations, and false for ephemeral resources, values and module calls.
 func keyed(d *program.Declaration) bool {
 	return d.Kind == program.Provider || d.Kind == program.Resource && d.Resource.Mode != addr.Ephemeral
 }
@@ -181,8 +184,8 @@ type tracer struct {
 	found []Received
 }
 
-// visited is a declaration that a search has visited. For a module call around the receiver, the search follows other
-// references than for a module call to which the receiver refers.
+// visited is a declaration that a search has visited. around is true for a module call that contains the receiver:
+// there the search follows other references than for a module call to which the receiver refers.
 type visited struct {
 	decl   program.Decl
 	around bool
@@ -248,37 +251,42 @@ func (t *tracer) add(ref program.Ref, direct bool) {
 	}
 }
 
-// inside reports whether a reference from the contents of a module leads to a resource or to an inner module.
+// inside reports whether a reference, which starts at the contents of a module, leads to a resource or to the contents
+// of an inner module.
 func (t *tracer) inside(ref program.Ref) bool {
 	k := t.prog.Decls()[ref.To].Kind
 	return k == program.Resource || k == program.ModuleContents
 }
 
-// fromAround reports whether the declarations in a module depend on a reference of the module call.
+// fromAround reports whether all declarations in a module depend on a reference of the module call: a reference in
+// count, for_each, depends_on or providers.
 func fromAround(ref program.Ref) bool {
 	return ref.Use&(program.ByRepeat|program.ByDepends|program.ByModule) != 0
 }
 
-// repeats reports whether a reference is in count or for_each. For a module call, tracer.visit follows only these
+// repeats reports whether a reference is in count or for_each. From a module call, tracer.visit follows only such
 // references: an argument of the call may contain each.value, and so receives the values to which for_each refers.
 func repeats(ref program.Ref) bool { return ref.Use&program.ByRepeat != 0 }
 
-// Receives reports whether a declaration is a receiver: it acts on values. Other declarations, such as locals, only
-// pass values on.
+// Receives reports whether a declaration is a receiver: a resource, a provider configuration, or a declaration with
+// conditions. Other declarations, such as locals, only pass values on.
 func Receives(d *program.Declaration) bool {
 	return d.Kind == program.Resource || d.Kind == program.Provider || declared.HasConditions(d)
 }
 
-// ReceivesItself reports whether an ephemeral resource has conditions. The conditions then receive its value.
+// ReceivesItself reports whether d is an ephemeral resource with preconditions or postconditions. Its conditions are
+// then a receiver of its value.
 func ReceivesItself(d *program.Declaration) bool {
 	return d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral && declared.HasResourceConditions(d)
 }
 
-// OpensItself reports whether a walk opens an ephemeral resource although it has no receiver. The reasons are:
+// OpensItself reports whether a walk (a plan or an apply) opens the ephemeral resource e although no other declaration
+// receives it. The possible reasons are:
 //
 //   - it has conditions;
 //   - a module output returns its value, and whole is true;
-//   - its provider echoes its settings, no declaration refers to it, and whole is true.
+//   - its provider is a test program that returns its settings in its answers, no declaration refers to the resource,
+//     and whole is true.
 //
 // whole is true if the walk covers the whole configuration.
 func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
@@ -291,7 +299,8 @@ func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	return !r.Referred(e.ID) && r.echoes != nil && r.echoes(r.prog.Decls()[r.prog.ProviderOf(e.ID)].Provider.Provider)
 }
 
-// OwnKeys returns the keys of the instances that a walk opens without a receiver. nil means all.
+// OwnKeys returns the keys of the instances of e that a walk opens although no declaration receives them. nil means all
+// instances.
 func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	w, is := r.Exported(e.ID)
 	if ReceivesItself(e) || !is {
@@ -300,16 +309,16 @@ func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	return w.Keys(addr.NoKey)
 }
 
-// Needed returns the ephemeral resources that must be opened for the declarations for which among returns true. These
-// are the ephemeral resources that such a declaration receives, those with conditions, and those that another needed
-// ephemeral resource receives.
+// Needed returns the ephemeral resources that must be opened for the declarations for which among returns true: the
+// ephemeral resources that such a declaration receives, the ephemeral resources with conditions among them, and the
+// ephemeral resources that another needed ephemeral resource uses.
 func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
 	out := map[program.Decl]bool{}
 	var todo []program.Decl
 	for _, d := range r.prog.Decls() {
 		lease := d.Kind == program.Resource && d.Resource.Mode == addr.Ephemeral
 		switch {
-		case !among(d.ID): // not evaluated
+		case !among(d.ID): // the plan does not evaluate this declaration
 		case lease && ReceivesItself(d):
 			todo = append(todo, d.ID)
 		case !lease && Receives(d):
@@ -326,9 +335,9 @@ func (r *Analysis) Needed(among func(program.Decl) bool) map[program.Decl]bool {
 	return out
 }
 
-// OnlyWritten returns the ephemeral resources whose values only write-only arguments receive, directly or through other
-// such ephemeral resources. The result has false for all others. Only write-only arguments of managed resources can
-// contain ephemeral values.
+// OnlyWritten returns true for each ephemeral resource whose value only write-only arguments receive, directly or
+// through other such ephemeral resources, and false for each other ephemeral resource. Only write-only arguments of
+// managed resources can contain ephemeral values.
 func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	out := map[program.Decl]bool{}
 	obtained := map[program.Decl][]program.Decl{} // by ephemeral resource: the ephemeral resources in its arguments
@@ -366,15 +375,16 @@ func (r *Analysis) OnlyWritten() map[program.Decl]bool {
 	return out
 }
 
-// otherThanByArguments reports whether a reference has a use other than the value of an argument (also inside
-// ephemeralasnull), a provisioner or an action: for example, in a condition or in depends_on.
+// otherThanByArguments reports whether a reference has a use other than these: the value of an argument (also inside
+// ephemeralasnull), a provisioner, or an action. Examples of other uses are a condition and depends_on.
 func otherThanByArguments(ref program.Ref) bool {
 	return ref.Use&^(program.ByProvision|program.ByAction|program.ByNull|program.ByValue) != 0
 }
 
-// receivesBy returns a function that reports whether a declaration of kind k receives the target of a reference.
-// Provisioners and actions receive separately, and ephemeralasnull needs no value. An output receives only for its
-// conditions.
+// receivesBy returns a function that reports whether a declaration of kind k receives the target of a reference. For a
+// resource, references of provisioners and actions do not count, because ReceivedByParts returns these. References
+// inside ephemeralasnull do not count, because it needs no value. For an output, only references in its conditions
+// count.
 func receivesBy(k program.Kind) func(program.Ref) bool {
 	not := program.ByNull
 	switch k {
@@ -396,7 +406,7 @@ func byValue(ref program.Ref) bool { return ref.Use&program.ByValue != 0 }
 // targets that only its conditions use.
 func passes(ref program.Ref) bool { return ref.Use&^(program.ByCondition|program.ByNull) != 0 }
 
-// Among returns the keys in some that are also in list, which must be sorted. If some is nil, Among returns list.
+// Among returns the keys in some that are also in list. list must be sorted. If some is nil, Among returns list.
 func Among(list, some []addr.Key) []addr.Key {
 	if some == nil {
 		return list

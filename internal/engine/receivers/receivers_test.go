@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// text formats the received instances: "x[same]", "x[3]", or "x" for all instances.
+// text formats the received instances of ephemeral resources: "x[same]" for the instance with the receiver's own key,
+// "x[3]" for one instance, "x" for all.
 func text(p *program.Program, list []Received) string {
 	var out []string
 	for _, w := range list {
@@ -65,7 +66,8 @@ func TestReceived(t *testing.T) {
 	}
 }
 
-// Each instance of a resource receives one lease. The leases are separate until a declaration receives all of them.
+// Each instance of a resource receives one instance of an ephemeral resource (a lease). The leases have separate holds
+// unless some declaration receives all of them.
 func TestByInstance(t *testing.T) {
 	each := keys + "resource \"t_item\" \"x\" {\n count = 2\n a = ephemeral.t_key.k[count.index].token\n}\n"
 	for more, want := range map[string]bool{
@@ -81,8 +83,8 @@ func TestByInstance(t *testing.T) {
 	}
 }
 
-// A lease that only write-only arguments receive can be deferred, with the leases that it was obtained with. A lease in
-// a provider's settings cannot.
+// The opening of a lease (ephemeral resource) can be deferred to apply if only write-only arguments receive the lease,
+// together with the leases in its own arguments. A lease in a provider's settings cannot be deferred.
 func TestOnlyWritten(t *testing.T) {
 	item := "resource \"t_item\" \"x\" {\n a_wo = ephemeral.t_key.derived.token\n}\n"
 	for more, want := range map[string]string{
@@ -104,7 +106,8 @@ func TestOnlyWritten(t *testing.T) {
 	}
 }
 
-// A lease without a receiver is opened for its conditions, for a module output, or for the test of its provider.
+// An ephemeral resource without a receiver is opened for its conditions, for a module output, or for the test of its
+// provider.
 func TestOpensItself(t *testing.T) {
 	const loneText = "ephemeral \"t_key\" \"k\" {\n%s}\n"
 	condition := "lifecycle {\n postcondition {\n condition = self.token != null\n error_message = \"no\"\n}\n}\n"
@@ -122,7 +125,7 @@ func TestOpensItself(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			files, name := map[string]string{"main.tf": "module \"m\" {\n source = \"./m\"\n}\n", "m/main.tf": c.module}, "module.m.ephemeral.t_key.k"
-			if c.tested { // no declaration refers to it
+			if c.tested { // no declaration refers to the ephemeral resource
 				files, name = map[string]string{"main.tf": c.module}, "ephemeral.t_key.k"
 			}
 			p := enginetest.Program(t, files)

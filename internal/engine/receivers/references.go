@@ -14,14 +14,14 @@ type Analysis struct {
 	Any bool // the program declares ephemeral resources
 
 	prog    *program.Program
-	echoes  func(addr.Provider) bool // reports whether a provider echoes its settings; nil: none does
-	moving  []answer                 // by declaration: whether it is or depends on a managed resource
-	answers []answer                 // by declaration: whether it depends on an ephemeral resource through values; nil: not computed yet
+	echoes  func(addr.Provider) bool // reports whether a provider echoes (returns) its settings in objects; nil: no provider does
+	moving  []answer                 // by declaration: whether it is a managed resource or depends on one
+	answers []answer                 // by declaration: whether it is an ephemeral resource or depends on one through values; nil: not computed yet
 
 	mu         sync.Mutex
 	receivedOf map[program.Decl][]Received // ephemeral resources that a declaration receives, computed so far
 	repeats    map[program.Decl][]Received // ephemeral resources to which count or for_each refers, computed so far
-	whole      map[program.Decl]bool       // ephemeral resources of which a declaration receives all instances; nil: not computed yet
+	whole      map[program.Decl]bool       // ephemeral resources that are not opened by instance (ByInstance): they have conditions, or a declaration receives all their instances; nil: not computed yet
 	exports    map[program.Decl]Received   // ephemeral resources that module outputs return; nil: not computed yet
 	named      map[program.Decl]bool       // declarations to which another declaration refers; nil: not computed yet
 }
@@ -29,11 +29,12 @@ type Analysis struct {
 // Received is an ephemeral resource that a declaration receives.
 type Received struct {
 	Of        program.Decl
-	Instances []Instance     // the received instances, if each reference names one; nil: all
+	Instances []Instance     // the received instances, if each reference names a single instance; nil: all instances
 	Through   []program.Decl // module outputs that return the value; set by Exported
 }
 
-// Keys returns the keys of the instances that a receiver uses. own is the key of the receiving instance. nil means all.
+// Keys returns the keys of the instances that a receiver uses. own is the key of the receiving instance. A nil result
+// means all instances.
 func (w Received) Keys(own addr.Key) []addr.Key {
 	if w.Instances == nil {
 		return nil
@@ -51,7 +52,7 @@ type Instance struct {
 	Key  addr.Key // the instance with this key, if Same is false
 }
 
-// For returns the key of the instance that a receiver names. own is the key of the receiving instance.
+// For returns the key of the instance i of the ephemeral resource. own is the key of the receiving instance.
 func (i Instance) For(own addr.Key) addr.Key {
 	if i.Same {
 		return own
@@ -78,7 +79,7 @@ func Analyse(p *program.Program, echoes func(addr.Provider) bool) *Analysis {
 }
 
 // Leased reports whether a declaration is an ephemeral resource, or its value depends on one. Dependencies through
-// managed resources, data sources and provider configurations do not count, and the result for these is false.
+// managed resources, data sources and provider configurations do not count. For these three kinds the result is false.
 func (r *Analysis) Leased(d program.Decl) bool {
 	if !r.Any {
 		return false
@@ -108,7 +109,8 @@ func computeLeased(p *program.Program) []answer {
 
 // computeMoving returns, for each declaration, whether its prior value (before the changes of the run) may differ from
 // its planned value. The answer is yes for a managed resource, and for a declaration that depends on a managed
-// resource, also through data sources, ephemeral resources and provider configurations. The other answers are no.
+// resource, also through data sources, ephemeral resources and provider configurations. For all other declarations, the
+// answer is no.
 func computeMoving(p *program.Program) []answer {
 	return propagate(p, func(d *program.Declaration) answer {
 		if d.Kind == program.Resource && d.Resource.Mode == addr.Managed {
@@ -145,12 +147,12 @@ func propagate(p *program.Program, own func(*program.Declaration) answer) []answ
 	return memo
 }
 
-// Steady reports whether the prior value of a declaration is also its planned value, because the declaration is not a
-// managed resource and depends on none.
+// Steady reports whether the prior value of a declaration is always equal to its planned value. This is so if the
+// declaration is not a managed resource and depends on no managed resource, directly or indirectly.
 func (r *Analysis) Steady(d program.Decl) bool { return r.moving[d] == no }
 
-// FromResources reports whether a declaration refers to resources, directly or through values. The resources behind
-// provider settings do not count.
+// FromResources reports whether a declaration refers to resources, directly or through values. Resources to which only
+// the settings of its provider refer do not count.
 func (r *Analysis) FromResources(d program.Decl) bool {
 	found := false
 	r.Resources(d, func(program.Ref) { found = true })
@@ -190,7 +192,7 @@ func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 // Recorded returns the dependencies that the state stores for a resource: the managed and data resources to which it
 // refers, directly, through values, through ephemeral resources and through provider settings. The resource itself is
 // not among them. If throughData is true, Recorded also follows the references of data sources, because the state may
-// lack the data source and its dependencies.
+// lack the data source and its recorded dependencies.
 func (r *Analysis) Recorded(d program.Decl, throughData bool) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource

@@ -22,7 +22,7 @@ func Needed(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan
 	return receivers.Analyse(prog, echoes).Reach(waiting(prog, p)).Has
 }
 
-// waiting returns the declarations of the deferred changes, and the provider configurations of these changes.
+// waiting returns the resources and the provider configurations of the deferred changes of a plan.
 func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 	for _, c := range p.Deferred {
 		if d, ok := prog.Resource(c.Object.Resource()); ok {
@@ -35,12 +35,13 @@ func waiting(prog *program.Program, p *plan.Plan) (out []program.Decl) {
 	return out
 }
 
-// Earlier returns earlier with additions: the objects that a plan creates or updates with values of ephemeral resources
-// in write-only arguments, if later rounds need the same values, or if an earlier round has written them. An object
-// counts if it sets any write-only argument and receives an ephemeral resource. If the command does not finish, these
-// objects keep values that no later command can obtain. earlier is the result for the plan of the previous round.
-// Earlier does not change it, and returns nil if earlier is empty and the plan defers no change. echoes reports whether
-// a provider returns its settings in its answers; nil means that no provider does.
+// Earlier returns a list of objects that have values of ephemeral resources in write-only arguments, for the journal. A
+// round is a plan and its apply. The list has the elements of earlier, and the objects that the plan p creates or
+// updates with such values, if later rounds need the same values, or if an earlier round has written the same values.
+// An object counts if it sets any write-only argument and receives an ephemeral resource. If the command does not
+// finish, these objects keep values that no later command can obtain. earlier is the result for the plan of the
+// previous round. Earlier does not change it, and returns nil if earlier is empty and the plan defers no change. echoes
+// reports whether a provider returns its settings in its answers; nil means that no provider does.
 func Earlier(prog *program.Program, echoes func(addr.Provider) bool, p *plan.Plan, earlier []journal.EarlierValue) []journal.EarlierValue {
 	if len(p.Deferred)+len(earlier) == 0 {
 		return nil
@@ -73,7 +74,7 @@ func overlap(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"[") || strings.HasPrefix(b, a+"[")
 }
 
-// instance is an instance of an ephemeral resource, or all of them.
+// instance is an instance of the ephemeral resource name, or, if all is true, all its instances.
 type instance struct {
 	name string
 	key  addr.Key

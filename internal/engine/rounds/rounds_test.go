@@ -17,7 +17,8 @@ func change(t *testing.T, address string, a plan.Action) *plan.Change {
 	return &plan.Change{Object: i.Current(), Was: i.Current(), Action: a}
 }
 
-// The approval of a plan covers reads, and the creations of listed resources up to a number.
+// The approval of the first plan covers reads in later rounds (plans of the same command). It also covers creations of
+// the resources that the plan lists as deferred, up to a number.
 func TestApprovalCoversCreations(t *testing.T) {
 	first := &plan.Plan{Deferred: []*plan.Change{change(t, "test_thing.b", plan.Create), change(t, "module.m.test_thing.c", plan.Create)}}
 	for name, c := range map[string]struct {
@@ -39,7 +40,8 @@ func TestApprovalCoversCreations(t *testing.T) {
 	}
 }
 
-// The number of creations counts over all later rounds. Another approval adds the resources that its plan lists.
+// The limit for creations counts over all later rounds. The approval of a later plan adds the resources that this plan
+// lists as deferred.
 func TestApprovalCountsOverRounds(t *testing.T) {
 	b := []*plan.Change{change(t, "test_thing.b", plan.Create)}
 	a := Approve(&plan.Plan{Deferred: b}, 1)
@@ -56,7 +58,8 @@ func TestApprovalCountsOverRounds(t *testing.T) {
 	}
 }
 
-// The approval of a create-first replacement covers the end of the old object in a later round, but no other end.
+// The approval of a replacement with create_before_destroy covers the destruction of the old object in a later round,
+// but no other destruction.
 func TestApprovalCoversOldObjects(t *testing.T) {
 	replaced := change(t, "test_thing.a", plan.CreateDelete)
 	whole := change(t, "test_thing.b", plan.CreateDelete)
@@ -70,7 +73,8 @@ func TestApprovalCoversOldObjects(t *testing.T) {
 	}
 }
 
-// The approval of a plan covers the invocations that it lists with a deferred resource, and no others.
+// The approval of a plan covers the invocations of actions that the plan lists with a deferred resource, and no other
+// invocations.
 func TestApprovalCoversListedInvocations(t *testing.T) {
 	i, err := addr.ParseInstance("action.test_act.a")
 	if err != nil {

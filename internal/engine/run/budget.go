@@ -8,8 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Budget limits the calls of a walk: to a number of concurrent calls, and to none after the interrupt. The methods may
-// be called concurrently.
+// Budget limits the calls of a walk (the run of a plan or an apply): to a number of concurrent calls, and to none after
+// the user interrupts the command. The methods may be called concurrently.
 //
 // A Budget keeps the context that the interrupt ends. Jobs and calls run in another context, which the interrupt does
 // not end, so that a call that has started can finish.
@@ -19,7 +19,7 @@ type Budget struct {
 	interrupted atomic.Bool
 }
 
-// newBudget returns a budget for at most tokens concurrent calls. No call starts after the end of stop.
+// newBudget returns a budget for at most tokens concurrent calls. No call starts after the end of the context stop.
 func newBudget(tokens int, stop context.Context) *Budget {
 	return &Budget{tokens: walk.NewTokens(tokens), stop: stop}
 }
@@ -32,8 +32,8 @@ func (b *Budget) Stop() context.Context { return b.stop }
 // failed.
 func (b *Budget) Interrupted() bool { return b.interrupted.Load() }
 
-// Call makes a call as soon as a token is free. If the interrupt comes first, Call returns false without making the
-// call. Call ignores the caller's context, because the interrupt does not end it.
+// Call makes a call as soon as a token (a permission for one call) is free. If the interrupt comes first, Call returns
+// false without making the call. Call ignores the caller's context, because the interrupt does not end it.
 func (b *Budget) Call(_ context.Context, call func()) bool {
 	if b.tokens.Do(b.stop, call) == nil {
 		return true
@@ -56,8 +56,8 @@ func (b *Budget) Pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// Walk runs a graph until ctx ends. If a job fails after the interrupt, Interrupted returns true, because the interrupt
-// may be the cause.
+// Walk runs a graph. After the end of ctx, it starts no more jobs, except closers (nodes that run even after failures).
+// If a job fails after the interrupt, Interrupted returns true, because the interrupt may be the cause.
 func (b *Budget) Walk(ctx context.Context, g *walk.Graph, o walk.RunOptions) walk.Result {
 	visit := o.Run
 	o.Run = func(ctx context.Context, n walk.Node, f *walk.Fan) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// After the interrupt no call is made, although the context of the caller is alive.
+// After an interrupt no provider call is made, although the context of the caller has not ended.
 func TestNoCallStartsAfterInterrupt(t *testing.T) {
 	stop, interrupt := context.WithCancel(context.Background())
 	b := newBudget(1, stop)
@@ -23,7 +23,8 @@ func TestNoCallStartsAfterInterrupt(t *testing.T) {
 	}
 }
 
-// A call that waits for a token at the interrupt is not made. The call in progress ends normally.
+// A provider call that waits for a token (a permission to call) at the time of an interrupt is not made. The call in
+// progress ends normally.
 func TestInterruptEndsWaitForToken(t *testing.T) {
 	stop, interrupt := context.WithCancel(context.Background())
 	b := newBudget(1, stop)
@@ -47,7 +48,7 @@ func TestInterruptEndsWaitForToken(t *testing.T) {
 	}
 }
 
-// A job that fails counts as interrupted only after the interrupt.
+// A job that fails counts as interrupted only if the interrupt came before its failure.
 func TestFailureAfterInterruptMayBeItsConsequence(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
 		stop, interrupt := context.WithCancel(context.Background())

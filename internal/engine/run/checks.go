@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Checks collects the results of conditions, for the state and the plan.
+// Checks collects the results of the conditions that a walk (a plan, an apply or a query) evaluates, for the state and
+// the plan.
 type Checks struct {
 	mu sync.Mutex
 	by map[string]*checked // by the address of the declaration
@@ -28,11 +29,11 @@ func newChecks(secrets *secret.Set) *Checks {
 type checked struct {
 	state.Check
 	index map[string]int // for the address of an object: its index in Objects and due
-	due   []int          // by object: number of conditions that the walk has not evaluated yet; 0 or less: none
+	due   []int          // by object, as in Objects: number of its conditions that the walk has not evaluated yet; 0 or less: all were evaluated
 }
 
-// declare adds a declaration with conditions to the results, even if it has no instance. was reports whether it was
-// added before.
+// declare adds a declaration with conditions to the results, even if it has no instance. was reports whether the
+// declaration was in the results before.
 func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
 	address := d.String()
 	if k, was = c.by[address]; !was {
@@ -42,7 +43,8 @@ func (c *Checks) declare(d *program.Declaration) (k *checked, was bool) {
 	return k, was
 }
 
-// expect adds objects of a declaration to the results. For each, the walk will evaluate due conditions.
+// expect adds the addresses in objects, which belong to the declaration d, to the results. due is the number of
+// conditions that the walk will evaluate for each object.
 func (c *Checks) expect(d *program.Declaration, due int, objects []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +54,8 @@ func (c *Checks) expect(d *program.Declaration, due int, objects []string) {
 	}
 }
 
-// object returns the index of an object in k.Objects. It adds the object if necessary, with due conditions to evaluate.
+// object returns the index of an object in k.Objects. If the object is missing, it adds the object, for which the walk
+// has due conditions to evaluate.
 func (k *checked) object(o state.CheckedObject, due int) int {
 	i, listed := k.index[o.Addr]
 	if !listed {
@@ -62,8 +65,8 @@ func (k *checked) object(o state.CheckedObject, due int) int {
 	return i
 }
 
-// report records the results of conditions for one object. If several reports exist, the worst result counts. Results
-// without an object ("") count only for the declaration.
+// report records the results of conditions for one object. If report is called several times for an object, the worst
+// result counts. If object is "", the results count only for the declaration.
 func (c *Checks) report(d *program.Declaration, object string, results []frame.Result) {
 	if len(results) == 0 {
 		return
@@ -97,7 +100,8 @@ func worse(a, b state.Status) state.Status {
 	return a
 }
 
-// Results returns all results, sorted by address. earlier has previous results: a result of this walk has priority.
+// Results returns all results, sorted by address. earlier has results of an earlier walk: for an object with results of
+// both walks, the result of this walk counts.
 func (c *Checks) Results(earlier []state.Check) []state.Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +134,8 @@ func (c *Checks) Results(earlier []state.Check) []state.Check {
 	return out
 }
 
-// Hold reports whether all conditions of a declaration that this walk was expected to evaluate have passed.
+// Hold reports whether the walk has evaluated all conditions that it was expected to evaluate for the declaration with
+// this address, and all have passed. It returns true for a declaration without such conditions.
 func (c *Checks) Hold(address string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,10 +144,11 @@ func (c *Checks) Hold(address string) bool {
 		!slices.ContainsFunc(k.Objects, func(o state.CheckedObject) bool { return o.Status != state.Pass })
 }
 
-// holds reports whether no result is a failure.
+// holds reports whether no result is a failure: no condition was false or could not be evaluated. Unknown results are
+// not failures.
 func holds(results []frame.Result) bool {
 	return !slices.ContainsFunc(results, func(r frame.Result) bool { return failing(r.Status) })
 }
 
-// failing reports whether a status is a failure.
+// failing reports whether a status is a failure: a false condition, or an error in its evaluation.
 func failing(s state.Status) bool { return s == state.Fail || s == state.Errored }

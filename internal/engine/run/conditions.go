@@ -16,12 +16,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// The conditions of variables, outputs and checks do not belong to an object. They have separate nodes and steps,
-// because they may use any value, including ephemeral values, whose leases must stay open for them. Ephemeral resources
-// that the walk opens without another receiver have separate nodes and steps, too.
+// The conditions of variables, outputs and checks do not belong to an object. The graph of a plan or an apply has
+// separate nodes for them, because they may use any value, including values of ephemeral resources, which must be open
+// then. An ephemeral resource that no declaration uses but that the walk opens nevertheless, for example because it has
+// conditions, also has a separate node.
 
 // Conditions evaluates the conditions of one walk, and records the results in Checks. The methods may be called
-// concurrently. Each reports to the bag that its caller passes.
+// concurrently. Each method reports to the bag that its caller passes.
 type Conditions struct {
 	Checks *Checks
 
@@ -34,19 +35,19 @@ type Conditions struct {
 
 // Test evaluates the conditions of a declaration in one module instance, and returns false if one fails. Failures in a
 // check block are only warnings, so Test returns true. If the walk decides nothing about objects (a refresh-only plan
-// or an import), failed conditions of outputs are warnings, too. For an ephemeral resource, Test opens it and returns
-// true.
+// or an import), failed conditions of outputs are warnings, too. If d is an ephemeral resource, Test opens it and
+// returns true, even if the opening fails.
 func (c *Conditions) Test(ctx context.Context, bag *diag.Bag, d *program.Declaration, f *frame.Frame) bool {
 	receive := func(bag *diag.Bag) { c.leases.Receive(ctx, bag, d.ID, f.Addr(), addr.NoKey, frame.After) }
 	switch d.Kind {
 	case program.Resource:
 		c.leases.ReceiveFrom(ctx, bag, d, f, c.receivers.Face(d.ID, frame.After), c.receivers.OwnKeys(d))
-		return true // the slot in the frame has the result
+		return true // the place of the value in the frame shows whether the opening failed
 	case program.Variable:
 		receive(bag)
 		return c.evaluate(bag, d, f, program.Validation)
 	case program.Output:
-		receive(bag) // outside of judge: a lease that fails is an error, even if failed conditions are warnings
+		receive(bag) // not inside judge: if an ephemeral resource cannot be opened, this is an error, even if failed conditions are warnings
 		return c.judge(bag, func(bag *diag.Bag) bool { return c.evaluate(bag, d, f, program.OutputPre) })
 	}
 	bag.Lenient(func(bag *diag.Bag) {
@@ -64,8 +65,8 @@ func (c *Conditions) evaluate(bag *diag.Bag, d *program.Declaration, f *frame.Fr
 }
 
 // Expect announces the objects whose conditions the walk will evaluate. If a condition is not evaluated by the end of
-// the walk, its result is unknown. A declaration that was expected without objects passes. The result of a declaration
-// that was never expected is unknown.
+// the walk, its result is unknown. If Expect was called for a declaration without objects, the declaration passes. If
+// Expect was never called for a declaration, its result is unknown.
 func (c *Conditions) Expect(d *program.Declaration, objects ...string) {
 	due := 1 // the conditions of variables, outputs and checks are evaluated together
 	if d.Kind == program.Resource {
@@ -96,8 +97,8 @@ func (c *Conditions) All(whole bool) []state.Check {
 	return checks.Results(nil)
 }
 
-// Unevaluated records that a check failed because the data source d in the check could not be read. reported has the
-// diagnostics of that reading.
+// Unevaluated records that a check failed because the data source d in the check block could not be read. reported has
+// the diagnostics of the read.
 func (c *Conditions) Unevaluated(d *program.Declaration, in addr.ModuleInstance, reported []diag.Diagnostic) {
 	check, ok := c.program.Lookup(d.Module, program.Check, d.Res.Check)
 	if !ok {
@@ -112,14 +113,15 @@ func (c *Conditions) Unevaluated(d *program.Declaration, in addr.ModuleInstance,
 	c.Checks.report(check, declared.ConditionsAddr(check, in), failures)
 }
 
-// Pre checks an instance's preconditions and returns false if one fails.
+// Pre checks the preconditions of an instance. It reports each failed precondition to bag, and returns false if one
+// fails.
 func (c *Conditions) Pre(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
 	ok, _ := c.Preconditions(bag, d, f, key, inst)
 	return ok
 }
 
-// Preconditions checks an instance's preconditions. ok is false if one fails. unsure is true if the result of one is
-// unknown.
+// Preconditions checks an instance's preconditions. ok is false if one fails. unsure is true if the result of a
+// precondition is unknown.
 func (c *Conditions) Preconditions(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (ok, unsure bool) {
 	if len(d.Res.Lifecycle.Preconditions) == 0 {
 		return true, false
@@ -127,7 +129,8 @@ func (c *Conditions) Preconditions(bag *diag.Bag, d *program.Declaration, f *fra
 	return c.ofInstance(bag, d, f, key, inst, program.Pre, nil)
 }
 
-// Post checks an instance's postconditions against its value. It returns false if one fails.
+// Post checks the postconditions of an instance, whose value is self. It reports each failed postcondition to bag, and
+// returns false if one fails. It calls value only if the resource has postconditions.
 func (c *Conditions) Post(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	if len(d.Res.Lifecycle.Postconditions) == 0 {
 		return true
@@ -151,8 +154,8 @@ func (c *Conditions) ofInstance(bag *diag.Bag, d *program.Declaration, f *frame.
 	return ok, unsure
 }
 
-// judge evaluates conditions with test. If the walk decides nothing about objects, errors are warnings, and judge
-// returns true.
+// judge evaluates conditions with test and returns the result. If the walk decides nothing about objects (a
+// refresh-only plan or an import), errors become warnings, and judge returns true.
 func (c *Conditions) judge(bag *diag.Bag, test func(*diag.Bag) bool) bool {
 	if !c.kind.DecidesNothing() {
 		return test(bag)
@@ -162,9 +165,9 @@ func (c *Conditions) judge(bag *diag.Bag, test func(*diag.Bag) bool) bool {
 }
 
 // CheckValues evaluates the variables, locals and outputs of all modules, and the keys of provider blocks, and reports
-// their errors. Without it, errors in a value that no other declaration uses would not be reported. It is called at the end of a plan, and at the end of
-// an apply because of values that the plan did not know. It skips values from ephemeral resources, because their leases
-// are closed by then.
+// their errors. Without it, errors in a value that no other declaration uses would not be reported. The engine calls
+// CheckValues at the end of a plan, and at the end of an apply, which knows more values. CheckValues skips values from
+// ephemeral resources, because these are closed by then.
 func (c *Conditions) CheckValues(bag *diag.Bag) {
 	for _, d := range c.program.Decls() {
 		keys := d.Kind == program.Provider && d.Repeat() != program.Once

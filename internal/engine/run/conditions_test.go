@@ -26,8 +26,8 @@ resource "t_item" "r" {
 }
 `
 
-// A failed precondition stops a walk that decides about objects. In other walks the failure is a warning. The state has
-// the result in both cases.
+// A failed precondition stops a walk (a run of the graph) that plans or applies changes of objects. In other walks,
+// such as a destroy, the failure is a warning. The check results for the state have the failure in both cases.
 func TestFailedPreconditionStopsOnlyWalksThatDecide(t *testing.T) {
 	for _, c := range []struct {
 		kind  Kind

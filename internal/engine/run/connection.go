@@ -11,8 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Connection evaluates the connection blocks of a provisioner. Arguments of later blocks override arguments of earlier
-// blocks. It returns false if the evaluation fails.
+// Connection evaluates the connection blocks of a provisioner and combines them to one value. Arguments of later blocks
+// override arguments of earlier blocks. Without blocks, the value is the zero value. If the evaluation fails,
+// Connection reports the errors to bag and returns false.
 func Connection(blocks []*config.Connection, f *frame.Frame, in frame.Scope, face frame.Face, bag *diag.Bag) (mark.Value, bool) {
 	var out mark.Value
 	for i, c := range blocks {

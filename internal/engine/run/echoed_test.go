@@ -7,7 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Only the provider that was configured with a text may echo it, under each of its registry hosts.
+// Only the provider that was configured with a text may return this text in objects. The provider is the same under
+// each of its registry hosts.
 func TestEchoedSettingsBelongToOneProvider(t *testing.T) {
 	var e echoedSettings
 	mine := addr.Provider{Host: "registry.terraform.io", Namespace: "hashicorp", Type: "mine"}

@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 )
 
-// A failure without any error is an internal error that names the failed part. The error that prevented a session from
-// opening is reported once.
+// A walk (a plan or an apply) that fails without any reported error gets an internal error that names the failed part.
+// The error that prevented a session from opening is reported once.
 func TestAccount(t *testing.T) {
 	refused := diag.Errorf("Refused", "why")
 	for name, c := range map[string]struct {

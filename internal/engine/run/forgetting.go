@@ -7,8 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Forgets reports whether an object is the result of a data source that the state must not store. If the configuration
-// does not declare the data source, its schema is unknown, so the result counts as sensitive.
+// Forgets reports whether the object o with the entry e is the result of a data source that neither states nor plan
+// files may store, because of the user's setting forget_data. If the configuration does not declare the data source,
+// its schema is unknown, so the result counts as sensitive.
 func (s *Settings) Forgets(prog *program.Program, o addr.Object, e *state.Entry) bool {
 	if o.Mode != addr.Data || s.ForgetData == state.ForgetNone {
 		return false
@@ -22,8 +23,8 @@ func (s *Settings) sensitive(prog *program.Program, d *program.Declaration) bool
 	return sch == nil || sch.HasSensitive()
 }
 
-// Split removes from a state the results of data sources that the state must not store, and returns the rest and the
-// removed results. If all is nil, the rest is nil, too.
+// Split returns the state all without the results of data sources for which Forgets returns true, and these results. If
+// all is nil, kept is nil, too.
 func (s *Settings) Split(prog *program.Program, all *state.Snapshot) (kept *state.Snapshot, results []plan.Result) {
 	if s.ForgetData == state.ForgetNone || all == nil {
 		return all, nil

@@ -17,8 +17,8 @@ import (
 )
 
 // caller calls provider functions for expressions. It calls them in a process that is not configured, or in the session
-// (the configured process) of the provider configuration that the call names. The interface frame.Run has no contexts,
-// so caller keeps the context of the walk.
+// (the configured process) of the provider configuration that the call names. The methods of frame.Run have no
+// contexts, so caller keeps the context of the walk (the run of the graph).
 type caller struct {
 	frame.NoRun
 	ctx      context.Context
@@ -41,8 +41,8 @@ func (c *caller) Function(p addr.Provider, name string) *provider.Function {
 }
 
 // function returns a function's signature, or nil if the provider has no such function. It returns false if the
-// provider cannot start, which was reported before, or if its schemas cannot be loaded. It adds the errors of loading
-// to the bag.
+// provider cannot start (Providers.Absent, which was reported before), or if its schemas cannot be loaded. It adds the
+// errors of loading to the bag.
 func (c *caller) function(p addr.Provider, name string) (*provider.Function, bool) {
 	if c.settings.Providers.Absent[p] {
 		return nil, false
@@ -54,9 +54,9 @@ func (c *caller) function(p addr.Provider, name string) (*provider.Function, boo
 	return schemas.Functions[name], true
 }
 
-// Configured returns the functions that only the configured provider has. It asks each session once. It returns false
-// if the provider's settings are unknown. If the provider cannot be configured or the request fails, it also returns an
-// error.
+// Configured returns the functions that the provider p has only after it was configured with the configuration config.
+// It asks each configured process once. It returns false if the provider's settings are unknown. If the provider cannot
+// be configured or the request fails, it also returns an error.
 func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*provider.Function, bool, error) {
 	s, err := c.configured(config)
 	if err != nil || s == nil {
@@ -74,8 +74,9 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 	return s.functions, s.failed == nil, s.failed
 }
 
-// Call calls a function. args must have the types of its parameters. If the function cannot be called yet, the result
-// is unknown.
+// Call calls the function name of the provider p. args must have the types of its parameters. config is the provider
+// configuration that the call names. If the provider's settings are unknown, the result is an unknown value without an
+// error. If the provider cannot be started or configured, the result is an unknown value and an error.
 func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
 	f, known := c.function(p, name)
 	if !known {
@@ -112,12 +113,12 @@ func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []
 	var fault diag.Diagnostic
 	switch {
 	case errors.As(err, &fault):
-		first, _ := faulty.LoadOrStore(functionName{p, name}, fault) // or the fault of a concurrent call
+		first, _ := faulty.LoadOrStore(functionName{p, name}, fault) // the fault of the first call that failed, which may be a concurrent call
 		return cty.DynamicVal, first.(diag.Diagnostic)
 	case errors.As(err, &complaint) && complaint.Arg >= 0 && complaint.Arg < len(args):
 		return cty.NilVal, function.NewArgError(complaint.Arg, err)
 	case err != nil:
-		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // the text becomes a part of a sentence
+		return cty.NilVal, errors.New(strings.TrimSuffix(err.Error(), ".")) // the error becomes a part of a sentence, so its full stop is removed
 	case d.JSON != nil:
 		return schema.DecodeJSON(d.JSON, f.Return)
 	}
@@ -133,8 +134,8 @@ type functionName struct {
 }
 
 // process returns the process that runs a function. It returns a configured process if the call names a provider alias,
-// or if only a configured provider has the function (own is true). In these cases, it returns nil while the settings
-// are unknown, and an error if the provider cannot be configured.
+// or if only a configured provider has the function (own is true). In these two cases, process returns nil if the
+// settings are unknown, and an error if the provider cannot be configured.
 func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provider.Provider, error) {
 	named := config != program.NoDecl && c.sessions != nil && c.sessions.prog.Decls()[config].Provider.Alias != ""
 	if !own && !named {
@@ -147,8 +148,9 @@ func (c *caller) process(config program.Decl, p addr.Provider, own bool) (provid
 	return s.Provider, nil
 }
 
-// configured returns the session of a provider configuration. It returns nil if no configuration is named or if the
-// settings are unknown, and an error if the provider cannot be configured.
+// configured returns the session (the configured process) of the provider configuration config. It returns nil if
+// config is NoDecl, if the walk configures no provider, or if the settings are unknown. It returns an error if the
+// provider cannot be configured.
 func (c *caller) configured(config program.Decl) (*Session, error) {
 	if config == program.NoDecl || c.sessions == nil {
 		return nil, nil
@@ -159,7 +161,7 @@ func (c *caller) configured(config program.Decl) (*Session, error) {
 	if !ok {
 		return nil, &frame.Unavailable{Diagnostics: bag.List()}
 	}
-	c.bag.Move(&bag) // warnings
+	c.bag.Move(&bag) // the remaining diagnostics are warnings
 	if s.Unknown {
 		return nil, nil
 	}
@@ -176,11 +178,11 @@ func paramType(f *provider.Function, i int) cty.Type {
 	return cty.DynamicPseudoType
 }
 
-// evaluated implements frame.Run for a walk: it calls provider functions, registers ephemeral values as secrets, and
-// compares the results of functions with the plan.
+// evaluated has the methods that the evaluation of expressions calls during a walk (frame.Run). They call provider
+// functions, register ephemeral values as secrets, and compare the results of functions with the plan.
 type evaluated struct {
 	caller
-	guard   *registrar // nil if the walk validates, because its values are unknown, or if the command has no set of secrets
+	guard   *registrar // nil during validation, whose ephemeral values are unknown, and if the command has no set of secrets
 	results *Results
 }
 
@@ -191,9 +193,9 @@ func (e *evaluated) Handed(name string, args []cty.Value) {
 	}
 }
 
-// Observe returns an error if the result of a function differs from the plan, or if the result of a provider's function
-// contains a known secret. At the end of the walk, the guard repeats the second check with the secrets that were
-// registered later.
+// Observe returns an error if the result of a function differs from the plan or from an earlier call, or if the result
+// of a provider's function contains a secret that is not in its arguments. Guard.Review, at the end of the walk,
+// repeats the second check with the secrets that were registered later.
 func (e *evaluated) Observe(name string, args []cty.Value, result cty.Value) error {
 	secrets := e.settings.Secrets
 	since := secrets.Rules()

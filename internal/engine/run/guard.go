@@ -19,15 +19,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// registrar registers the secrets in variables and in arguments of functions.
+// registrar registers the secrets in variables and in arguments of provider functions, so that outputs mask them and
+// answers of providers may not contain them.
 type registrar struct {
 	secrets *secret.Set
 	objects *object.Walk
 }
 
 // variable registers the value of an ephemeral variable. In the root module, the whole value is a secret. In other
-// modules, the ephemeral parts were registered where they come from, and variable registers only the sensitive parts:
-// they may be stored, but not shown.
+// modules, the ephemeral parts were registered at their origin. There, variable registers only the sensitive parts,
+// which states may store but outputs mask.
 func (g *registrar) variable(at addr.ModuleInstance, name string, v cty.Value) {
 	origin := secret.Origin{Addr: "var." + name, Kind: secret.EphemeralVariable}
 	if !at.IsRoot() {
@@ -54,8 +55,8 @@ func (g *registrar) arguments(name string, args []cty.Value) {
 	}
 }
 
-// evaluateEphemeral evaluates all ephemeral root variables, including unused ones, so that their values are registered
-// as secrets.
+// evaluateEphemeral evaluates all ephemeral root variables, even if no declaration uses them. Their evaluation
+// registers the values as secrets.
 func evaluateEphemeral(p *program.Program, f *frame.Frame) {
 	for name, v := range p.Tree().Root.Module.Variables {
 		if v.Ephemeral {
@@ -81,12 +82,12 @@ func leaks(secrets *secret.Set, name string, args []cty.Value, result cty.Value)
 	return err
 }
 
-// plainStrings finds strings that are public, so that the guard does not treat them as secrets. A string is public if
-// the text of the configuration contains it, or a root variable that is neither ephemeral nor sensitive. plainStrings
-// does not search the prior state: the guard does this for each object.
+// plainStrings finds strings that are public, so that they do not count as secrets in answers of providers. A string is
+// public if the text of the configuration contains it, or if a root variable that is neither ephemeral nor sensitive
+// contains it.
 type plainStrings struct {
 	program *program.Program
-	frame   *frame.Frame // nil until the frame is made
+	frame   *frame.Frame // nil until the frame (the values of the program) is made
 
 	mu    sync.Mutex
 	known map[string]bool
@@ -130,7 +131,7 @@ func (p *plainStrings) inVariables(text string) bool {
 	return false
 }
 
-// mentions reports whether one of a value's strings contains text.
+// mentions reports whether a string in the value v contains text.
 func mentions(v cty.Value, text string) bool {
 	found := false
 	secret.Leaves(v, func(_ cty.Path, leaf cty.Value, own string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// An ephemeral root variable is a secret as a whole. In other modules, only the sensitive parts of such a variable are
-// hidden, and they may be stored.
+// The value of an ephemeral root variable is a secret as a whole. In other modules, only the sensitive parts of the
+// value of such a variable are masked in output, and these parts may be stored.
 func TestGuardOfVariables(t *testing.T) {
 	child := addr.ModuleInstance{}.Child("m", addr.NoKey)
 	for name, c := range map[string]struct {
@@ -35,7 +35,7 @@ func TestGuardOfVariables(t *testing.T) {
 	}
 }
 
-// A provider's function may return a secret that was an ephemeral argument, and no other secret.
+// A provider's function may return a secret that was in its ephemeral arguments, and no other secret.
 func TestFunctionMayNotLeakSecrets(t *testing.T) {
 	secrets := &secret.Set{}
 	secrets.Add("canary-two", secret.Origin{Kind: secret.EphemeralVariable})

@@ -19,12 +19,13 @@ type Env struct {
 	Handover *Handover
 }
 
-// Handover has the data that one run of a command leaves for the next run: configured providers, and functions that
-// failed. It also has the calls in progress of the latest walk. The zero value is for the first run.
+// Handover has the data that one run of a command (a plan, or its apply) leaves for the next run: configured providers,
+// and provider functions that failed. It also has the calls in progress of the latest run. The zero value is for the
+// first run.
 type Handover struct {
 	idle   idleSessions
-	faulty sync.Map                   // by functionName
-	now    atomic.Pointer[inProgress] // the calls and leases of the latest walk; nil before the first walk
+	faulty sync.Map                   // key: functionName; value: the diagnostic of the failed call
+	now    atomic.Pointer[inProgress] // the provider calls and leases (open ephemeral resources) of the latest walk (plan or apply); nil before the first walk
 }
 
 // inProgress has the calls in progress and the open leases of a walk, and the leases of earlier rounds (applies of the
@@ -35,8 +36,8 @@ type inProgress struct {
 	rounds *Rounds
 }
 
-// begin makes w the latest walk. If validating is true, w does not replace another walk, because a plan validates parts
-// of its configuration.
+// begin makes w the latest walk. If validating is true and there is another walk, begin does nothing, because a plan
+// validates parts of its configuration in a separate walk.
 func (h *Handover) begin(w *inProgress, validating bool) {
 	if validating {
 		h.now.CompareAndSwap(nil, w)
@@ -45,8 +46,8 @@ func (h *Handover) begin(w *inProgress, validating bool) {
 	}
 }
 
-// Unfinished returns the objects whose running calls may change them or open a lease, and the open leases. It does not
-// wait.
+// Unfinished returns the objects for which a call is in progress that may change them or open an ephemeral resource,
+// and the ephemeral resources that are open. It does not wait for calls.
 func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 	now := h.now.Load()
 	if now == nil {
@@ -58,8 +59,8 @@ func (h *Handover) Unfinished() (changes []addr.Object, leases []lease.Left) {
 // Walked reports whether a walk has begun.
 func (h *Handover) Walked() bool { return h.now.Load() != nil }
 
-// Calls has the objects for which a call is running that changes them or opens a lease. The result is unknown until the
-// call ends.
+// Calls has the objects for which a call is in progress that changes them or opens an ephemeral resource. The effect of
+// such a call is unknown until the call ends.
 type Calls struct {
 	mu    sync.Mutex
 	calls map[addr.Object]bool
@@ -79,7 +80,7 @@ func (f *Calls) Set(o addr.Object, is bool) {
 	}
 }
 
-// list returns the objects, sorted.
+// list returns the objects with calls in progress, sorted.
 func (f *Calls) list() []addr.Object {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,8 +106,8 @@ type idleSessions struct {
 	list []idleSession
 }
 
-// leave adds list to the kept processes if more is true, and returns nil. Otherwise it replaces the kept processes by
-// list, and returns the previous processes for the caller to end.
+// leave adds list to the kept processes and returns nil, if more is true. Otherwise it replaces the kept processes by
+// list and returns the previous processes, which the caller must end.
 func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider {
 	k.Lock()
 	defer k.Unlock()
@@ -122,8 +123,8 @@ func (k *idleSessions) leave(list []idleSession, more bool) []provider.Provider 
 	return out
 }
 
-// claim removes and returns the process of a provider instance with the given settings. It returns nil if no such
-// process is kept, or if it was kept longer than keepTime.
+// claim removes the kept process of a provider instance with the given settings from the list, and returns it. It
+// returns nil if there is no such process, or if the process has been kept longer than keepTime.
 func (k *idleSessions) claim(i addr.ProviderInstance, settings cty.Value, now time.Time) provider.Provider {
 	k.Lock()
 	defer k.Unlock()

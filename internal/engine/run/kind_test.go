@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// A walk decides nothing because of its mode or its operation. Only the mode can make it destroy.
+// Kind.DecidesNothing depends on the mode and the operation of a walk. Kind.Destroys depends only on the mode.
 func TestKindFollowsModeAndOperation(t *testing.T) {
 	for _, c := range []struct {
 		kind                     Kind

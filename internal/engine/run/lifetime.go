@@ -17,28 +17,30 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Request has the program of a run, and functions of the walk that the run calls.
+// Request has the program of a run, and functions of the walk (the plan or apply) that the run calls.
 type Request struct {
 	Program *program.Program
-	Options frame.Options     // variables, workspace, directories
-	Results map[string]string // digests of the function results of the plan that is applied
+	Options frame.Options     // the values of variables, the workspace, and the directories for frames
+	Results map[string]string // digests of the results of functions in the plan that is applied
 	Kind    Kind
 
-	// Ready reports whether an ephemeral resource may be opened (see leases.Options). nil means that each may be
-	// opened.
+	// Ready returns whether an ephemeral resource may be opened now: Known if it may, Pending if only the apply opens
+	// it, Failed if a dependency failed. nil means that each ephemeral resource may be opened.
 	Ready func(program.Decl, addr.ModuleInstance) plan.Outcome
 	// Later is true if a later round (a further plan and apply of the command) decides about some declarations, so that
-	// their values are unknown (see leases.Options).
+	// their values are unknown.
 	Later bool
-	// Keep reports whether a later round needs a lease (see leases.Options). nil means that the walk makes a plan.
+	// Keep reports whether a later round needs an instance of an ephemeral resource, so that it stays open after this
+	// walk. nil means that the walk makes a plan.
 	Keep func(program.Decl, addr.Key) bool
-	// Before sets the values that the evaluation of a declaration on the before face (with the prior values) needs. nil
-	// means that no declaration needs this.
+	// Before prepares the evaluation of a declaration with prior values (the before face): it sets the prior values to
+	// which the declaration refers. nil means that no declaration needs this.
 	Before func(context.Context, program.Decl)
 }
 
-// New starts a walk. The end of ctx is the interrupt: no new work starts after it. New returns false if the frame could
-// not be created.
+// New prepares a walk. The end of ctx is the user's interrupt: the walk starts no new work after it. New returns false
+// if the values of the program (the frame) cannot be evaluated, for example because a root variable is invalid. The
+// errors are in bag.
 func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) {
 	s, h := env.Settings, env.Handover
 	r := &Run{
@@ -78,8 +80,8 @@ func New(ctx context.Context, env Env, req Request, bag *diag.Bag) (*Run, bool) 
 	return r, r.evaluate(ctx, h, req.Options)
 }
 
-// evaluate creates the frame of the walk and passes it to the parts of the run that evaluate values. It returns false
-// if the frame cannot be created.
+// evaluate creates the frame of the walk, which has the values of all declarations, and passes it to the parts of the
+// run that evaluate values. It returns false if the frame cannot be created.
 func (r *Run) evaluate(ctx context.Context, h *Handover, o frame.Options) bool {
 	s := r.Settings
 	inside := &evaluated{caller: caller{ctx: ctx, settings: s, handover: h, bag: r.Bag}, results: r.Results}
@@ -105,7 +107,8 @@ func (r *Run) evaluate(ctx context.Context, h *Handover, o frame.Options) bool {
 	return true
 }
 
-// End closes the leases that are still open at the end of a walk.
+// End closes the ephemeral resources that are still open at the end of the walk, except the ephemeral resources that a
+// later round needs. The caller calls it once.
 func (r *Run) End() {
 	r.Leases.End()
 	r.done()

@@ -6,16 +6,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Hosts returns the registry host of a provider for the state and the documents of one run. The engine treats a
-// provider in the registries of Terraform and OpenTofu as the same provider.
+// Hosts determines the registry host with which a run shows and stores the address of a provider. The host is ambiguous
+// because the engine treats the registries of Terraform and OpenTofu as one registry.
 type Hosts struct {
-	state *state.Snapshot
-	given map[addr.Provider]bool // providers for which required_providers names a host
-	named func(addr.Provider) (addr.Provider, bool)
-	other string
+	state *state.Snapshot                           // may be nil
+	given map[addr.Provider]bool                    // providers for which required_providers names a host
+	named func(addr.Provider) (addr.Provider, bool) // HostNames.Attached
+	other string                                    // HostNames.Default
 }
 
-// HostsFor returns the Hosts for a configuration and the state to which it is applied. Either may be nil.
+// HostsFor returns the Hosts for the configuration tree and the state to which it is applied. tree and s may be nil.
 func HostsFor(set *Settings, tree *config.Tree, s *state.Snapshot) Hosts {
 	h := Hosts{s, map[addr.Provider]bool{}, set.HostNames.Attached, set.HostNames.Default}
 	if tree == nil {
@@ -53,8 +53,9 @@ func (h Hosts) Of(p addr.Provider) addr.Provider {
 	return p
 }
 
-// Hosted returns a state entry whose provider has the right host. If the configuration does not name a host, a stored
-// object keeps the host of its entry, and a new object gets the host that Of returns.
+// Hosted returns e, the state entry of the object o, with the registry host to store. It changes a copy, and returns
+// nil if e is nil. If the configuration does not name a host, a stored object keeps the host of its entry, and a new
+// object gets the host that Of returns.
 func (h Hosts) Hosted(o addr.Object, e *state.Entry) *state.Entry {
 	if e == nil || h.given[e.Provider.Provider] {
 		return e

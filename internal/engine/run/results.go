@@ -15,11 +15,12 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Results records the results of functions that read files or belong to providers. A call must have the same result
-// everywhere in a walk, and in a plan and its apply. Otherwise, for example after a file has changed, the apply could
-// differ from the plan. Results stores only digests, and ignores calls with ephemeral values.
+// Results records the results of calls to functions that read files or belong to providers, during one walk (a plan or
+// an apply). A call must have the same result everywhere in a walk, and in a plan and its apply. Otherwise, for example
+// after a file has changed, the apply could differ from the plan. Results stores only digests, and ignores calls with
+// ephemeral values.
 type Results struct {
-	planned map[string]string // the digests of the plan that is applied
+	planned map[string]string // the digests of results of functions in the plan that is applied
 
 	mu   sync.Mutex
 	seen map[string]string // digest of the result, by digest of the call
@@ -55,7 +56,7 @@ func (r *Results) observe(name string, args []cty.Value, result cty.Value) error
 	return nil
 }
 
-// Digests returns the digests of all results, for the plan file.
+// Digests returns the digests of all recorded results, by the digest of the call, for the plan.
 func (r *Results) Digests() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

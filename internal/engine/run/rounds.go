@@ -13,13 +13,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Rounds has the leases that stay open between the rounds of a command (plans, each with its apply, see ADR 52), and
-// the provider processes that opened them. The zero value is empty. A nil Rounds keeps no lease open.
+// Rounds has the leases (open ephemeral resources) that stay open between the rounds of a command, and the provider
+// processes that opened them. A round is one plan and its apply (ADR 52). The zero value is empty. A nil Rounds keeps
+// no lease open.
 type Rounds struct {
 	leases leases.Kept
 
 	mu       sync.Mutex
-	ledger   *lease.Ledger // shared by the walks that apply rounds; nil before the first walk
+	ledger   *lease.Ledger // shared by the applies of all rounds; nil before the first apply
 	sessions []keptSession
 }
 
@@ -28,11 +29,11 @@ type keptSession struct {
 	instance addr.ProviderInstance
 	settings mark.Value
 	process  provider.Provider
-	end      func() // see Session
+	end      func() // ends the process; nil: the pool of providers ends it
 }
 
-// ledgerOf returns the ledger of a walk. If applying is true, the walk applies a round: all such walks share a ledger
-// while a lease is kept. Other walks get a new ledger.
+// ledgerOf returns the ledger (the list of leases) of a walk. applying is true if the walk is the apply of a
+// round. All such walks share a ledger while a lease is kept. Other walks get a new ledger.
 func (k *Rounds) ledgerOf(applying bool, o lease.Options) *lease.Ledger {
 	if k == nil || !applying {
 		return lease.NewLedger(o)
@@ -48,7 +49,7 @@ func (k *Rounds) ledgerOf(applying bool, o lease.Options) *lease.Ledger {
 	return k.ledger
 }
 
-// others returns the open leases of k's ledger, or nil if this is the given ledger.
+// others returns the open leases in the shared ledger of k, or nil if there is no such ledger or it is the ledger than.
 func (k *Rounds) others(than *lease.Ledger) []lease.Left {
 	if k == nil {
 		return nil
@@ -61,8 +62,8 @@ func (k *Rounds) others(than *lease.Ledger) []lease.Left {
 	return k.ledger.Open()
 }
 
-// keep keeps the process of a session if the process has opened a kept lease. It returns false if the caller may end
-// the process.
+// keep keeps the process of the session s, and returns true, if the process has opened a kept lease. Otherwise it
+// returns false, and the caller may end the process.
 func (k *Rounds) keep(s keptSession) bool {
 	if k == nil {
 		return false
@@ -80,7 +81,8 @@ func (k *Rounds) keep(s keptSession) bool {
 	return stays
 }
 
-// claim returns the kept process of a provider instance with the given settings, or false if none is kept.
+// claim returns the kept process of a provider instance with the given settings, or false if there is no such process.
+// The process stays kept.
 func (k *Rounds) claim(i addr.ProviderInstance, settings mark.Value) (keptSession, bool) {
 	if k == nil {
 		return keptSession{}, false
@@ -110,7 +112,7 @@ func (k *Rounds) settingsOf(p provider.Provider) (mark.Value, bool) {
 	return mark.Value{}, false
 }
 
-// kept returns the store of kept leases, which may be empty. It returns nil if k is nil: then walks keep no leases.
+// kept returns the leases (opened ephemeral resources) that stay open between rounds, or nil if k is nil.
 func (k *Rounds) kept() *leases.Kept {
 	if k == nil {
 		return nil
@@ -118,8 +120,9 @@ func (k *Rounds) kept() *leases.Kept {
 	return &k.leases
 }
 
-// End closes the leases that were kept for further rounds, and ends the processes that opened them. It is called after
-// the last round, also if a round failed or was not approved. send receives the numbers of opened and closed leases.
+// End closes the leases that were kept for further rounds, and ends the processes that opened them. The caller calls it
+// after the last round, also if a round failed or the user did not approve it. send receives the event with the numbers
+// of opened and closed leases.
 func (k *Rounds) End(pool *provider.Pool, send func(event.Event), bag *diag.Bag) {
 	if k == nil {
 		return
@@ -132,7 +135,7 @@ func (k *Rounds) End(pool *provider.Pool, send func(event.Event), bag *diag.Bag)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, x := range k.sessions {
-		if x.end == nil { // the ledger ends the other processes
+		if x.end == nil { // the ledger of leases ends processes with an end function
 			pool.Release(x.process)
 		}
 	}

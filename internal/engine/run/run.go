@@ -19,8 +19,8 @@ import (
 )
 
 // Run is one walk through a program, for planning, applying, validating or querying. It has the parts that the jobs of
-// the walk share. The jobs of a check block use a copy of the Run with another bag (see With). A copy shares all other
-// parts.
+// the walk share. Jobs that read data sources of a check block use a copy of the Run with another bag (With). A copy
+// shares all other parts.
 type Run struct {
 	Settings *Settings
 	Kind     Kind
@@ -50,8 +50,8 @@ func (r *Run) With(bag *diag.Bag) *Run {
 	return &copied
 }
 
-// ScopedData reads data of a check block. It calls f with a run whose errors become warnings and fail the check. It
-// returns the diagnostics before this conversion.
+// ScopedData is for the data source d in a check block. It calls f with a copy of the run whose errors become warnings.
+// It returns the diagnostics of f with their original severities.
 func (r *Run) ScopedData(d *program.Declaration, f func(*Run)) []diag.Diagnostic {
 	return r.Bag.Lenient(func(bag *diag.Bag) {
 		f(r.With(bag))
@@ -59,19 +59,20 @@ func (r *Run) ScopedData(d *program.Declaration, f func(*Run)) []diag.Diagnostic
 	})
 }
 
-// Receive opens the ephemeral resources whose values an instance of a declaration receives. If an ephemeral resource
-// cannot be opened, its slot in the frame is marked as failed or unknown.
+// Receive opens the ephemeral resources whose values an instance of the declaration d uses, unless they are open. at
+// and own are the module instance and the key of this instance. If an ephemeral resource cannot be opened, its place in
+// the frame has no value or an unknown value.
 func (r *Run) Receive(ctx context.Context, d program.Decl, at addr.ModuleInstance, own addr.Key) {
 	r.Leases.Receive(ctx, r.Bag, d, at, own, frame.After)
 }
 
-// Source returns the input for the order of a plan's steps.
+// Source returns the input for package ordering, which computes the order of the steps of the plan p.
 func (r *Run) Source(p *plan.Plan) ordering.Source {
 	return ordering.Source{Program: r.Program, Frame: r.Frame, Receivers: r.Receivers, Removals: r.Removals, Plan: p}
 }
 
-// WalkGraph runs a graph until the interrupt. It waits for running jobs until Shutdown.Abandon ends. names has the
-// title of the walk and the names of nodes, for users.
+// WalkGraph runs a graph. After the interrupt, it starts no more nodes, except closers, and waits for running jobs,
+// whose context ends with Shutdown.Abandon. names has the title of the walk and the names of nodes, for users.
 func (r *Run) WalkGraph(ctx context.Context, g *walk.Graph, names Names, o walk.RunOptions) walk.Result {
 	o.Inside, o.Panicked = r.Settings.Shutdown.Abandon, r.Panicked
 	if r.Settings.Times == nil {
@@ -87,7 +88,7 @@ func (r *Run) WalkGraph(ctx context.Context, g *walk.Graph, names Names, o walk.
 	o.Around = func(ctx context.Context, n walk.Node, job int, do func(context.Context) bool) bool {
 		v := event.Visit{Walk: w, Node: int(n), Job: job}
 		ok, began := false, time.Now()
-		defer func() { // also after a panic
+		defer func() { // runs also after a panic
 			r.Settings.Times.Send(event.Visited{Visit: v, Began: began, Ended: time.Now(), Failed: !ok})
 		}()
 		ok = do(event.WithVisit(ctx, v))
@@ -105,7 +106,7 @@ type Names struct {
 	Of    func(walk.Node) string
 }
 
-// Panicked reports a panic in a node as an error, so that the rest of the walk continues.
+// Panicked reports a panic in a node as an error. The other nodes of the walk continue.
 func (r *Run) Panicked(n walk.Node, value any, stack []byte) {
 	r.Bag.Add(diag.Errorf("Internal error", "This is a bug in Lethe: %v\n\n%s", value, stack))
 }

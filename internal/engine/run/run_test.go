@@ -49,7 +49,7 @@ check "c" {
 }
 `
 
-// shown formats results in one line.
+// shown formats check results in one line.
 func shown(checks []state.Check) string {
 	var out []string
 	for _, c := range checks {
@@ -62,7 +62,8 @@ func shown(checks []state.Check) string {
 	return strings.Join(out, "; ")
 }
 
-// The worst result of several counts. An expected object without a result is unknown.
+// If the conditions of an object have several results, the worst result counts. An expected object without a result is
+// unknown.
 func TestChecks(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": tested})
 	d := enginetest.Declaration(t, p, "t_item.r")
@@ -96,8 +97,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// Earlier results are kept for declarations without results in this walk. For other declarations, only objects without
-// new results are kept.
+// Earlier check results are kept for declarations without results in this walk (plan or apply). For other declarations,
+// the earlier results of objects without new results are kept.
 func TestEarlierChecks(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": tested})
 	c := newChecks(&secret.Set{})
@@ -111,8 +112,8 @@ func TestEarlierChecks(t *testing.T) {
 	}
 }
 
-// All declarations with conditions are listed at the end. Declarations that the walk did not reach are unknown. A check
-// whose data could not be read fails with the diagnostics of the reading.
+// The check results at the end of a walk list all declarations with conditions. Declarations that the walk did not
+// reach are unknown. A check block whose data source could not be read fails with the diagnostics of the read.
 func TestAllResults(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": tested})
 	r := &Conditions{program: p, Checks: newChecks(&secret.Set{})}
@@ -122,8 +123,8 @@ func TestAllResults(t *testing.T) {
 	}
 }
 
-// A function has one result in a walk, which equals the planned result. Calls with ephemeral or unknown values are not
-// recorded, not even as digests.
+// A provider's function has one result for the same arguments in a walk, which must equal the result in the plan. Calls
+// with ephemeral or unknown arguments are not recorded, not even as digests.
 func TestObservedResults(t *testing.T) {
 	one, two := cty.StringVal("one"), cty.StringVal("two")
 	secret := mark.With(cty.StringVal("canary"), mark.Ephemeral, nil)
@@ -159,8 +160,8 @@ func TestObservedResults(t *testing.T) {
 	}
 }
 
-// A process that remains from the last walk is claimed once, for the same configuration and settings, and not after
-// keepTime.
+// A provider process that remains from the last walk is used again at most once, for the same configuration and
+// settings, and not after keepTime.
 func TestIdleSessions(t *testing.T) {
 	now := time.Now()
 	i, other := addr.ProviderInstance{ProviderConfig: addr.ProviderConfig{Provider: addr.Default("t")}}, addr.ProviderInstance{}
@@ -188,7 +189,8 @@ func TestIdleSessions(t *testing.T) {
 	}
 }
 
-// A session has two faces only if its settings depend on managed resources.
+// A provider configuration has separate sessions for prior and planned settings (two faces) only if its settings depend
+// on managed resources.
 func TestSessionKeys(t *testing.T) {
 	p := enginetest.Program(t, map[string]string{"main.tf": `
 provider "t" { a = 1 }
@@ -232,8 +234,8 @@ func TestHeldSessionStays(t *testing.T) {
 	})
 }
 
-// Without a configuration and a state, the provider that the user attached determines the registry host, or else the
-// default. A host that is not a registry of Terraform or OpenTofu stays.
+// Without a configuration and a state, the registry host of a provider is the host of the process that the user
+// attached, or else the default host. A host that is not a registry of Terraform or OpenTofu stays.
 func TestHosts(t *testing.T) {
 	p, own := addr.Default("t"), addr.Provider{Host: "example.com", Namespace: "a", Type: "t"}
 	other := p

@@ -13,7 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Close ends the processes that this walk configured. If Providers.KeepSessions is set, it calls Keep instead.
+// Close ends the processes that this walk (plan or apply) configured, except processes with leases (open ephemeral
+// resources) that stay open for a later round (a further plan and apply). If Providers.KeepSessions is set, it calls
+// Keep instead.
 func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
 	if ss.settings.Providers.KeepSessions {
 		ss.Keep(ctx, bag)
@@ -22,8 +24,8 @@ func (ss *Sessions) Close(ctx context.Context, bag *diag.Bag) {
 	ss.end(func(*Session) bool { return false })
 }
 
-// Keep ends the processes that this walk configured, except processes that the next walk may use. After an error it
-// keeps no process, because the process may be the cause.
+// Keep ends the processes that this walk configured, except processes that the next walk of the command may use. If bag
+// has errors or ctx has ended, Keep keeps no process for the next walk, because the process may be the cause.
 func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	well := !ss.settings.Closed.Has(shortcut.Sessions) && !bag.HasErrors() && ctx.Err() == nil
 	ss.end(func(s *Session) bool {
@@ -31,8 +33,8 @@ func (ss *Sessions) Keep(ctx context.Context, bag *diag.Bag) {
 	})
 }
 
-// end ends all sessions. It keeps the processes for which stays returns true, or which have kept leases. It ends the
-// others concurrently.
+// end ends all sessions. It keeps a process for which stays returns true, and a process that opened a lease (an
+// ephemeral resource) that stays open. It ends the other processes concurrently.
 func (ss *Sessions) end(stays func(*Session) bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -54,7 +56,8 @@ func (ss *Sessions) end(stays func(*Session) bool) {
 	walk.Each(len(end), func(i int) { end[i]() })
 }
 
-// Release ends a session when its holds have ended. If another session shares the process, the process continues.
+// Release ends the session of the provider instance u with prior settings (before face) or planned settings (after
+// face), after all callers of Hold have called done. If another session shares the process, the process continues.
 func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	k := ss.key(u, face)
 	switch s := ss.leave(k); {
@@ -66,14 +69,14 @@ func (ss *Sessions) Release(u declared.Use, face frame.Face) {
 	}
 }
 
-// keep keeps the process of a session for further rounds (applies of the same command) if it has open leases. It
-// returns false if the caller may end the process.
+// keep keeps the process of a session for further rounds (applies of the same command) if it has opened leases that
+// stay open. It returns false if the caller may end the process.
 func (ss *Sessions) keep(k sessionKey, s *Session) bool {
 	return ss.settings.Rounds.keep(keptSession{k.instance, s.settings, s.Provider, s.end})
 }
 
-// leave removes a session after its holds have ended, and returns it. It returns nil if no such session is open, or if
-// another session uses its process: then that session ends the process.
+// leave removes a session from the open sessions, after all callers of Hold have called done, and returns it. It
+// returns nil if no such session is open, or if another session uses the same process, which must continue.
 func (ss *Sessions) leave(k sessionKey) *Session {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -116,8 +119,8 @@ func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 	}
 }
 
-// askToStop asks the processes of a walk to stop their running calls, as Terraform and OpenTofu do. It does not stop
-// calls that close leases.
+// askToStop asks the provider processes of the walk to stop their running calls (the protocol's Stop). It waits until a
+// process closes no lease (ephemeral resource), because Stop would cancel the closing.
 func (ss *Sessions) askToStop() {
 	for _, p := range ss.processes() {
 		go ss.ledger.Between(p, func() {
@@ -128,5 +131,5 @@ func (ss *Sessions) askToStop() {
 	}
 }
 
-// stopTime is the default for Timeouts.Stop.
+// stopTime is the default of Timeouts.Stop: how long askToStop waits for the answer of a process.
 const stopTime = time.Second

@@ -23,7 +23,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Sessions are the provider sessions of one walk.
+// Sessions are the provider sessions of one walk (plan, apply or query). A session is a provider process, configured
+// for one provider instance, with its prior settings (before face) or its planned settings (after face).
 type Sessions struct {
 	settings  *Settings
 	handover  *Handover
@@ -35,14 +36,14 @@ type Sessions struct {
 	objs      *object.Walk
 	echoed    *echoedSettings
 	kind      Kind
-	before    func(context.Context, program.Decl)
-	defers    bool // a later round (a further plan and apply) opens sessions whose settings are unknown now
+	before    func(context.Context, program.Decl) // Request.Before
+	defers    bool                                // a later round (a further plan and apply) opens sessions whose settings are unknown now
 
 	mu    sync.Mutex
-	open  map[sessionKey]*Session
-	holds map[sessionKey]int                // number of jobs that use a session outside of the order of the walk; see Hold
-	freed sync.Cond                         // signals the end of a hold
-	again map[provider.Provider]*substitute // by the crashed process
+	open  map[sessionKey]*Session           // all sessions that a job has requested, also if only their settings were evaluated
+	holds map[sessionKey]int                // number of callers of Hold that have not called done
+	freed sync.Cond                         // signals that a caller of Hold has called done
+	again map[provider.Provider]*substitute // the new processes for closing leases, by the crashed process
 
 	failures diag.Shared // the diagnostics of sessions that could not be opened
 }
@@ -51,7 +52,7 @@ type Sessions struct {
 type substitute struct {
 	once     sync.Once
 	settings mark.Value
-	provider provider.Provider // nil if it could not be started or configured
+	provider provider.Provider // nil if the new process could not be started or configured
 }
 
 func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
@@ -64,14 +65,14 @@ func (ss *Sessions) key(u declared.Use, face frame.Face) sessionKey {
 }
 
 // Get returns the session of a provider instance on a face: with its prior settings (before face) or its planned
-// settings (after face). It configures the provider if necessary. If that fails, Get returns false, and adds the errors
-// to the bag of every caller.
+// settings (after face). It configures the provider if necessary. If the provider cannot be started or configured, Get
+// returns false, and adds the errors to the bag of every caller.
 func (ss *Sessions) Get(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	return ss.GetIf(ctx, bag, u, face, false)
 }
 
-// Hold works like Get, for a job whose use of the session is not part of the order of the walk. Release waits until the
-// caller calls done. The caller must call done even if ok is false.
+// Hold returns the same session as Get, for a job that the graph of the walk does not order before the end of the
+// session. Release waits until the caller of Hold calls done. The caller must call done even if ok is false.
 func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (s *Session, done func(), ok bool) {
 	k := ss.key(u, face)
 	count := func(n int) {
@@ -85,8 +86,9 @@ func (ss *Sessions) Hold(ctx context.Context, bag *diag.Bag, u declared.Use, fac
 	return s, func() { count(-1) }, ok
 }
 
-// GetAnyway works like Get. If the provider cannot be configured because its settings are unknown, and a later round
-// will know the settings, GetAnyway returns the session with a provider that is not configured.
+// GetAnyway returns the same session as Get, with one exception: if the provider cannot be configured because its
+// settings are unknown, and a later round (a further plan and apply) will know the settings, GetAnyway returns the
+// session with a provider that is not configured, and true.
 func (ss *Sessions) GetAnyway(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face) (*Session, bool) {
 	var own diag.Bag
 	s, ok := ss.Get(ctx, &own, u, face)
@@ -97,8 +99,9 @@ func (ss *Sessions) GetAnyway(ctx context.Context, bag *diag.Bag, u declared.Use
 	return s, ok
 }
 
-// GetIf works like Get. If known is true and the settings are unknown, GetIf returns the session without starting a
-// provider.
+// GetIf returns the session of the provider instance u on a face (prior or planned settings). The first call starts and
+// configures the provider process. It returns false after an error, which it reports to bag. If known is true and the
+// settings are unknown, it starts no process and returns true.
 func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, face frame.Face, known bool) (*Session, bool) {
 	s := ss.slot(ss.key(u, face))
 	ss.lock(ctx, s, u)
@@ -116,7 +119,8 @@ func (ss *Sessions) GetIf(ctx context.Context, bag *diag.Bag, u declared.Use, fa
 	return s, s.ok
 }
 
-// lock locks a session. It sends the time for which another job kept the session locked, usually to configure it.
+// lock locks a session. If another job has locked the session, usually to configure it, lock waits and sends an event
+// with the time of the wait.
 func (ss *Sessions) lock(ctx context.Context, s *Session, u declared.Use) {
 	if s.mu.TryLock() {
 		return
@@ -148,10 +152,10 @@ func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, fa
 	}
 }
 
-// collect runs part, a part of opening a session, and returns its result. It adds the diagnostics of the part to to,
-// for all callers that need the part. If the part fails, its diagnostics also count in Failures, with two exceptions:
-// on the before face, because the session on the after face replaces this session, and for settings that are unknown
-// until a later round.
+// collect runs part, a part of opening a session, and returns its result. It appends the diagnostics of the part to the
+// list to, from which every caller that needs the part reports them. If the part fails, its diagnostics also count in
+// Failures, with two exceptions: on the before face, because the session on the after face replaces this session, and
+// for settings that are unknown until a later round.
 func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
@@ -172,16 +176,17 @@ func (ss *Sessions) Failures() diag.Shared {
 	return slices.Clone(ss.failures)
 }
 
-// past reports whether a session has the prior settings of a provider and these may differ from the planned settings.
+// past reports whether the session of u on this face has the prior settings of the provider, and these may differ from
+// the planned settings. It returns false in a destroy plan, which has no planned settings.
 func (ss *Sessions) past(u declared.Use, face frame.Face) bool {
 	return u.Declared && face == frame.Before && !ss.kind.Destroys() && !ss.receivers.Steady(u.Decl)
 }
 
 // GetDown returns the session that destroys objects. It is the session with the prior settings of the provider. If
 // these are unknown or have errors, or an object was not found with them, GetDown returns the session with the planned
-// settings. A destroy plan has no planned settings, and there unknown settings are an error: with them, the provider
-// could destroy other objects, or not find the objects to destroy. GetDown returns false if the provider cannot be
-// configured; the errors are in bag.
+// settings (after face). A destroy plan has no planned settings, and there unknown settings are an error: with them,
+// the provider could destroy other objects, or not find the objects to destroy. GetDown returns false if the provider
+// cannot be configured; the errors are in bag.
 func (ss *Sessions) GetDown(ctx context.Context, bag *diag.Bag, u declared.Use) (*Session, bool) {
 	before, ok := ss.Settle(ctx, bag, u, frame.Before)
 	if !ss.kind.Destroys() && (!ok || before.Unknown || before.Astray.Load()) {
@@ -246,7 +251,8 @@ func (ss *Sessions) evaluate(ctx context.Context, bag *diag.Bag, s *Session, u d
 }
 
 // evaluateDeclared evaluates a provider block. On the before face, an error in the block does not count, because the
-// error may be new. The prior settings are unknown then. evaluateDeclared returns false if the settings have no value.
+// error may be new. In this case the prior settings count as unknown. evaluateDeclared returns false if the settings
+// have no value.
 func (ss *Sessions) evaluateDeclared(ctx context.Context, bag *diag.Bag, s *Session, u declared.Use, face frame.Face) bool {
 	past := ss.past(u, face)
 	if past {
@@ -292,8 +298,9 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
 }
 
-// Again returns a new process that replaces a crashed process and has the same settings. The new process only closes
-// the leases that the crashed process has opened. Again returns nil if the new process cannot be configured.
+// Again returns a new process with the same settings as the process crashed, which has crashed. The new process only
+// closes the leases (ephemeral resources) that the crashed process opened. Further calls for the same crashed process
+// return the same new process. Again returns nil if the new process cannot be configured.
 func (ss *Sessions) Again(ctx context.Context, crashed provider.Provider) provider.Provider {
 	s := ss.substitute(crashed)
 	if s == nil {
@@ -354,8 +361,8 @@ func (ss *Sessions) share(s *Session, u declared.Use, face frame.Face) bool {
 	return true
 }
 
-// give sets the process of a session. It holds ss.mu, because the methods that end sessions read the process with this
-// lock.
+// give sets the process of a session. It locks ss.mu, because the methods that end sessions read the process while they
+// hold ss.mu.
 func (ss *Sessions) give(s *Session, p provider.Provider, end func()) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -426,7 +433,7 @@ func (ss *Sessions) NoBefore() []addr.ProviderInstance {
 	for k, before := range ss.open {
 		d, ok := ss.prog.ProviderConfig(k.instance.ProviderConfig)
 		if k.face != frame.Before || !ok || !before.settled || len(ss.receivers.Ephemerals(d.ID)) > 0 {
-			continue // an ephemeral value differs in each walk
+			continue // settings with ephemeral values differ in each walk, so the plan does not record them
 		}
 		if !before.well || before.Unknown || before.Astray.Load() {
 			out = append(out, k.instance)
@@ -442,7 +449,7 @@ func (ss *Sessions) Unknown(u declared.Use) bool {
 	return ss.slot(ss.key(u, frame.After)).Unknown
 }
 
-// processes returns the configured provider processes.
+// processes returns the provider processes of all sessions, each once.
 func (ss *Sessions) processes() []provider.Provider {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

@@ -25,7 +25,7 @@ type Settings struct {
 	Parallelism int          // maximum number of concurrent calls to providers; 0: 10
 	Closed      shortcut.Set // the optimizations that are turned off
 	Now         func() time.Time
-	ForgetData  state.Forgetting // which results of data sources no state and no plan file contains
+	ForgetData  state.Forgetting // which results of data sources are excluded from states and plan files
 
 	Timeouts     Timeouts
 	Shutdown     Shutdown
@@ -33,41 +33,42 @@ type Settings struct {
 	Providers    Providers
 	HostNames    HostNames
 
-	// Leases records the open leases in the journal, so that they can be closed after a crash. nil means that they are
-	// not recorded.
+	// Leases records the open ephemeral resources in the journal of an apply, so that they can be closed after a crash.
+	// nil means that they are not recorded.
 	Leases journal.Leases
 
-	// Rounds has the leases that stay open between the rounds of a command: plans, each with its apply (ADR 52). nil
-	// means that each walk closes its leases.
+	// Rounds has the ephemeral resources that stay open between the rounds of a command. A round is one plan and its
+	// apply (ADR 52). nil means that each walk (plan or apply) closes its ephemeral resources.
 	Rounds *Rounds
 
-	// Unanswered returns advice about a call that the provider did not answer. nil means that a later plan reads the
-	// object.
+	// Unanswered has texts for errors about calls that the provider did not answer. nil means object.FollowedByPlan: a
+	// later plan reads the object again.
 	Unanswered object.Advice
 
 	// Supply adds missing provider settings to a program before the program is checked against the schemas of its
-	// providers. added reports whether Supply added any. ok is false if it was interrupted; the program is then not
-	// run. nil means that no user can be asked.
+	// providers. added reports whether Supply added a setting. ok is false if the user interrupted Supply; then the
+	// walk does not start. nil means that no user can be asked.
 	Supply func(p *program.Program, schemas provider.Lookup) (added, ok bool)
 }
 
-// Timeouts are the limits of calls for which the run waits at its end.
+// Timeouts are the time limits of calls to ephemeral resources, and of the request to stop a provider.
 type Timeouts struct {
-	Close time.Duration // the limit for closing one lease; 0: a minute
-	Renew time.Duration // the limit for renewing one lease; 0: a minute
-	Stop  time.Duration // until a provider confirms that it will stop; 0: a second
+	Close time.Duration // the limit for closing one ephemeral resource; 0: a minute
+	Renew time.Duration // the limit for renewing one ephemeral resource; 0: a minute
+	Stop  time.Duration // the limit for the answer of a provider to the request to stop; 0: a second
 }
 
 // Shutdown has the contexts that end the waiting of an interrupted run. The context of the run ends first: no new work
-// starts, and providers and provisioners are asked to stop. Abandon ends later, and Leave after that. nil means never.
+// starts, and providers and provisioners are asked to stop. Abandon ends later, and Leave after that. If Abandon or
+// Leave is nil, it never ends.
 type Shutdown struct {
-	// Abandon ends the waiting for all calls except calls that close leases.
+	// When Abandon ends, the run stops waiting for all calls except calls that close ephemeral resources.
 	Abandon context.Context
-	// Leave ends the waiting for calls that close leases.
+	// When Leave ends, the run stops waiting for calls that close ephemeral resources.
 	Leave context.Context
 }
 
-// Programs has the environment of the programs that provisioners run.
+// Programs has the working directory and the environment of the programs that provisioners run.
 type Programs struct {
 	Dir string   // "": the working directory of the process
 	Env []string // nil: the environment of the process
@@ -75,17 +76,18 @@ type Programs struct {
 
 // Providers are the settings for the use of providers.
 type Providers struct {
-	// Absent has the providers that cannot start. The reason was reported before.
+	// Absent has the providers that cannot start. The caller has reported the reason.
 	Absent map[addr.Provider]bool
-	// Substitutes replaces providers for tests. nil means that no provider is replaced.
+	// Substitutes replaces providers by mocks in test runs. nil means that no provider is replaced.
 	Substitutes provider.Substitutes
 	// Echoes reports whether a provider returns its settings in its answers. Developers attach such providers to a run
 	// to inspect their answers. nil means that no provider does.
 	Echoes func(addr.Provider) bool
-	// Retries are the policies for calls that fail only for a time.
+	// Retries has the user's policy for repeating failed calls, by provider.
 	Retries provider.Retries
 	// KeepSessions keeps each configured process for later walks of the command, if its settings are known and not
-	// ephemeral. If it is false, a plan keeps the processes for its apply, and an apply ends them.
+	// ephemeral. If it is false, a plan keeps the processes for its apply, and an apply ends them. A walk that ends
+	// with errors or after an interrupt ends the processes that it still has, in both cases.
 	KeepSessions bool
 }
 
@@ -107,8 +109,8 @@ func (s *Settings) Tokens() int {
 	return 10
 }
 
-// Workers returns the maximum number of concurrent nodes. It is greater than the number of tokens, because a node holds
-// a token only during a call.
+// Workers returns the maximum number of concurrent nodes. It is greater than the number of tokens (permissions for one
+// provider call), because a node has a token only during a call.
 func (s *Settings) Workers() int { return s.Tokens() + runtime.GOMAXPROCS(0) }
 
 // Send sends an event to the sink.

@@ -18,27 +18,28 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// opensLeases implements leases.Opener with a run.
+// opensLeases gives package leases access to the providers and conditions of a run. It implements leases.Opener.
 type opensLeases struct{ run *Run }
 
-// Tools implements leases.Opener.
+// Tools returns the tools to open an instance of the ephemeral resource e. The first bool reports whether the settings
+// of its provider are known. The second bool is false if the provider cannot be used.
 func (o opensLeases) Tools(ctx context.Context, e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face) (*object.Tools, bool, bool) {
 	t, s, _, ok := o.run.toolsOn(ctx, e, f, key, inst, face, o.run.Sessions.GetAnyway)
 	return t, ok && !s.Unknown, ok
 }
 
-// Pre implements leases.Opener.
+// Pre checks the preconditions of an instance and returns false if one fails.
 func (o opensLeases) Pre(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) bool {
 	return o.run.Conditions.Pre(o.run.Bag, e, f, key, inst)
 }
 
-// Post implements leases.Opener.
+// Post checks the postconditions of an instance against its value and returns false if one fails.
 func (o opensLeases) Post(e *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	return o.run.Conditions.Post(o.run.Bag, e, f, key, inst, value)
 }
 
-// ToolsAfter returns the tools to plan or apply a declared instance, with its provider's planned settings (the after
-// face). It returns false if the provider cannot be configured or lacks the type.
+// ToolsAfter returns the tools for provider calls about a declared instance, with the planned settings of its provider
+// (the after face). It returns false if the provider cannot be configured or lacks the type.
 func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance) (*object.Tools, declared.Use, bool) {
 	t, _, u, ok := r.toolsOn(ctx, d, f, key, inst, frame.After, r.Sessions.Get)
 	return t, u, ok
@@ -47,8 +48,9 @@ func (r *Run) ToolsAfter(ctx context.Context, d *program.Declaration, f *frame.F
 // getSession is Sessions.Get or Sessions.GetAnyway.
 type getSession func(context.Context, *diag.Bag, declared.Use, frame.Face) (*Session, bool)
 
-// toolsOn returns the tools for a declared instance, with its provider's settings on the given face. get returns the
-// session. If a step fails, toolsOn reports the error and returns false.
+// toolsOn returns the tools for provider calls about a declared instance. The provider has its prior settings if face
+// is Before, and its planned settings otherwise. get returns the session (the configured process). If the provider or
+// its schema cannot be used, toolsOn reports the error and returns false.
 func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, face frame.Face, get getSession) (*object.Tools, *Session, declared.Use, bool) {
 	pk, out := f.ProviderKey(d.ID, key, face, r.Bag)
 	if out != frame.OK {
@@ -66,7 +68,8 @@ func (r *Run) toolsOn(ctx context.Context, d *program.Declaration, f *frame.Fram
 	return r.Tools(inst.Current(), s, typ), s, u, true
 }
 
-// Tools returns the tools for an object. s is the session (the configured process) of the object's provider.
+// Tools returns the tools for provider calls about the object o. s is the session (the configured process) of the
+// object's provider.
 func (r *Run) Tools(o addr.Object, s *Session, typ *object.Type) *object.Tools {
 	p := s.Provider
 	if d := r.Settings.Providers.Substitutes; d != nil {
@@ -147,9 +150,10 @@ func (r *Run) presentUse(d *program.Declaration, i addr.Instance, stored addr.Pr
 	return declared.Use{}, false
 }
 
-// EarlyUse returns the provider instance that the configuration names for an instance of a resource, before anything is
-// decided. It returns false if this depends on managed resources, or if the provider has no such instance. A destroy plan
-// reads no data sources, so there it also returns false if this depends on data sources.
+// EarlyUse returns the provider instance that the configuration names for an instance of the resource d, before the
+// plan has planned any object. It returns false if the key of the provider instance depends on managed resources, or if
+// the provider has no such instance. In a destroy plan, which reads no data sources, it also returns false if the key
+// depends on data sources.
 func (r *Run) EarlyUse(d *program.Declaration, i addr.Instance) (declared.Use, bool) {
 	if u := declared.UseOf(r.Program, d, addr.NoKey); r.Program.Decls()[u.Decl].Repeat() == program.Once {
 		return u, true
@@ -189,7 +193,8 @@ func (r *Run) needsNothing(ctx context.Context, p addr.Provider) bool {
 	return true
 }
 
-// Amended returns a copy of an entry with the metadata of a change: provider, dependencies and lifecycle settings.
+// Amended returns a copy of the state entry e with the provider, the dependencies and the lifecycle settings of the
+// change c.
 func Amended(c *plan.Change, e *state.Entry) *state.Entry {
 	next := *e
 	next.Provider, next.Recorded, next.CreateFirst, next.SkipDestroy, next.Protected = c.Provider, c.Recorded, c.CreateFirst, c.SkipDestroy, c.Protected

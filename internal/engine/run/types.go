@@ -13,8 +13,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Types makes an object.Type for each type of objects. It makes each only once in a walk. Its methods may be called
-// concurrently.
+// Types makes the object.Type (the schema) of each resource type, and makes each only once in a walk (plan, apply or
+// query). Its methods may be called concurrently.
 type Types struct {
 	pool    *provider.Pool
 	program *program.Program
@@ -28,7 +28,7 @@ type typeKey struct {
 	mode     addr.Mode
 	name     string
 	meta     bool        // the module of the resource has a provider_meta block
-	module   addr.Module // the module of the resource, only if meta
+	module   addr.Module // the module of the resource if meta is true, otherwise zero
 }
 
 func newTypes(pool *provider.Pool, p *program.Program) *Types {

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// A type is described once in a walk. An unknown type is reported in the bag of each caller. A type whose declaration
-// was refused is not reported again.
+// The schema of a resource type is requested once in a walk (a plan or an apply). An unknown type is reported in the
+// bag of each caller. A type whose declaration was refused is not reported again.
 func TestTypesAreDescribedOnce(t *testing.T) {
 	fake := &providertest.Fake{Address: addr.Default("t")}
 	fake.Describe = func() (*provider.Schemas, provider.Diags) {

@@ -15,7 +15,7 @@ import (
 
 const unmatched = "Address matches nothing"
 
-// known returns the resources that are declared or in the state.
+// known returns the addresses of the resources that the program declares, and of the resources in the state.
 func (r *Request) known() []addr.Resource {
 	var out []addr.Resource
 	for _, d := range r.Program.Decls() {
@@ -26,7 +26,7 @@ func (r *Request) known() []addr.Resource {
 	return slices.AppendSeq(out, maps.Keys(r.Stored))
 }
 
-// named is an address in a command-line option.
+// named is an address in a command-line option of the user, with the name of the option.
 type named struct {
 	flag   string
 	target addr.Target
@@ -78,7 +78,8 @@ func (r *Request) warnUnmatched(bag *diag.Bag) {
 }
 
 // WarnAbsent warns, after planning, of addresses with keys that match no instance although the resource or module
-// exists. If root is nil, it considers only stored instances. It does not warn if not all instances are known.
+// exists. If root, the frame with the instance keys, is nil, it considers only instances in the state. It does not warn
+// about a target if not all instances of the resource or module are known.
 func (r *Request) WarnAbsent(root *frame.Frame, bag *diag.Bag) {
 	all := slices.DeleteFunc(r.named(), func(n named) bool { return !n.keyed })
 	if len(all) == 0 {
@@ -149,7 +150,7 @@ func (r *Request) instances(t addr.Target, root *frame.Frame) (existing []addr.I
 	return existing, true
 }
 
-// texts returns the sorted addresses without duplicates.
+// texts returns the addresses in list as texts, sorted and without duplicates. It sorts list.
 func texts(list []addr.Instance) []string {
 	slices.SortFunc(list, addr.Instance.Compare)
 	var out []string

@@ -14,7 +14,7 @@ import (
 // In a destroy plan with excludes, the excluded objects are not destroyed, and neither are the objects on which they
 // depend.
 
-// dependents collects the targets and their dependents.
+// dependents computes the selection of a destroy plan with targets: the targets and their dependents.
 type dependents struct {
 	selector *selector
 	s        *Selection
@@ -29,7 +29,7 @@ type affected struct {
 	in  addr.ModuleInstance
 }
 
-// chooseDestroyed selects the objects that the targets name, and their dependents.
+// chooseDestroyed selects the objects that the targets name, and their dependents, for a destroy plan.
 func (p *selector) chooseDestroyed(s *Selection) {
 	s.objects = map[addr.Instance]bool{}
 	x := dependents{selector: p, s: s, users: map[addr.Resource]map[addr.Resource]bool{}, seen: map[affected]bool{}}
@@ -45,7 +45,7 @@ func (p *selector) chooseDestroyed(s *Selection) {
 			x.enqueue(affected{o.Resource(), o.Module})
 		}
 	}
-	named := x.queue // of these resources, only the named objects are selected, unless one depends on another
+	named := x.queue // of these resources, only the objects that targets name are selected, unless one resource depends on another
 	x.queue, x.seen = nil, map[affected]bool{}
 	for _, a := range named {
 		x.follow(a)
@@ -73,7 +73,7 @@ func (x *dependents) enqueue(a affected) {
 // selectAll selects all objects of a resource.
 func (x *dependents) selectAll(a affected) {
 	stored := x.selector.request.Stored[a.res]
-	if a.in.Module() == a.res.Module { // avoids a search through all modules
+	if a.in.Module() == a.res.Module { // this case avoids a search through all module instances
 		stored = []*state.Resource{x.selector.request.Prior.Resource(a.res.In(a.in))}
 	}
 	for _, r := range stored {
@@ -100,9 +100,9 @@ type kept struct {
 	queue    []affected
 }
 
-// chooseKept selects all objects to destroy: all except for the excluded objects and their dependencies. receivers are
-// the declarations that receive excluded ephemeral resources. Their objects are not destroyed either, because that
-// would need the ephemeral values.
+// chooseKept selects the objects to destroy in a destroy plan with excludes: all objects except the excluded objects
+// and the objects on which they depend. receivers has the declarations that use values of excluded ephemeral resources.
+// Their objects are not destroyed either, because their destruction would need these values.
 func (p *selector) chooseKept(s *Selection, receivers map[program.Decl]bool) {
 	stay := p.kept(func(i addr.Instance) bool {
 		d, declared := p.request.Program.Resource(i.Resource())
@@ -144,7 +144,7 @@ func (p *selector) kept(excluded func(addr.Instance) bool) map[addr.Instance]boo
 	return x.objects
 }
 
-// keep adds an object to the kept objects, and its dependencies to the queue.
+// keep adds the object o to the objects that are not destroyed, and its dependencies in the state entry e to the queue.
 func (x *kept) keep(o addr.Object, e *state.Entry) {
 	x.objects[o.Instance] = true
 	for _, dep := range e.Recorded {

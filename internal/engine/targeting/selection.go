@@ -11,19 +11,20 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Selection is the set of instances that -target and -exclude select. The zero Selection includes all instances.
+// Selection is the set of instances that a plan covers, for example because of -target or -exclude. Without Active, it
+// includes all instances.
 type Selection struct {
 	Active  bool
 	targets []addr.Target
 	exclude []addr.Target
-	whole   map[addr.Resource]bool              // all instances, because a selected declaration refers to the resource
-	some    map[addr.Resource]map[addr.Key]bool // the instances, in every module instance, that selected declarations refer to by key
-	within  map[addr.Resource][]addr.Target     // the instances that are needed only inside the module instance of a target
-	Named   map[addr.Resource]bool              // resources that a target covers: their instances in the target are selected
-	left    map[addr.Resource][]addr.Target     // instances that are left out because they depend on excluded instances
+	whole   map[addr.Resource]bool              // resources whose instances are all selected, because a selected declaration refers to the resource
+	some    map[addr.Resource]map[addr.Key]bool // by resource: the keys of instances to which selected declarations refer, in every module instance
+	within  map[addr.Resource][]addr.Target     // by resource: instances that are selected only inside the module instance of a target
+	Named   map[addr.Resource]bool              // resources with instances that a target names
+	left    map[addr.Resource][]addr.Target     // by resource: instances that are not selected because they depend on excluded instances
 	decls   map[program.Decl]bool               // all selected declarations
-	stay    map[addr.Instance]bool              // excluded objects and their dependencies in the state: they are not destroyed if they are no longer declared
-	objects map[addr.Instance]bool              // in a partial destroy plan: the selected instances. Includes then uses only these
+	stay    map[addr.Instance]bool              // excluded objects and the objects on which they depend in the state; they are not destroyed if they are no longer declared
+	objects map[addr.Instance]bool              // in a destroy plan with -target or -exclude: the selected instances, which Includes uses alone; otherwise nil
 }
 
 // Includes reports whether the selection includes an instance.
@@ -45,35 +46,35 @@ func (s *Selection) Includes(i addr.Instance) bool {
 // excluded object depends on it.
 func (s *Selection) Stays(i addr.Instance) bool { return s.stay[i] }
 
-// Skips reports whether the selection excludes a declaration completely.
+// Skips reports whether the selection includes no instance of the declaration d.
 func (s *Selection) Skips(d program.Decl) bool { return s.Active && !s.decls[d] }
 
 func contains(targets []addr.Target, i addr.Instance) bool {
 	return slices.ContainsFunc(targets, func(t addr.Target) bool { return t.Contains(i) })
 }
 
-// Request has the addresses to select, and the program and the state.
+// Request holds the inputs of Select.
 type Request struct {
 	Program   *program.Program
 	Receivers *receivers.Analysis
-	Prior     *state.Snapshot                     // after moves
+	Prior     *state.Snapshot                     // the state after the moves of moved blocks
 	Stored    map[addr.Resource][]*state.Resource // the resources of Prior, by declaration
 	Targets   []addr.Target
 	Excludes  []addr.Target
-	Replace   []addr.Instance // the instances in -replace options: a missing one causes a warning, and they select nothing
+	Replace   []addr.Instance // the instances in -replace options: they select nothing, and Select warns about a missing instance
 	Mode      plan.Mode
-	Origin    Origin // the reason for Targets
+	Origin    Origin // the option or command from which Targets come
 }
 
-// Origin is the reason for the targets of a plan.
+// Origin is the origin of the targets of a plan.
 type Origin uint8
 
 // The origins.
 const (
-	Options Origin = iota // -target: the user chose them, and gets warnings about them
-	Imports               // the import command: the arguments of a target are not evaluated, so only the dependencies of the import are selected
+	Options Origin = iota // -target and -exclude: the user gets warnings about an incomplete plan and about addresses without objects
+	Imports               // the import command: the arguments of a target are not evaluated, so only declarations that the import itself needs are selected
 	Action                // -invoke: the first target is an action, the others are the objects that may be its caller
-	Changes               // changes since the last apply: there may be none, and then only values are selected
+	Changes               // plan -changed: Lethe chose the resources that changed since the last apply. Without such resources, only outputs and conditions are selected
 )
 
 // selector computes a selection.

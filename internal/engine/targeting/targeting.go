@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Select computes the selection. It warns the user that the plan is partial, and of addresses that match nothing. It
-// returns false if the request has both targets and excludes.
+// Select computes the selection for the request r. Its warnings, in bag, are about a partial plan and about addresses
+// that match nothing. It reports an error and returns false if the request has both targets and excludes.
 func Select(r Request, bag *diag.Bag) (*Selection, bool) {
 	p := &selector{r, bag}
 	s := &Selection{
@@ -113,8 +113,8 @@ func (p *selector) chooseInvoked(s *Selection) {
 	p.selectDependencies(s, start, addr.Target{}, p.through)
 }
 
-// through returns the references of d that are needed to import objects of d, or to read its stored objects for an
-// action. The arguments of a managed resource are not evaluated for this, so their references are not needed.
+// through returns the references of d that are needed to import objects of d, or to read the stored objects of d for an
+// action. Neither evaluates the arguments of a managed resource, so the result lacks the references in them.
 func (p *selector) through(d program.Decl) []program.Ref {
 	refs, info := p.request.Program.Refs(d), p.request.Program.Decls()[d]
 	if info.Kind != program.Resource || info.Resource.Mode != addr.Managed {
@@ -132,7 +132,7 @@ func (p *selector) values(d program.Decl) []program.Ref {
 
 // fed returns the root outputs that refer to resources, if all these resources are selected. If the origin is Changes,
 // fed also returns outputs without references to resources, and other declarations with conditions. All other outputs
-// and results of conditions keep their stored values.
+// and results of conditions keep the values in the state.
 func (p *selector) fed(s *Selection) []program.Decl {
 	var out []program.Decl
 	for _, d := range p.request.Program.Decls() {
@@ -148,7 +148,7 @@ func (p *selector) fed(s *Selection) []program.Decl {
 	return out
 }
 
-// selects reports whether the selection has all instances that a reference to a resource means.
+// selects reports whether the selection has all instances of the resource res to which ref refers.
 func (s *Selection) selects(ref program.Ref, res addr.Resource) bool {
 	switch {
 	case s.whole[res] || wholly(s.targets, res):
@@ -204,16 +204,16 @@ func (p *selector) chooseExcludes(s *Selection) {
 	}
 }
 
-// excluder computes the declarations and instances that -exclude leaves out.
+// excluder computes the declarations and instances that -exclude removes from a plan.
 type excluder struct {
 	selector *selector
 	s        *Selection
-	out      map[program.Decl]bool // declarations excluded with all instances
-	seen     map[string]bool
-	back     map[program.Decl][]user
+	out      map[program.Decl]bool   // declarations that are excluded with all instances
+	seen     map[string]bool         // the calls of leaveSome so far, by declaration and target
+	back     map[program.Decl][]user // the results of referrers
 }
 
-// user is a declaration that refers to another declaration, with the reference.
+// user is a declaration that refers to another declaration. ref is the reference.
 type user struct {
 	*program.Declaration
 	ref program.Ref
@@ -250,7 +250,7 @@ func (x *excluder) leaveSome(d *program.Declaration, t addr.Target, direct bool)
 			x.leaveSome(u.Declaration, t, false)
 		case u.Kind != program.Resource:
 			x.leave(u.ID)
-		case t.Mode == 0: // the target is the module, which includes this resource
+		case t.Mode == 0: // the target is a module instance, which contains this resource
 		default:
 			t := t.Of(u.Resource, key && u.ref.Key == program.Same)
 			if !t.Keyed() {
@@ -319,8 +319,8 @@ func (p *selector) selectDependencies(s *Selection, start []program.Decl, t addr
 	}
 }
 
-// needs selects the instances of res that a reference means. If inside is true, the reference and the resource are in
-// the module instance of the target t, and needs selects only the instances there.
+// needs selects the instances of res to which the reference r refers. If inside is true, the reference and the resource
+// are in the module instance of the target t, and needs selects only the instances there.
 func (s *Selection) needs(res addr.Resource, r program.Ref, t addr.Target, inside bool) {
 	fixed := r.Key == program.Fixed
 	switch {

@@ -53,7 +53,7 @@ func TestSelect(t *testing.T) {
 			prog := enginetest.Program(t, map[string]string{"main.tf": chain})
 			edit := enginetest.State(t, all...).Edit()
 			user := *edit.Get(enginetest.Instance(t, "t_item.c").Current())
-			user.Recorded = []addr.Resource{enginetest.Instance(t, "t_item.b[0]").Resource()} // a destroy plan uses the stored dependencies
+			user.Recorded = []addr.Resource{enginetest.Instance(t, "t_item.b[0]").Resource()} // a destroy plan uses the dependencies in the state
 			edit.Put(enginetest.Instance(t, "t_item.c").Current(), &user)
 			prior := edit.Done()
 			var bag diag.Bag
@@ -77,8 +77,9 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// The origin of the targets affects the warnings and the selection. The target of a user brings the resources in its
-// arguments; an import does not. A plan of changes may have no targets.
+// The origin of the targets (-target, import or -changed) affects the warnings and the selection. With a target of
+// -target or -changed, the resources in its arguments are selected, too; with an import they are not. A plan with
+// -changed may have no targets.
 func TestOriginOfTargets(t *testing.T) {
 	for what, c := range map[string]struct {
 		origin  Origin

@@ -20,9 +20,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Program checks a compiled program against the rules of its providers. All values that the configuration does not
-// contain are unknown. It configures no provider and needs no state. It may be called after Compile failed: it skips
-// declarations with errors. Program returns false if bag has errors.
+// Program checks the resources, actions and provider blocks of a compiled program against the rules of their providers.
+// Values that the configuration does not contain are unknown. Program configures no provider and needs no state. If the
+// compiler reported errors in some declarations, Program skips these. It returns false if bag has errors, or if the
+// check could not start.
 func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, bag *diag.Bag) bool {
 	var todo []*program.Declaration
 	for _, d := range prog.Decls() {
@@ -36,9 +37,9 @@ func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Op
 	return !bag.HasErrors()
 }
 
-// Alternatives returns the arguments that the provider recommends to replace by write-only arguments. config is the
-// configuration of a resource of the managed type name. The provider only validates it, and is not configured. The
-// error means that the provider could not be started.
+// Alternatives returns the arguments that the provider p recommends to replace by write-only arguments. config is the
+// configuration of a managed resource of the type name with the schema s. The provider only validates the configuration
+// and is not configured. Alternatives returns an error if the provider cannot be started.
 func Alternatives(ctx context.Context, pool *provider.Pool, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
 	idle, err := pool.Idle(ctx, p)
 	if err != nil {
@@ -48,10 +49,11 @@ func Alternatives(ctx context.Context, pool *provider.Pool, p addr.Provider, nam
 	return t.Alternatives(ctx, config), nil
 }
 
-// validator checks declarations against the rules of their providers.
+// validator checks declarations against the rules of their providers. run has the values and the providers.
 type validator struct{ run *run.Run }
 
-// Resources checks resources, actions and providers. It returns false only if the check could not start.
+// Resources checks the declarations in todo (resources, actions and provider blocks) against the rules of their
+// providers, and adds their errors to bag. It returns false only if the check could not start.
 func Resources(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, todo []*program.Declaration, bag *diag.Bag) bool {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)
@@ -177,7 +179,7 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 		if ok && c.Raw != cty.NilVal {
 			r.faults(provision.ValidateConnection(c.Raw), d, p.Range, func(path cty.Path) diag.Range {
 				at := p.Range
-				for _, block := range h.Connections(p) { // a later block overrides an earlier block
+				for _, block := range h.Connections(p) { // an argument of a later block overrides an argument of an earlier block
 					at = f.WhereIn(block.Body, provision.ConnectionSchema(), at, path)
 				}
 				return at
@@ -189,7 +191,8 @@ func (r *validator) provisioners(d *program.Declaration, f *frame.Frame, k addr.
 	}
 }
 
-// faults reports the errors in a provisioner. where returns the position for the path of an error.
+// faults reports the errors ds in a provisioner or connection of the resource d. block is the position of the block,
+// and where returns the position of an argument.
 func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block diag.Range, where func(cty.Path) diag.Range) {
 	for _, x := range ds {
 		at := where(x.Path)

@@ -28,7 +28,7 @@ type world struct {
 
 var item = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "a", Type: cty.String, Optional: true}, {Name: "id", Type: cty.String, Computed: true}}}}
 
-// Of implements provider.Lookup.
+// Of returns schemas with the type t_item for every provider. It implements provider.Lookup.
 func (w *world) Of(addr.Provider) *provider.Schemas {
 	s := provider.NewSchemas(item)
 	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
@@ -37,7 +37,7 @@ func (w *world) Of(addr.Provider) *provider.Schemas {
 	return s
 }
 
-// heard records a call with a value of a, and refuses "bad".
+// heard records a call with the value of the attribute a, and refuses the value "bad".
 func (w *world) heard(what string, wire provider.Dynamic) provider.Diags {
 	v, err := item.Decode(wire.Msgpack)
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *world) heard(what string, wire provider.Dynamic) provider.Diags {
 	return nil
 }
 
-// validate checks a configuration against the provider.
+// validate compiles a configuration and validates it with the provider w. It returns the diagnostics.
 func (w *world) validate(t *testing.T, files map[string]string) (*diag.Bag, bool) {
 	t.Helper()
 	bag := &diag.Bag{}
@@ -121,8 +121,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Provisioners and connections are checked against their own rules. A provisioner on another machine needs a
-// connection.
+// Provisioner and connection blocks are checked against their schemas, without a provider. A provisioner that runs on
+// another machine needs a connection block.
 func TestProvisioners(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"right":          {"provisioner \"local-exec\" {\n command = \"true\"\n}", ""},

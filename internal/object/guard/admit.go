@@ -6,18 +6,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Record writes an admitted answer into an entry. It returns false if encoding fails. Guard.Review checks the entry
-// again.
+// Record writes the value, the identity and the private data of a checked answer into the state entry e. If encoding
+// fails, it reports an error and returns false. Guard.Review later searches the entry for secrets that are registered
+// after this call.
 func (a *Admitted) Record(e *state.Entry) bool {
 	e.Private = a.Private
 	a.look.lookAgainAt(e)
 	return a.look.of.Fill(e, a.Value, a.Identity)
 }
 
-// Admit checks an answer against the protocol and against the secrets of the run. No other function reads answers.
-// Admit reports the provider's diagnostics, each breach of the protocol, and each secret that the answer must not
-// contain. It returns false if it reported an error, or if the provider deferred its answer and the request allowed
-// this.
+// Admit checks the answer about the object of against the protocol and against the secrets of the run. It returns the
+// parts that may be used, never nil. Admit reports the provider's diagnostics, each breach of the protocol, and each
+// secret that the answer must not contain. It returns false if it reported an error, or if the provider deferred its
+// answer and the request allowed this.
 func (g *Guard) Admit(of Subject, answer *Answer, terms Terms) (*Admitted, bool) {
 	a := &admission{
 		look:   look{guard: g, since: g.Secrets.Rules(), of: of, rights: rights{config: terms.Config.Raw, was: terms.Was}, title: answer.of.title},

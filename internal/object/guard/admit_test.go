@@ -19,7 +19,7 @@ import (
 
 const canary = "canary-5b1d-in-an-answer"
 
-// gate is a guard that has one secret, and an object.
+// gate is a Guard (the check of provider answers) with one secret, the canary, and the schema of an object.
 type gate struct {
 	*testing.T
 	*Guard
@@ -27,7 +27,7 @@ type gate struct {
 	bag diag.Bag
 }
 
-// Add receives a diagnostic.
+// Add collects a diagnostic of the guard in g.bag.
 func (g *gate) Add(d diag.Diagnostic) { g.bag.Add(d) }
 
 func newGate(t *testing.T) *gate {
@@ -50,7 +50,8 @@ func newGate(t *testing.T) *gate {
 	return g
 }
 
-// object returns an object with these attributes. The id is set, and all other attributes are null.
+// object returns an object of the gate's type with these attributes. The id is "1" unless attrs has another, and all
+// other attributes are null.
 func (g *gate) object(attrs map[string]string) cty.Value {
 	all := g.of.Type.Empty().AsValueMap()
 	all["id"] = cty.StringVal("1")
@@ -68,7 +69,7 @@ func (g *gate) wire(v cty.Value) provider.Dynamic {
 	return Send(b)
 }
 
-// terms returns the terms for an object that was stored without a secret.
+// terms returns the Terms (the permissions for an answer) for an object that was stored without a secret.
 func (g *gate) terms() Terms {
 	was := &state.Entry{IdentitySchema: 1, Schema: g.of.Type.Version}
 	if !g.of.Fill(was, g.object(nil), cty.NilVal) {
@@ -77,7 +78,7 @@ func (g *gate) terms() Terms {
 	return Terms{Config: mark.Plain(g.of.Type.Empty()), Was: was, Prior: g.object(nil), Want: g.object(nil)}
 }
 
-// text returns the contents of an admitted answer, and all messages.
+// text returns the contents of an admitted answer, and all diagnostics.
 func (g *gate) text(a *Admitted) string {
 	var out strings.Builder
 	out.Write(a.Wire)
@@ -93,7 +94,7 @@ func (g *gate) text(a *Admitted) string {
 	return out.String()
 }
 
-// stored has the calls whose answers are stored, and the parts of these answers.
+// stored has the provider calls whose answers are stored, and the names of the parts of these answers.
 var stored = map[string]struct {
 	of    *call
 	parts string
@@ -111,7 +112,7 @@ var stored = map[string]struct {
 	"move":             {moved, "object id private identity"},
 }
 
-// answer returns an answer with a text in one of its parts.
+// answer returns an answer to the call of, with a text in the named part.
 func (g *gate) answer(of *call, part, text string) *Answer {
 	a := &Answer{of: of, private: []byte("private"), state: g.wire(g.object(nil))}
 	switch part {
@@ -208,7 +209,7 @@ func TestOwnTextsAreAdmitted(t *testing.T) {
 // A value of a write-only attribute is reported in every answer that has an object, and removed.
 func TestWriteOnlyValuesAreRemovedFromAnswers(t *testing.T) {
 	for name, c := range stored {
-		if !strings.Contains(c.parts, "object") || c.of == readData { // data sources have no write-only attributes
+		if !strings.Contains(c.parts, "object") || c.of == readData { // the answer has no object, or is a data source, which has no write-only attributes
 			continue
 		}
 		g := newGate(t)
@@ -254,7 +255,7 @@ func TestAllowedDeferralsAreOutcomes(t *testing.T) {
 	}
 }
 
-// The result of an ephemeral resource is a secret, even if the provider reports an error with it.
+// The result of an ephemeral resource is a secret, even if the provider reports an error with the result.
 func TestResultsOfOpeningsAreSecrets(t *testing.T) {
 	for _, ds := range []provider.Diags{nil, {diag.Errorf("failed", "")}} {
 		g := newGate(t)
@@ -270,7 +271,8 @@ func TestResultsOfOpeningsAreSecrets(t *testing.T) {
 	}
 }
 
-// A result that does not match the schema is secret, too: the provider's messages and logs may contain it.
+// A result of an ephemeral resource that does not match the schema is secret, too: the provider's messages and logs may
+// contain it.
 func TestUnreadableResultsOfOpeningsAreSecrets(t *testing.T) {
 	g := newGate(t)
 	config := g.object(map[string]string{"note": "given-by-the-user"})
@@ -293,7 +295,8 @@ func TestUnreadableResultsOfOpeningsAreSecrets(t *testing.T) {
 	}
 }
 
-// A computed result in the form of a constant is a secret only if the schema calls it sensitive.
+// A computed text of an ephemeral resource in the form of a constant (capitals and underscores) is a secret only if the
+// schema marks it sensitive.
 func TestConstantsInResultsAreNoSecrets(t *testing.T) {
 	for text, want := range map[string]bool{"AWSCURRENT": false, "SYMMETRIC_DEFAULT": false, "AWSCURRENT1": true, "Awscurrent": true, "ABCDEFGHIJKLMNOPQRSTU": true} {
 		g := newGate(t)
@@ -305,7 +308,7 @@ func TestConstantsInResultsAreNoSecrets(t *testing.T) {
 	}
 }
 
-// Review finds secrets that the walk registered after an answer was admitted.
+// Review searches an admitted answer again, and finds secrets that the walk registered after the answer was admitted.
 func TestReviewFindsLaterSecrets(t *testing.T) {
 	for name, of := range map[string]*call{"read": read, "data": readData, "import": imported, "move": moved} {
 		g := newGate(t)
@@ -328,7 +331,8 @@ func TestReviewFindsLaterSecrets(t *testing.T) {
 	}
 }
 
-// Review finds secrets in plans that the walk registered later. It reports no value that the object had before.
+// Review searches admitted plans again, and finds secrets that the walk registered later. It reports no value that the
+// object had before.
 func TestReviewFindsSecretsInPlans(t *testing.T) {
 	const text = "secret-of-a-later-lease"
 	for of, parts := range map[*call]string{planned: "object id private identity beginning", plannedDestroy: "private"} {
@@ -352,7 +356,7 @@ func TestReviewFindsSecretsInPlans(t *testing.T) {
 	}
 }
 
-// The keys of maps in an identity are searched.
+// The keys of maps in an identity are searched for secrets.
 func TestSecretKeysInIdentitiesAreRemoved(t *testing.T) {
 	g := newGate(t)
 	g.of.Type.Identity.Attrs = []provider.IdentityAttr{{Name: "keys", Type: cty.Map(cty.String)}}
@@ -363,7 +367,8 @@ func TestSecretKeysInIdentitiesAreRemoved(t *testing.T) {
 	}
 }
 
-// A name of an attribute in an open type is removed with the type, also if no value has the attribute.
+// If an answer has a value of a dynamic type, and the name of an attribute in this type is a secret, the type is
+// removed, also if the value is null.
 func TestSecretNamesInOpenTypesAreRemoved(t *testing.T) {
 	named := cty.Object(map[string]cty.Type{"a": cty.String, canary: cty.String})
 	full := cty.ObjectVal(map[string]cty.Value{"a": cty.StringVal("a"), canary: cty.StringVal("b")})
@@ -412,7 +417,8 @@ func TestSecretNamesInOpenTypesAreRemoved(t *testing.T) {
 	}
 }
 
-// A path that needs a replacement is stored in the plan, so its keys are searched, also if the object lacks them.
+// A path that requires replacement is stored in the plan. Its keys are searched for secrets, also if the object lacks
+// them.
 func TestSecretKeysInReplacePathsAreRefused(t *testing.T) {
 	for key, want := range map[string]bool{canary: false, "other": true} {
 		g := newGate(t)
@@ -425,7 +431,8 @@ func TestSecretKeysInReplacePathsAreRefused(t *testing.T) {
 	}
 }
 
-// Review finds secrets that were registered, or may no longer be stored, between the check of an answer and its record.
+// Review finds secrets that were registered between the check of an answer and its record in the state, and secrets
+// whose permission to be stored ended in this time.
 func TestReviewFindsSecretsOfTheMeantime(t *testing.T) {
 	const text = "secret-of-a-lease-in-the-meantime"
 	for name, first := range map[string]*secret.Origin{
@@ -447,7 +454,7 @@ func TestReviewFindsSecretsOfTheMeantime(t *testing.T) {
 	}
 }
 
-// A message about an identity contains no part that is sensitive in the object, also inside a longer text.
+// A message about an identity contains no text that is sensitive in the object, also not inside a longer text.
 func TestIdentityMessagesHideSensitiveParts(t *testing.T) {
 	for _, sensitive := range []bool{false, true} {
 		g := newGate(t)
@@ -465,7 +472,8 @@ func TestIdentityMessagesHideSensitiveParts(t *testing.T) {
 	}
 }
 
-// A message about a breach names the keys of a map, unless the map is sensitive.
+// A message about a breach (an answer that breaks the rules of the protocol) names the keys of a map, unless the map is
+// sensitive.
 func TestBreachesNameNoSensitiveKeys(t *testing.T) {
 	for _, sensitive := range []bool{false, true} {
 		label := &schema.Object{Nesting: schema.Map, Attrs: []*schema.Attr{{Name: "text", Type: cty.String, Optional: true}}}
@@ -493,8 +501,8 @@ func TestBreachesNameNoSensitiveKeys(t *testing.T) {
 	}
 }
 
-// If a refresh changes the length of a list or the keys of a map, a sensitive path in it rises: its value may be at
-// another place now. Paths that the schema has stay.
+// If a refresh changes the length of a list or the keys of a map, a stored sensitive path inside becomes the path of
+// the whole list or map, because its value may be at another index now. Paths that the schema marks sensitive stay.
 func TestSensitivePathsRiseInRefreshes(t *testing.T) {
 	item := &schema.Block{Attrs: []*schema.Attr{{Name: "key", Type: cty.String, Optional: true, Sensitive: true}}}
 	typ := &Type{Name: "t_thing", Mode: addr.Managed, Schema: &schema.Schema{Block: &schema.Block{
@@ -535,7 +543,7 @@ func TestSensitivePathsRiseInRefreshes(t *testing.T) {
 	}
 }
 
-// Undo sends the object of the answer back, including secrets, and succeeds only if no object remains.
+// Undo asks the provider to destroy the object of an answer, including secrets, and succeeds only if no object remains.
 func TestUndoSendsTheAnswerBack(t *testing.T) {
 	g := newGate(t)
 	far := &providertest.Fake{Address: addr.Builtin("t")}
@@ -583,7 +591,7 @@ func TestMetadataOfLeases(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		attribute, text string
-		distinguishes   bool // the schema has a sensitive attribute
+		distinguishes   bool // the schema marks an attribute as sensitive
 		secret          bool
 	}{
 		{"secret", version, true, true},

@@ -11,8 +11,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Answer is a provider's answer to one call about one object. Other packages cannot read it. They pass it to
-// Guard.Admit, which checks it.
+// Answer is a provider's answer to one call about one object. Other packages cannot read the fields. They pass the
+// answer to Guard.Admit, which checks it.
 type Answer struct {
 	of         *call
 	mayDefer   bool   // the request allowed the provider to defer
@@ -23,24 +23,26 @@ type Answer struct {
 	replace    []cty.Path
 	found      []provider.Imported
 	name       string // the name of a list result, or the text about the progress of an action
-	ended      bool   // the action has ended
+	ended      bool   // whether the action has ended
 	renewAt    time.Time
 	legacy     bool
 	unanswered bool
 	deferred   provider.Deferred
 	diags      provider.Diags
 
-	wire []byte // state as MessagePack, once it is encoded
+	wire []byte // the field state as MessagePack; nil until admission.encoded sets wire
 }
 
 // Terms describe the permitted contents of an answer. The caller sets only the fields that concern its kind of call.
+// Words in parentheses name the kind of call.
 type Terms struct {
 	// Config is the configuration of the request. The object in the answer may contain the values of the configuration,
 	// except the values of write-only arguments.
 	Config mark.Value
-	// Was is the stored prior object, or nil. The object in the answer may contain the same values at the same paths.
+	// Was is the stored prior object, or nil. The object in the answer may contain the texts of Was at the same paths,
+	// even if they are secrets.
 	Was *state.Entry
-	// Current is true if Was stores the object in the form of the current schema (read).
+	// Current is true if Was has the current version of the schema and no attributes that the schema lacks (read).
 	Current bool
 	// Prior is the value of the prior object, or null if the object is to be created (plan).
 	Prior cty.Value
@@ -57,14 +59,15 @@ type Terms struct {
 	ID      string
 	Several bool
 
-	// Unanswered is the end of the error about a call that was not answered (apply, actions). It continues a sentence
-	// whose subject is the address of the object.
+	// Unanswered is a text that Admit appends to the errors of a call that the provider did not answer (apply,
+	// actions). It continues a sentence whose subject is the address of the object.
 	Unanswered string
 	// Missing destroys a created object that could not be found again, because the guard removed its identifier from
-	// the answer. made is the answer. missing is true if the object no longer exists (apply).
+	// the answer. made is the answer that created the object. Missing returns true if the object no longer exists
+	// (apply).
 	Missing func(made *Answer) (missing bool)
-	// Held receives the lease that the provider may now hold open. It is called before the rest of the answer is
-	// checked (open).
+	// Held receives the lease that the provider may now hold open. Admit calls Held before it checks the rest of the
+	// answer (open).
 	Held func(Lease)
 }
 
@@ -74,26 +77,26 @@ type Lease struct {
 	RenewAt time.Time
 }
 
-// Admitted has the parts of an answer that conform to the protocol and contain no secret.
+// Admitted has the parts of an answer that conform to the protocol and contain no forbidden secret.
 type Admitted struct {
 	Object   Presence
 	Outcome  plan.Outcome // Known, Failed, or Deferred with the provider's reason
-	Value    cty.Value    // the object; NilVal if Object is not Present, and after an upgrade
+	Value    cty.Value    // the object; NilVal if Object is not Present, and if the check of an upgrade did not decode it
 	Wire     []byte       // the object, encoded; nil if a part was removed and no later step needs the encoded object
 	Private  []byte
-	Identity cty.Value  // NilVal if the answer has none
+	Identity cty.Value  // the identity of the object; NilVal if the answer has none
 	Replace  []cty.Path // attributes whose change needs a replacement
-	Legacy   bool       // the provider's SDK cannot keep all rules of the protocol
+	Legacy   bool       // the provider uses an SDK that cannot keep all rules of the protocol (legacy type system)
 
 	Succeeded  bool // the provider reported no error
 	Unanswered bool // the call was made and not answered, so its effect is unknown
-	Same       bool // the answer is the stored object (read)
+	Same       bool // the answer has the object, the private data and the identity of the stored entry, so the caller keeps this entry (read)
 	Missing    bool // Terms.Missing destroyed the object (apply)
 
-	Name  string // name of a list result, or progress of an action
-	Ended bool   // the action has ended, or its end will stay unknown
+	Name  string // name of a list result, or progress message of an action
+	Ended bool   // the action has ended, or no further answer will report its end
 
-	Removed []Removal // the parts with a secret: removed and reported
+	Removed []Removal // the parts that were removed because they contained a secret
 
 	look *look
 }
@@ -102,20 +105,22 @@ type Admitted struct {
 type Presence int
 
 const (
-	// Missing means that the answer has no object: the call failed, the provider deferred it, or the answer is empty.
+	// Missing means that the answer has no object: the call failed, the provider deferred its answer, or the answer is
+	// empty.
 	Missing Presence = iota
 	// Null means that the object does not exist.
 	Null
 	// Refused means that no part of the object may be used, because it does not match the schema or breaks the
 	// protocol.
 	Refused
-	// Present means that the object may be used. If Admit returned false, parts that broke a rule were removed.
+	// Present means that the object may be used, even if Admit returned false. In this case the parts that contain
+	// secrets were removed from the object.
 	Present
 )
 
-// A call is a kind of call of the protocol, with the checks of its answers.
+// A call is a kind of call of the provider protocol, with the function that checks the answers to such calls.
 type call struct {
-	title string // title of errors about the answer
+	title string // the title of errors about the answer
 	when  string // the phase in errors about write-only attributes and unknown values, such as "after apply"
 	admit func(*admission) bool
 }

@@ -31,7 +31,7 @@ var (
 )
 
 // planned checks the answer to PlanResourceChange for an object that the configuration declares. It returns false if
-// the object must not be used.
+// the provider reported an error or deferred its answer, or if the object must not be used.
 func (a *admission) planned() bool {
 	if !a.succeeded() {
 		return false
@@ -61,8 +61,8 @@ func (a *admission) plannedDestroy() bool {
 	return true
 }
 
-// lookAgainAtPlan makes Review repeat the search for secrets in the planned values that the provider chose. An
-// ephemeral resource that is opened later may make one of them a secret.
+// lookAgainAtPlan makes Guard.Review repeat the search for secrets in the planned values that the provider chose. Such
+// a value may be a secret of an ephemeral resource that is opened later.
 func (a *admission) lookAgainAtPlan() {
 	wire, private, identity := a.out.Wire, a.out.Private, a.out.Identity
 	if a.guard.SameWire(wire, a.terms.Sent) {
@@ -78,8 +78,8 @@ func (a *admission) lookAgainAtPlan() {
 	})
 }
 
-// planPrivate searches the planned private data for secrets, unless it equals the private data of the request. It
-// returns false if it found any.
+// planPrivate searches the planned private data for secrets, unless it equals the private data of the request.
+// planPrivate returns false if it found a secret.
 func (a *admission) planPrivate() (ok bool) {
 	if a.out.Private = a.answer.private; bytes.Equal(a.answer.private, a.answer.sent) {
 		return true
@@ -88,8 +88,8 @@ func (a *admission) planPrivate() (ok bool) {
 	return ok
 }
 
-// plannedObject checks the planned object. If it equals the proposed object, Lethe has computed it, and it needs no
-// further checks. It returns false if the object must not be used.
+// plannedObject checks the planned object. If the planned object equals the proposed object of the request, which Lethe
+// computed, it needs no further checks. plannedObject returns false if the object must not be used.
 func (a *admission) plannedObject() bool {
 	t := a.of.Type
 	if a.guard.SameWire(a.out.Wire, a.terms.Sent) && (!t.HasWriteOnly() || a.guard.noWriteOnlyIn(t, a.out.Wire)) {
@@ -113,7 +113,7 @@ func (a *admission) plannedObject() bool {
 }
 
 // applied checks the answer to ApplyResourceChange for an object that was created or updated. The answer may have an
-// object even if the provider reports an error. It returns false if the call failed or a rule was broken.
+// object even if the provider reports an error. applied returns false if the call failed or the answer broke a rule.
 func (a *admission) applied() bool {
 	a.outcome()
 	if a.answer.state.Msgpack == nil && a.answer.state.JSON == nil {
@@ -123,7 +123,7 @@ func (a *admission) applied() bool {
 		return false
 	}
 	if !a.encoded() || !a.decoded() {
-		if a.terms.Was == nil { // the object was created: only its private data can be recorded
+		if a.terms.Was == nil { // a created object with an unreadable answer: only its private data can be recorded
 			a.rights = rights{}
 			a.out.Private, _ = a.private(a.answer.private)
 		}
@@ -147,14 +147,14 @@ func (a *admission) applied() bool {
 	if good = good && kept; good && a.out.Succeeded && !a.answer.legacy {
 		good = a.asPlanned()
 	}
-	if a.out.Identity != cty.NilVal && !a.answer.legacy { // the old SDK checks this itself
+	if a.out.Identity != cty.NilVal && !a.answer.legacy { // the old SDK checks changes of identities itself
 		good = a.identitySteady() && good
 	}
 	return a.present(good && readable && a.out.Succeeded)
 }
 
-// destroyed checks the answer to ApplyResourceChange for an object that was destroyed. It returns false if the call
-// failed or a rule was broken.
+// destroyed checks the answer to ApplyResourceChange for an object that should be destroyed. It returns false if the
+// call failed, or if an object remains.
 func (a *admission) destroyed() bool {
 	a.outcome()
 	if a.answer.state.Msgpack == nil && a.answer.state.JSON == nil {
@@ -180,7 +180,8 @@ func (a *admission) destroyed() bool {
 	return a.present(false)
 }
 
-// undone checks the answer to Undo. It returns false if the provider reports an error, or if an object remains.
+// undone checks the answer to Provider.Undo, the destruction of an object that was just created. It returns false if
+// the provider reports an error, or if an object remains.
 func (a *admission) undone() bool {
 	return a.of.reportAll(a.answer.diags) && a.answer.state.JSON == nil && isNull(a.answer.state.Msgpack)
 }
@@ -210,7 +211,7 @@ func (a *admission) read() bool {
 	}
 	facts := a.known()
 	clean := a.writeOnlyNulled()
-	if !facts || !a.guarded() || !a.encodedAgain() { // sets in their stored order, without write-only values
+	if !facts || !a.guarded() || !a.encodedAgain() { // encodedAgain encodes sets in the order in which the state stores them, and leaves out write-only values
 		return a.refuse()
 	}
 	return a.present(clean)
@@ -235,8 +236,9 @@ func (a *admission) readData() bool {
 	return a.present(a.guarded())
 }
 
-// listed checks one answer to ListResource. An answer may have only diagnostics. A result must have an identity. Its
-// object is null if the provider did not send it. listed returns false if the result must not be used.
+// listed checks one answer to ListResource, which has one result or only diagnostics. A result must have an identity.
+// The object of a result is null if the provider did not send it. listed returns false if the provider reported an
+// error or the result must not be used.
 func (a *admission) listed() bool {
 	if !a.succeeded() {
 		return false
@@ -301,8 +303,8 @@ func progressText(s string) string {
 	}, s))
 }
 
-// listedObject checks the object of a list result. The value is null if the provider did not send the object. It
-// returns false if the object must not be used.
+// listedObject checks the object of a list result. The value is null if the provider did not send the object.
+// listedObject returns false if the object must not be used.
 func (a *admission) listedObject() bool {
 	if !a.encoded() {
 		return false
@@ -320,8 +322,8 @@ func (a *admission) listedObject() bool {
 	return clean && kept
 }
 
-// imported checks the answer to ImportResourceState. It uses the first object of the type. It returns false if the
-// provider found no object, if the object must not be used, or if a rule was broken.
+// imported checks the answer to ImportResourceState. It uses the first object in the answer with the type of the
+// import. It returns false if the provider found no object, if the object must not be used, or if a rule was broken.
 func (a *admission) imported() bool {
 	if !a.succeeded() || !a.oneObject() {
 		return false
@@ -380,7 +382,7 @@ func (a *admission) oneObject() bool {
 	return true
 }
 
-// upgraded checks the answer to UpgradeResourceState. The object is not decoded unless a rule needs its value. It
+// upgraded checks the answer to UpgradeResourceState. The object is not decoded unless a rule needs its value. upgraded
 // returns false if the object must not be used.
 func (a *admission) upgraded() bool {
 	if !a.succeeded() {
@@ -473,8 +475,9 @@ func (a *admission) opened() bool {
 	return a.present(true)
 }
 
-// Passing returns the text of the retry policy that an error in the answer contains, or "" if no text matches. It also
-// returns "" if a lease may be open, or if the provider did not answer: such calls are not repeated.
+// Passing reports whether the failed call may be repeated under the retry policy r. It returns the text of the policy
+// that an error in the answer contains, or "" if no text matches. It also returns "" if the call opened an ephemeral
+// resource, which may still be open, or if the provider did not answer: such calls are not repeated.
 func (a *Answer) Passing(r *provider.Retry) string {
 	if a.unanswered || a.of == opened && a.private != nil {
 		return ""

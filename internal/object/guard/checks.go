@@ -8,15 +8,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// succeeded reports the provider's diagnostics. It returns false if one of them is an error, or if the answer is
-// deferred.
+// succeeded reports the provider's diagnostics and sets Succeeded. It returns false if one of the diagnostics is an
+// error, or if the provider deferred its answer.
 func (a *admission) succeeded() bool {
 	a.out.Succeeded = a.of.reportAll(a.answer.diags)
 	return a.out.Succeeded && !a.deferred()
 }
 
-// outcome reports the diagnostics of a call that changes something, and sets Succeeded. The answer counts even if there
-// are errors. If the provider did not answer, outcome sets Unanswered and adds Terms.Unanswered to each diagnostic.
+// outcome reports the diagnostics of a call that changes something, and sets Succeeded. The caller checks the rest of
+// the answer even if there are errors. If the provider did not answer, outcome sets Unanswered and appends
+// Terms.Unanswered to each diagnostic.
 func (a *admission) outcome() {
 	if a.answer.unanswered {
 		a.out.Unanswered = true
@@ -43,51 +44,53 @@ func (a *admission) deferred() bool {
 	return true
 }
 
-// when returns the phase of the call, for errors.
+// when returns the phase of the call for errors, such as "after apply".
 func (a *admission) when() string { return a.answer.of.when }
 
-// encoded sets a.out.Wire to the object of the answer as MessagePack. It reports an error and returns false if that
-// fails.
+// encoded sets a.out.Wire to the object of the answer as MessagePack. If the answer has JSON that does not match the
+// schema, encoded reports an error and returns false.
 func (a *admission) encoded() (ok bool) {
 	a.out.Wire, ok = a.of.msgpackOf(a.answer.state, a.title)
 	a.answer.wire = a.out.Wire
 	return ok
 }
 
-// encodedAgain encodes the value again, after it was changed. It reports an error and returns false if that fails.
+// encodedAgain sets a.out.Wire to the encoding of a.out.Value, after a check has changed the value. If encoding fails,
+// it reports an error and returns false.
 func (a *admission) encodedAgain() (ok bool) {
 	a.out.Wire, ok = a.of.Encode(a.out.Value)
 	return ok
 }
 
-// decoded decodes the object of the answer. It reports an error and returns false if the object does not match the
-// schema.
+// decoded sets a.out.Value to the decoded object of the answer. It reports an error and returns false if the object
+// does not match the schema.
 func (a *admission) decoded() (ok bool) {
 	a.out.Value, ok = a.of.Decode(a.out.Wire, a.title)
 	return ok
 }
 
-// blocksFilled replaces null blocks in the encoded object by empty blocks, as the schema requires. It reports an error
-// and returns false if the object cannot be decoded.
+// blocksFilled replaces null blocks in a.out.Wire, the encoded object, by empty blocks, because a nested block is never
+// null. It reports an error and returns false if the object cannot be decoded.
 func (a *admission) blocksFilled() (ok bool) {
 	a.out.Wire, ok = a.of.withBlocks(a.out.Wire, a.title)
 	return ok
 }
 
-// identityDecoded decodes the identity of the answer. It reports an error and returns false if the identity does not
-// match its schema.
+// identityDecoded sets a.out.Identity to the decoded identity of the answer. It reports an error and returns false if
+// the identity does not match its schema.
 func (a *admission) identityDecoded() (ok bool) {
 	a.out.Identity, ok = a.of.DecodeIdentity(a.answer.identity)
 	return ok
 }
 
-// identityGuarded removes the identity if it contains a secret, and returns false then.
+// identityGuarded sets a.out.Identity to NilVal and returns false if the identity contains a secret.
 func (a *admission) identityGuarded() (ok bool) {
 	a.out.Identity, ok = a.identity(a.out.Identity)
 	return ok
 }
 
-// guarded removes secrets from the object, the private data and the identity. It returns false if it removed any.
+// guarded removes forbidden secrets from the object, and the private data or the identity as a whole if they contain
+// one. It returns false if it removed a part.
 func (a *admission) guarded() bool {
 	var object, private bool
 	if a.out.Value, object = a.object(a.out.Value); !object {
@@ -97,7 +100,7 @@ func (a *admission) guarded() bool {
 	return a.identityGuarded() && object && private
 }
 
-// known reports an error for each unknown value in the object, and returns false if it found any.
+// known reports an error for each unknown value in the object, and returns false if it found an unknown value.
 func (a *admission) known() bool { return a.whollyKnown(a.title, a.when()) }
 
 func (a *admission) whollyKnown(title, when string) bool {
@@ -135,8 +138,8 @@ func (a *admission) settled(succeeded bool) bool {
 	return good
 }
 
-// writeOnlyNulled makes write-only values in the object null. It reports an error for each, and returns false if it
-// found any.
+// writeOnlyNulled makes the values of write-only attributes in the object null. It reports an error for each value, and
+// returns false if it found one.
 func (a *admission) writeOnlyNulled() bool { return a.nullWriteOnly(a.title, a.when()) }
 
 func (a *admission) nullWriteOnly(title, when string) bool {
@@ -185,8 +188,8 @@ func (g *Guard) noWriteOnlyIn(t *Type, wire []byte) bool {
 	return all && nullIn(wire, names)
 }
 
-// asAsked reports an error for each planned value that differs from the configuration and that the provider must not
-// choose. It returns false if it reported any.
+// asAsked reports an error for each planned value that differs from the configuration although the provider may not
+// choose the value. It returns false if it reported an error.
 func (a *admission) asAsked() bool {
 	t := a.of.Type
 	breaches := t.PlanBreaches(a.terms.Prior, t.NullWriteOnly(a.terms.Config.Raw), a.out.Value)
@@ -201,7 +204,8 @@ func (a *admission) asAsked() bool {
 	return false
 }
 
-// asPlanned reports an error for each applied value that differs from the plan. It returns false if it reported any.
+// asPlanned reports an error for each value after apply that differs from a known value of the plan. It returns false
+// if it reported an error.
 func (a *admission) asPlanned() bool {
 	breaches := a.of.Type.ApplyBreaches(a.terms.Want, a.out.Value)
 	if len(breaches) == 0 {
@@ -215,8 +219,8 @@ func (a *admission) asPlanned() bool {
 	return false
 }
 
-// argumentsKept reports an error for each configured argument that the opening changed. The error does not contain the
-// value. It returns false if it reported any.
+// argumentsKept reports an error for each configured argument of an ephemeral resource that the provider changed when
+// it opened the resource. The error does not contain the value. argumentsKept returns false if it reported an error.
 func (a *admission) argumentsKept() bool {
 	good := true
 	for _, b := range a.of.Type.PlanBreaches(a.of.Type.Null(), a.terms.Config.Raw, a.out.Value) {
@@ -226,8 +230,8 @@ func (a *admission) argumentsKept() bool {
 	return good
 }
 
-// replacePaths sets the paths that require a replacement. A create replaces nothing. A path that the schema does not
-// have, or that contains a secret, is an error. It returns false after an error.
+// replacePaths sets a.out.Replace to the paths whose change requires a replacement. For a new object it sets nothing.
+// For a path that the schema does not have, or that contains a secret, replacePaths reports an error and returns false.
 func (a *admission) replacePaths() bool {
 	if a.terms.Prior.IsNull() {
 		return true
@@ -247,8 +251,9 @@ func (a *admission) replacePaths() bool {
 	return true
 }
 
-// missing reports whether the guard has removed the identifier of a new object, so that it cannot be found again.
-// answered and identity are the values before the removal.
+// missing reports whether the removal of secrets has removed the identifier of a new object, so that the object cannot
+// be found again. The identifier is the attribute "id", or the identity for a type without this attribute. answered and
+// identity are the value and the identity before the removal.
 func (a *admission) missing(answered, identity cty.Value) bool {
 	if a.of.Type.Attr("id") == nil {
 		return identity != cty.NilVal && a.out.Identity == cty.NilVal

@@ -1,9 +1,11 @@
-// Package guard is the stage between a provider's answer and the rest of the engine (invariants I10 and I11).
+// Package guard calls providers and checks their answers before the rest of the engine can read them (invariants I10
+// and I11).
 //
 // A call (Provider.Plan, Provider.Read, ...) returns an Answer. Other packages cannot read an Answer. Guard.Admit
-// checks it against the protocol, against its Terms, and against the secrets of the run, and returns the parts that may
-// be used and stored (Admitted). Terms describe the permitted contents: the object's configuration, its prior object,
-// the planned object.
+// checks the answer against the protocol, against Terms from the caller, and against the secrets of the run. It returns
+// the parts that may be used and stored (Admitted). Terms describe the permitted contents of an answer: for example the
+// configuration, the prior object and the planned object. The answer to Provider.Validate has only diagnostics, so
+// Validate returns these without a check.
 //
 //	file         contents
 //	provider.go  the calls
@@ -14,14 +16,16 @@
 //	answer.go    Answer, Terms, Admitted
 //	look.go      the search for secrets, and which texts an object may contain although they are secret elsewhere
 //	register.go  which values are registered as secrets
-//	guard.go     the state that the checks of one walk share, and the second look at its end
-//	pieces.go    which pieces of a secret text are secrets themselves
+//	guard.go     the data that the checks of one walk share, and the second search for secrets at its end
+//	pieces.go    which pieces of a secret text, such as the password in a URL, are secrets themselves
 //	subject.go   the object that an answer is about: messages, encodings, entries
-//	process.go   the process that is called
+//	process.go   the process of the provider that is called
 //	type.go      the schema of a type
 //	wire.go      encoded objects
 //
-// Marks show which values of the configuration are secret. They end at the provider: a computed attribute in an answer
-// has no mark, even if it contains a secret. So the guard registers each secret when it is sent to a provider, and
-// searches for the secrets in all parts of an answer except the configured values.
+// Marks (sensitive, ephemeral) show which values of the configuration are secret. A provider loses them: a computed
+// attribute in an answer has no mark, even if it contains a secret. So this package registers each secret that is sent
+// to a provider, and each secret that an ephemeral resource returns. It searches for these secrets in the object, the
+// private data and the identity of each answer that the state may store. A secret is permitted if the configuration of
+// the object, outside of write-only arguments, contains the same text, or if the prior object has it at the same path.
 package guard

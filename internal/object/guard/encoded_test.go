@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A value of a write-only attribute is found at every position in the map. nullIn also returns false if only decoding
-// can show whether there is such a value.
+// nullIn reports whether all write-only attributes in an encoded map are null. It finds a value at every position of
+// the map. It also returns false if only decoding can show whether such a value exists.
 func TestNullIn(t *testing.T) {
 	names := []string{"secret", "token"}
 	for name, c := range map[string]struct {

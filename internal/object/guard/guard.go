@@ -10,29 +10,29 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Guard checks all answers of one walk (Admit). It knows the secrets of the run. Values in configurations are
-// registered when they are sent to providers (WriteOnly, Given). The results of ephemeral resources are registered when
-// they are admitted. The methods may be called concurrently.
+// Guard checks all answers of one walk (the run of a plan or an apply) with Admit. Secrets has the secrets of the run.
+// Callers register secrets in configurations before they send them to providers (WriteOnly, Given). Admit registers the
+// results of ephemeral resources. The methods may be called concurrently.
 type Guard struct {
 	Secrets *secret.Set // nil if the walk has no secrets
-	// Echoes reports whether provider p exists to return its configuration in its answers, and text is a part of that
-	// configuration. Only such text is exempt from the search for secrets. Test programs use such providers. A nil
-	// Echoes means that no provider does this.
+	// Echoes reports whether the provider p is a test program that returns its configuration in its answers, and text
+	// is a part of that configuration. Such a text is exempt from the search for secrets. nil means that there is no
+	// such provider.
 	Echoes func(p addr.Provider, text string) bool
 	Closed shortcut.Set // disabled shortcuts
 
 	mu    sync.Mutex
-	later []func() // see Review
+	later []func() // the searches that Review repeats
 }
 
-// SameWire reports whether two encoded objects are equal byte for byte, so that their values are equal, too. It returns
-// false if this shortcut is disabled.
+// SameWire reports whether two encoded objects are equal byte for byte, so that their values are equal, too. It always
+// returns false if the shortcut "wire" is disabled (Closed).
 func (g *Guard) SameWire(a, b []byte) bool {
 	return !g.Closed.Has(shortcut.Wire) && bytes.Equal(a, b)
 }
 
-// configured reports whether the configuration has a known value at a path that is not null. It returns false if config
-// is NilVal.
+// configured reports whether config has a value at path that is known and not null. It returns false if config is
+// NilVal.
 func configured(config cty.Value, path cty.Path) bool {
 	if config == cty.NilVal {
 		return false
@@ -46,8 +46,9 @@ func (g *Guard) Apart() *Guard {
 	return &Guard{Secrets: g.Secrets, Echoes: g.Echoes, Closed: g.Closed}
 }
 
-// Review repeats the search for secrets in the answers that were admitted before all secrets of the walk were known,
-// and reports each secret in them. It must be called before the answers are stored. It may be called more than once.
+// Review repeats the search for secrets in the answers that were checked before the last secret was registered, and
+// reports an error for each secret in them. The caller must call it before it stores the answers. Each answer is
+// searched again once: a second call of Review searches only the answers since the first call.
 func (g *Guard) Review() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,8 +58,8 @@ func (g *Guard) Review() {
 	g.later = nil
 }
 
-// LookAgain makes Review call look, unless the secrets are still the same as at the time since (a result of
-// secret.Set.Rules).
+// LookAgain makes the next call of Review call look, unless no secret has been registered since the time since. since
+// is an earlier result of Secrets.Rules.
 func (g *Guard) LookAgain(since int64, look func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// agrees reports whether two identities are identities of the same object. A null attribute of was matches any value,
-// because old SDKs do not know some attributes before the object is created.
+// agrees reports whether two resource identities are identities of the same object. was is the planned identity, and is
+// the identity after apply. A null attribute of was matches any value, because providers with old SDKs plan attributes
+// as null that are known only after the creation.
 func agrees(was, is cty.Value) bool {
 	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
 		return was.RawEquals(is)
@@ -26,7 +27,8 @@ func agrees(was, is cty.Value) bool {
 	return true
 }
 
-// identitySteady returns false and reports an error if the identity in the answer differs from the planned identity.
+// identitySteady returns false and reports an error if the identity in the answer differs from the planned identity. It
+// returns true if one identity is missing or not wholly known.
 func (a *admission) identitySteady() bool {
 	was, is := a.terms.Identity, a.out.Identity
 	if was == cty.NilVal || is == cty.NilVal || !was.IsWhollyKnown() || !is.IsWhollyKnown() || agrees(was, is) {
@@ -38,9 +40,9 @@ func (a *admission) identitySteady() bool {
 	return false
 }
 
-// identityChanges describes the attributes of an identity that differ from the planned ones. It ignores attributes that
-// were planned to be null. If one of the two identities is null, it describes the identity as a whole. hidden has the
-// texts to mask.
+// identityChanges describes the attributes of an identity that differ from the planned attributes. It ignores
+// attributes that were planned to be null. If was or is is null, it describes the identity as a whole. hidden has the
+// sensitive texts, which are masked.
 func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 	describe := func(what string, was, is cty.Value) string {
 		return what + " was planned to be " + IdentityText(was, hidden) + ", and is now " + IdentityText(is, hidden)
@@ -62,7 +64,9 @@ func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 	return out
 }
 
-// IdentityText formats a part of an identity for messages. It returns a mask if the part contains a text in hidden.
+// IdentityText formats a part of an identity for messages. If the part contains a text in hidden, it returns the mask
+// for sensitive values instead. A text in hidden of less than shortestHidden bytes counts only if it equals a whole
+// string in the part.
 func IdentityText(v cty.Value, hidden map[string]bool) string {
 	hide := false
 	secret.Leaves(v, func(_ cty.Path, _ cty.Value, text string) { hide = hide || mentions(text, hidden) })
@@ -81,7 +85,8 @@ func IdentityText(v cty.Value, hidden map[string]bool) string {
 	return string(text)
 }
 
-// mentions reports whether a text equals a text in hidden, or contains one of at least shortestHidden bytes.
+// mentions reports whether a text equals a text in hidden, or contains a text in hidden of at least shortestHidden
+// bytes.
 func mentions(text string, hidden map[string]bool) bool {
 	if hidden[text] {
 		return true
@@ -95,10 +100,10 @@ func mentions(text string, hidden map[string]bool) bool {
 }
 
 // shortestHidden is the length, in bytes, of the shortest sensitive text that is masked if a name or an identity
-// contains it in messages. Shorter texts, such as numbers, occur by chance.
+// contains it in messages. A longer name may contain a shorter text, such as a number, by chance.
 const shortestHidden = 6
 
-// SensitiveTexts returns the texts in the sensitive parts of a value.
+// SensitiveTexts returns the texts (strings and numbers) in the sensitive parts of a value, except the empty text.
 func SensitiveTexts(v mark.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, p := range v.PathsOf(mark.Sensitive) {

@@ -15,13 +15,13 @@ import (
 )
 
 // A look is a search for secrets in the parts of an answer. It reports and removes each secret that the object may not
-// contain.
+// contain (see rights).
 type look struct {
 	guard   *Guard
-	since   int64 // the rules of the secrets when the search began: later secrets may be missed
+	since   int64 // the version of the set of secrets when the search began; the search may miss later secrets
 	of      Subject
 	rights  rights
-	title   string // title of the errors
+	title   string // the title of the errors about found secrets
 	removed []Removal
 }
 
@@ -35,7 +35,7 @@ type Removal struct {
 // Part is a part of an answer.
 type Part int
 
-// The parts of an answer that are stored.
+// The parts of an answer that the state stores: the value of the object, the private data and the identity.
 const (
 	OfObject Part = iota
 	OfPrivate
@@ -43,15 +43,15 @@ const (
 )
 
 // rights are the texts that an object may contain although they are secrets: the texts in its configuration outside of
-// write-only arguments, and the texts that it had at the same path before. Texts at other places in the state do not
-// count. Otherwise, a provider that once put a secret into an object could then put the secret anywhere.
+// write-only arguments, and the texts that the prior object has at the same path. A text of the prior object at another
+// path gives no right. Otherwise a provider that once put a secret into an object could later put the secret anywhere.
 type rights struct {
-	config cty.Value    // NilVal if it is unknown or missing
+	config cty.Value    // the configuration of the object; NilVal if it is unknown or missing
 	was    *state.Entry // nil if no object existed
 
-	texts []string            // texts of the configuration
-	had   map[string][]string // texts of the prior object, by place; nil: not decoded yet, or not decodable
-	asked bool
+	texts []string            // the texts in config, outside of write-only arguments; set by ask
+	had   map[string][]string // texts of the prior object, by the result of place for their path; set by ask; nil if there is no prior object, if it has another schema version, or if it cannot be decoded
+	asked bool                // whether ask has set texts and had
 }
 
 // allows reports whether text may be at the path at. text contains the secret hidden, or, if hidden is "", is a secret
@@ -64,7 +64,7 @@ func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 	in := func(all []string) bool {
 		return slices.Contains(all, text) || hidden != "" && slices.ContainsFunc(all, func(s string) bool { return secret.Holds(s, hidden) })
 	}
-	if r.was != nil && r.had == nil { // the prior object has another schema, so its places are unknown
+	if r.was != nil && r.had == nil { // the prior object has another schema, so the paths of its texts are unknown
 		return in(r.texts) || in(slices.AppendSeq([]string{string(r.was.Attrs)}, maps.Values(r.was.Flatmap)))
 	}
 	return in(r.texts) || in(r.had[place(at)])
@@ -97,13 +97,13 @@ func (r *rights) before(t *Type, p cty.Path) (cty.Value, bool) {
 	return v, err == nil && !v.IsNull()
 }
 
-// Texts visits all text in a value: strings, numbers, names of attributes and keys of maps. The path of a name or key
-// includes its own step.
+// Texts visits all text in a value: strings, numbers, names of attributes and keys of maps. The path of a name or a key
+// ends with the step of this name or key.
 func Texts(v cty.Value, visit func(p cty.Path, text string)) {
 	chosenTexts(cty.DynamicPseudoType, v, func(c chosen) { visit(c.at, c.text) })
 }
 
-// place returns a path as a text, without indexes and keys, because elements move.
+// place returns a path as a text. It omits indexes and keys, because the elements of a collection may move.
 func place(p cty.Path) string {
 	var b strings.Builder
 	for _, step := range p {
@@ -116,9 +116,9 @@ func place(p cty.Path) string {
 	return b.String()
 }
 
-// object returns an object without the secrets that came from the provider and not from the configuration. It replaces
-// the value of a secret by the configured value, or by the prior value if this is the id, or by null. It returns false
-// if it replaced any value.
+// object returns the object v without the secrets that it may not contain (see rights). It replaces a value with such a
+// secret by the configured value, by the prior value if the value is the id, or otherwise by null. It returns false if
+// it replaced a value.
 func (l *look) object(v cty.Value) (cty.Value, bool) {
 	if l.guard.Secrets.Empty() || v.IsNull() {
 		return v, true
@@ -154,8 +154,8 @@ func (l *look) object(v cty.Value) (cty.Value, bool) {
 	return v, clean
 }
 
-// secretKey searches the keys in a path for a secret, and returns the origin of the first secret that it finds. hit is
-// false if it finds none. The object may have no value at the path.
+// secretKey searches the map keys in the path p for a secret, and returns the origin of the first secret that it finds.
+// hit is false if it finds no secret. The object need not have a value at the path.
 func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
 	for i, step := range p {
 		if index, ok := step.(cty.IndexStep); ok && index.Key.Type() == cty.String && !hit {
@@ -167,8 +167,9 @@ func (l *look) secretKey(p cty.Path) (origin secret.Origin, hit bool) {
 }
 
 // harmless reports whether an encoded object contains no secret, and reports an error for each secret in it. It also
-// reports an error and returns false if it cannot decode the object. It decodes the object only if necessary: the
-// encoding contains texts unchanged, but not numbers.
+// reports an error and returns false if it cannot decode the object. It first searches the encoded bytes, and decodes
+// the object only if they may contain a secret or if a secret is a number: the encoding contains texts unchanged, but
+// not numbers.
 func (l *look) harmless(wire []byte) bool {
 	if secrets := l.guard.Secrets; !secrets.Number() {
 		if !secrets.MayRefuse(wire) {
@@ -182,7 +183,8 @@ func (l *look) harmless(wire []byte) bool {
 	return ok
 }
 
-// private returns the private data, or nil and false if it contains a secret.
+// private returns the private data, or nil and false if the data contains a secret that neither the configuration nor
+// the prior private data contains.
 func (l *look) private(private []byte) ([]byte, bool) {
 	r := &l.rights
 	if l.guard.Secrets.Empty() || len(private) == 0 || r.was != nil && bytes.Equal(private, r.was.Private) {
@@ -199,7 +201,8 @@ func (l *look) private(private []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// identity returns the identity, or NilVal and false if it contains a secret.
+// identity returns the identity, or NilVal and false if it contains a secret that neither the configuration, the prior
+// identity nor the prior id contains.
 func (l *look) identity(identity cty.Value) (cty.Value, bool) {
 	if identity == cty.NilVal || l.guard.Secrets.Empty() {
 		return identity, true
@@ -221,7 +224,7 @@ func (l *look) identity(identity cty.Value) (cty.Value, bool) {
 	return identity, true
 }
 
-// lookAgain makes Review repeat a search with a copy of the look, if further secrets are registered after it.
+// lookAgain makes Guard.Review call search with a copy of l, if secrets are registered after the first search.
 func (l *look) lookAgain(search func(*look)) {
 	if l.guard.Secrets == nil {
 		return
@@ -230,7 +233,8 @@ func (l *look) lookAgain(search func(*look)) {
 	l.guard.LookAgain(l.since, func() { search(&again) })
 }
 
-// lookAgainAt makes Review search an entry again: a refreshed value may equal a secret that is registered later.
+// lookAgainAt makes Guard.Review search the entry e again, because a refreshed value may equal a secret that is
+// registered later.
 func (l *look) lookAgainAt(e *state.Entry) {
 	l.lookAgain(func(l *look) {
 		if !l.guard.Secrets.MayRefuse(slices.Concat(e.Attrs, e.Private, e.Identity)) {
@@ -244,14 +248,16 @@ func (l *look) lookAgainAt(e *state.Entry) {
 	})
 }
 
-// remove records that a part of the answer was removed, and reports the error.
+// remove records that a part of the answer was removed because of the secret from, and reports the error that format
+// and a make.
 func (l *look) remove(part Part, p cty.Path, from secret.Origin, format string, a ...any) {
 	l.removed = append(l.removed, Removal{part, p, from})
 	l.of.breach(l.title, format, a...)
 }
 
-// secretIn searches a text for a secret. It returns the origin of the secret, or false if it finds none. It ignores
-// secrets for which allowed returns true, and text of a provider that echoes its configuration.
+// secretIn searches a text for a secret. It returns the origin of the secret, or false if it finds no secret. It
+// ignores secrets for which allowed returns true, and all text of a test program that returns its configuration
+// (Guard.Echoes).
 func (l *look) secretIn(text string, allowed func(hidden string) bool) (secret.Origin, bool) {
 	if l.guard.Echoes != nil && l.guard.Echoes(l.of.Provider.Addr(), text) {
 		return secret.Origin{}, false
@@ -259,19 +265,19 @@ func (l *look) secretIn(text string, allowed func(hidden string) bool) (secret.O
 	return l.guard.Secrets.Check(text, l.of.Object.Instance.String(), allowed)
 }
 
-// vital reports whether the object cannot be found without the attribute at a path.
+// vital reports whether p is the path of the attribute "id", or is inside it: without its id, most objects cannot be
+// found.
 func vital(p cty.Path) bool {
 	step, ok := p[0].(cty.GetAttrStep)
 	return ok && step.Name == "id"
 }
 
-// chosen is a text that a provider chose. The text is a part of the value at the path in. If the text is a secret, this
-// whole value is removed.
+// chosen is a text that a provider chose. The text is a part of the value at the path in.
 type chosen struct {
 	text string
-	at   cty.Path
-	in   cty.Path
-	name bool // the text is the name of an attribute in the type of the value
+	at   cty.Path // the path of the text: for a key or a name, it is in and the step of this key or name; otherwise it equals in
+	in   cty.Path // the path of the value that is removed if the text is a secret
+	name bool     // the text is the name of an attribute in the type of the value
 }
 
 // chosenTexts visits the texts in a value that the provider chose: strings and numbers, the known prefixes of unknown
@@ -282,7 +288,9 @@ func chosenTexts(declared cty.Type, v cty.Value, visit func(chosen)) {
 	besideLeaves(nil, declared, v, visit)
 }
 
-// besideLeaves visits the same texts as chosenTexts, except for strings and numbers.
+// besideLeaves visits the texts of v that are neither known strings nor numbers: known prefixes of unknown strings,
+// keys of maps, and names of attributes if the schema leaves the type open. p is the path of v, and declared the type
+// in the schema.
 func besideLeaves(p cty.Path, declared cty.Type, v cty.Value, visit func(chosen)) {
 	if declared == cty.DynamicPseudoType {
 		declared = v.Type()
@@ -346,15 +354,15 @@ func attributeNames(p cty.Path, ty cty.Type, visit func(at cty.Path, name string
 	}
 }
 
-// A swap replaces the value at a path.
+// A swap is the replacement of the value at a path by another value.
 type swap struct {
 	path cty.Path
-	with cty.Value // NilVal: null
+	with cty.Value // the value in place of the secret; NilVal means null
 	open bool      // the value may get another type
 }
 
-// swap returns the swap that removes the text from v. If the text is a name in the type of a collection's elements, the
-// swap replaces the collection, because all elements have that type.
+// swap returns the swap that removes the text c from v. If the text is the name of an attribute in the type of a
+// collection's elements, the swap replaces the whole collection, because all its elements have this type.
 func (c chosen) swap(v cty.Value) swap {
 	for i := 0; c.name && i < len(c.in); i++ {
 		if of, err := c.in[:i].Apply(v); err == nil && of.Type().IsCollectionType() {
@@ -364,8 +372,8 @@ func (c chosen) swap(v cty.Value) swap {
 	return swap{path: c.in.Copy(), open: c.name}
 }
 
-// in returns v with the replacement, or with null if s has no replacement or its type does not fit. If the path leads
-// into a set, the whole set becomes null.
+// in returns v with the value s.with at s.path, or with null there if s has no value or the type of the value does not
+// fit. If the path leads into a set, the whole set becomes null.
 func (s swap) in(v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
 		switch {

@@ -11,10 +11,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addPieces registers the pieces of the texts at the path of a mark. A piece is a part of a text that comes from a
-// secret. full is true if the schema calls the texts write-only or sensitive. Then pieces are secrets that answers must
-// not contain. Other texts may be endpoints and ARNs, so their pieces are only masked. A password in a URL is always a
-// secret. A host, user or database of a connection string is never one, because objects show it.
+// addPieces registers the pieces of the texts in v at the path of the mark m. A piece is a part of a text that comes
+// from a secret, such as the password in a connection string that a template builds. full is true if the schema calls
+// the texts write-only or sensitive. Then answers must not contain the pieces. Otherwise the texts may be endpoints and
+// ARNs, so outputs only mask their pieces. Exceptions: answers must never contain the password of a URL. They may
+// always contain a host, a user or the name of a database, because objects show these.
 func (g *Guard) addPieces(v cty.Value, m mark.At, full bool, origin secret.Origin) {
 	if m.Pieces == nil {
 		return
@@ -34,8 +35,8 @@ func (g *Guard) addPieces(v cty.Value, m mark.At, full bool, origin secret.Origi
 	}
 }
 
-// roles reports whether a piece occurs in connection strings only as a host, user or database (names), and whether it
-// is a password in one of them.
+// roles reports whether a piece occurs in texts only as the host, user or database of a connection string (names), and
+// whether it is the password of a URL at least once (password).
 func roles(texts []string, piece string, pieces []string) (names, password bool) {
 	others := false
 	for _, text := range texts {
@@ -59,14 +60,16 @@ func roles(texts []string, piece string, pieces []string) (names, password bool)
 	return names && !others && !password, password
 }
 
-// passwordBetween reports whether the text between two parts of a URL is the password.
+// passwordBetween reports whether a text is the password of a URL. before and after are the parts of the URL around the
+// text.
 func passwordBetween(before, after string) bool {
 	_, authority, ok := cutLast(before, "://")
 	return ok && !strings.ContainsAny(authority, "/?#@") && strings.Contains(authority, ":") && strings.Contains(after, "@")
 }
 
-// nameBetween reports whether the text between two parts of a connection string is a host, user or database. If the
-// password beside a user is not a piece, the user does not count as a name, because it may be a token.
+// nameBetween reports whether a text is a host, a user or a database in a connection string. before and after are the
+// parts of the connection string around the text. The user of a URL counts only if the password beside the user is one
+// of pieces. Otherwise the user may be a token.
 func nameBetween(before, after string, pieces []string) bool {
 	scheme, authority, ok := cutLast(before, "://")
 	if !ok {
@@ -93,16 +96,17 @@ var (
 	databases = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(sql|postgres|pg|mongodb(\+srv)?|mariadb|redis|oracle|amqps?)$`)
 	})
-	// keyBefore matches the text before a name in a connection string of keys and values.
+	// keyBefore matches the text before a host, user or database in a connection string of keys and values, such as
+	// `host=`.
 	keyBefore = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(^|[;\s])(host|server|data source|user|username|user id|uid|port|database|dbname|initial catalog)\s*=\s*['"]?$`)
 	})
 )
 
-// longestKey is the number of bytes before a name in which keyBefore is searched for a key, including white space.
+// longestKey is the number of bytes, directly before a host, user or database, in which keyBefore is searched.
 const longestKey = 100
 
-// onlyHost reports whether a text may be part of a host name.
+// onlyHost reports whether a text has only characters of host names: letters of ASCII, digits, hyphens and dots.
 func onlyHost(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool {
 		return c != '-' && c != '.' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')

@@ -10,13 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TestPieces: objects may contain the host, the user and the database of a connection string, and the pieces of a text
-// that the schema does not call secret. All other pieces are refused, and so is the password in any URL.
+// TestPieces: a piece is a text that became a part of a secret text. Objects may contain the host, the user and the
+// database of a connection string, and pieces of a text that the schema does not mark sensitive. All other pieces are
+// refused, and so is the password in any URL.
 func TestPieces(t *testing.T) {
 	const piece = "piece-of-text"
 	for _, c := range []struct {
 		before, after string
-		hidden, plain bool // whether the piece is refused if the schema calls the text sensitive, and if not
+		hidden, plain bool // whether the piece is refused if the schema marks the text sensitive (hidden), and if not (plain)
 	}{
 		{"", "", true, false},
 		{"Bearer ", "", true, false},
@@ -64,7 +65,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// made returns an ephemeral text with pieces.
+// made returns an ephemeral text that was made from these pieces.
 func made(text cty.Value, pieces ...string) cty.Value {
 	for _, p := range pieces {
 		of := mark.Piece(mark.With(cty.StringVal(p), mark.Ephemeral, nil))
@@ -73,7 +74,8 @@ func made(text cty.Value, pieces ...string) cty.Value {
 	return mark.Compact(text)
 }
 
-// TestPartsOfWriteOnlyArguments: only the secret parts of a write-only object are secrets, each by its own mark.
+// TestPartsOfWriteOnlyArguments: only the marked attributes of a write-only object are secrets. Another object may
+// store the text of a sensitive attribute, but not the text of an ephemeral attribute.
 func TestPartsOfWriteOnlyArguments(t *testing.T) {
 	ty := cty.Object(map[string]cty.Type{"host": cty.String, "password": cty.String, "token": cty.String})
 	s := &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "login", Type: ty, Optional: true, WriteOnly: true}}}}
@@ -88,7 +90,7 @@ func TestPartsOfWriteOnlyArguments(t *testing.T) {
 	of := newGate(t).of.Object.Instance
 	for _, c := range []struct {
 		login cty.Value
-		other map[string]bool // whether another object may not store a text
+		other map[string]bool // whether another object is refused if it stores the text
 	}{
 		{cty.ObjectVal(login), map[string]bool{"db-1.internal.example.org": false, "canary-of-the-password": true, "canary-of-the-token": false}},
 		{whole, map[string]bool{"db-1.internal.example.org": true, "canary-of-the-password": true, "canary-of-the-token": true}},
@@ -106,8 +108,8 @@ func TestPartsOfWriteOnlyArguments(t *testing.T) {
 	}
 }
 
-// TestGivenSensitive: a sensitive setting of a provider may be stored and shown. It is masked in messages and logs,
-// unless a plain place has it, too.
+// TestGivenSensitive: a sensitive setting of a provider may be stored and shown. The setting is masked in messages and
+// logs, unless a value without a mark has the same text.
 func TestGivenSensitive(t *testing.T) {
 	s := &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
 		{Name: "region", Type: cty.String, Optional: true}, {Name: "token", Type: cty.String, Optional: true, Sensitive: true},

@@ -35,7 +35,8 @@ func (p Provider) Apply(ctx context.Context, r provider.ApplyRequest) Answer {
 	return a
 }
 
-// Undo destroys an object that was just created. made is the answer to the create call.
+// Undo makes the call ApplyResourceChange to destroy an object that was just created. made is the answer to the create
+// call.
 func (p Provider) Undo(ctx context.Context, t *Type, made *Answer) Answer {
 	resp, ds := p.to.Apply(ctx, provider.ApplyRequest{
 		Type: t.Name, Prior: Send(made.wire), Planned: Send(NullWire), Config: Send(NullWire),
@@ -53,7 +54,8 @@ func (p Provider) Read(ctx context.Context, r provider.ReadRequest) Answer {
 	}
 }
 
-// Unchecked returns the answer that Read would return for an unchanged object. It makes no call.
+// Unchecked returns the answer that Read would return for an object that has not changed since it was stored. It makes
+// no call. wire is the encoded object.
 func Unchecked(wire, private []byte) Answer {
 	return Answer{of: read, state: Send(wire), private: private}
 }
@@ -64,7 +66,7 @@ func (p Provider) ReadData(ctx context.Context, r provider.DataRequest) Answer {
 	return Answer{of: readData, mayDefer: r.Allow.Deferral, state: resp.State, deferred: resp.Deferred, diags: ds}
 }
 
-// List makes the call ListResource. The caller must admit each answer before it takes the next one.
+// List makes the call ListResource. The caller must pass each answer to Admit before it takes the next answer.
 func (p Provider) List(ctx context.Context, r provider.ListRequest) iter.Seq[Answer] {
 	return func(yield func(Answer) bool) {
 		for found, ds := range p.to.List(ctx, r) {
@@ -81,7 +83,7 @@ func (p Provider) PlanAction(ctx context.Context, r provider.ActionRequest) Answ
 	return Answer{of: plannedAction, mayDefer: r.Allow.Deferral, deferred: why, diags: ds}
 }
 
-// Invoke makes the call InvokeAction. The caller must admit each answer before it takes the next one.
+// Invoke makes the call InvokeAction. The caller must pass each answer to Admit before it takes the next answer.
 func (p Provider) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq[Answer] {
 	return func(yield func(Answer) bool) {
 		for x, ds := range p.to.Invoke(ctx, r) {
@@ -113,7 +115,7 @@ func (p Provider) UpgradeIdentity(ctx context.Context, typ string, version int64
 
 // Move makes the call MoveResourceState. Many providers accept only one address of the source provider. So if the
 // provider refuses the source, Move repeats the call with the address of the source provider in the other registry
-// (Terraform's or OpenTofu's). If the second call fails, too, the answer is that of the first call.
+// (Terraform's or OpenTofu's). If the second call fails, too, Move returns the answer to the first call.
 func (p Provider) Move(ctx context.Context, r provider.MoveRequest) Answer {
 	resp, ds := p.to.Move(ctx, r)
 	if other, ok := r.SourceProvider.Counterpart(); ok && ds.HasErrors() {
@@ -134,8 +136,8 @@ func (p Provider) Open(ctx context.Context, r provider.OpenRequest) Answer {
 	}
 }
 
-// Replay returns a Provider whose next Apply call returns the given answer, which another process has received. Further
-// Apply calls, such as Undo, return an error.
+// Replay returns a Provider whose next Apply call returns the given answer without a call. The answer is the answer
+// that another process received for the same call. Further Apply calls, also by Undo, return an error.
 func (p Provider) Replay(answer provider.ApplyResponse, ds provider.Diags) Provider {
 	return Provider{&replayed{p.to, answer, ds}}
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WriteOnly registers the marked values in the write-only arguments of an object's configuration as secrets. Unmarked
-// parts of an argument may be public, such as the host beside a password.
+// WriteOnly registers the sensitive and ephemeral values in the write-only arguments of the configuration of the object
+// of as secrets, which answers must not contain and outputs mask. Unmarked parts of an argument may be public, such as
+// the host beside a password.
 func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value) {
 	if g.Secrets == nil || len(config.Marks) == 0 || !s.HasWriteOnly() {
 		return
@@ -25,7 +26,7 @@ func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value)
 	for _, p := range s.WriteOnly(config.Raw) {
 		v, err := p.Apply(config.Raw)
 		if err != nil {
-			continue // inside a set, which cannot have write-only attributes
+			continue // the path leads into a set, and elements of sets have no write-only attributes
 		}
 		origin := secret.Origin{Addr: of.String(), Kind: secret.WriteOnly}
 		secret.Leaves(v, func(below cty.Path, leaf cty.Value, _ string) {
@@ -47,7 +48,7 @@ func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value)
 }
 
 // Given registers the ephemeral and sensitive values in the arguments of a provider, a provider function, an ephemeral
-// resource or a provisioner. The guard may not know them yet, for example if they are parts of a larger secret
+// resource or a provisioner. The set of secrets may lack them, for example if they are parts of a larger secret
 // document.
 //
 //   - An ephemeral value is refused in answers if the schema calls the argument sensitive.
@@ -89,7 +90,7 @@ func (g *Guard) Given(args mark.Value, s *schema.Schema, to string) {
 // addResult registers the values that the provider computed for an ephemeral resource as secrets. Configured values are
 // registered elsewhere if they are secret. Other values that are not sensitive in the schema are treated as follows:
 //
-//   - A common text (see isCommon) is not secret.
+//   - A common text, such as a time (see isCommon), is not secret.
 //   - If another attribute of the schema is sensitive, the value is metadata, such as the version of a secret in AWS
 //     Secrets Manager. A data source that reads the same secret returns the same metadata, so objects may store it. It is
 //     masked in messages and logs.
@@ -99,7 +100,7 @@ func (g *Guard) addResult(of Subject, v, config cty.Value) {
 	sensitive := mark.NewPlaces(mark.SensitiveAt(of.Type.Schema.SensitivePaths(v)))
 	secret.Leaves(v, func(p cty.Path, leaf cty.Value, text string) {
 		if given[text] || configured(config, p) {
-			return // an argument, or a result with the text of an argument
+			return // a configured argument, or a computed value with the same text as an argument
 		}
 		at := origin
 		at.Path = mark.PathBelow(p)
@@ -142,7 +143,7 @@ func isTime(text string) bool {
 	return false
 }
 
-// resultOf returns the origin of the values of an ephemeral resource.
+// resultOf returns the origin under which the values of the ephemeral resource are registered.
 func resultOf(of Subject) secret.Origin {
 	return secret.Origin{Addr: of.Object.Instance.String(), Kind: secret.EphemeralResult}
 }
@@ -153,8 +154,9 @@ func textsOf(v cty.Value) map[string]bool {
 	return out
 }
 
-// addUnreadable registers the strings in a result that does not match its schema as secrets, because messages of the
-// provider may contain them. Texts of the configuration and common texts are excluded.
+// addUnreadable registers the strings in the encoded result of an ephemeral resource as secrets, if the result does not
+// match its schema, because messages of the provider may contain them. Texts of the configuration and common texts are
+// excluded.
 func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	given := textsOf(config)
 	_, _ = eachString(result, 0, func(text string) {
@@ -164,14 +166,16 @@ func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	})
 }
 
-// Learn registers the secrets in the answer to a call of Open that another process made. It returns false if the
-// configuration or the result cannot be decoded.
+// Learn registers the secrets in result, the answer to a call that opened the ephemeral resource of with the
+// configuration config. Another process made the call. Learn returns false if the configuration or the result cannot be
+// decoded.
 func (g *Guard) Learn(of Subject, config, result provider.Dynamic) bool {
 	asked, err := decodeAny(config, of.Type.Schema.Type())
 	return err == nil && g.learn(of, result, asked)
 }
 
-// learn registers the secrets in the result of a call of Open. It returns false if the result cannot be decoded.
+// learn registers the secrets in result, the answer to a call that opened the ephemeral resource of with the
+// configuration config. It returns false if the result cannot be decoded, and then registers all its strings.
 func (g *Guard) learn(of Subject, result provider.Dynamic, config cty.Value) bool {
 	if g.Secrets == nil {
 		return true

@@ -13,7 +13,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// Subject is the object of an answer.
+// Subject is the object that an answer is about, with its provider, its type and the receiver of errors.
 type Subject struct {
 	Object   addr.Object
 	Provider Provider
@@ -31,7 +31,7 @@ func (s Subject) breach(summary, format string, a ...any) {
 	s.To.Add(diag.Errorf(summary, format, a...))
 }
 
-// reportAll passes the provider's diagnostics on. It returns false if one of them is an error.
+// reportAll passes the provider's diagnostics on. It returns false if one of the diagnostics is an error.
 func (s Subject) reportAll(ds provider.Diags) bool {
 	for _, d := range ds {
 		s.To.Add(d)
@@ -42,8 +42,9 @@ func (s Subject) reportAll(ds provider.Diags) bool {
 // Who returns the name of the provider for messages.
 func (s Subject) Who() string { return `provider["` + s.Provider.Addr().String() + `"]` }
 
-// AttributeText formats an attribute path for messages, such as aws_instance.web.tags["a"]. It omits the steps inside a
-// marked value, because a key may be secret.
+// AttributeText formats an attribute path for messages, such as aws_instance.web.tags["a"]. If the path leads into a
+// value with a mark in marks (sensitive or ephemeral), AttributeText omits the steps inside this value, because a key
+// may be secret.
 func (s Subject) AttributeText(p cty.Path, marks []mark.At) string {
 	for _, m := range marks {
 		if p.HasPrefix(m.Path) {
@@ -53,8 +54,8 @@ func (s Subject) AttributeText(p cty.Path, marks []mark.At) string {
 	return s.Object.String() + mark.PathBelow(p)
 }
 
-// BreachText describes a breach of the protocol. If the attribute, or a value above or below it, is marked, the text
-// contains no values and keys.
+// BreachText describes a breach of the protocol. If the attribute, or a value above or below it, has a mark in marks
+// (sensitive or ephemeral), the text contains no values and keys.
 func BreachText(b schema.Breach, marks []mark.At) string {
 	for _, m := range marks {
 		if b.Path.HasPrefix(m.Path) || m.Path.HasPrefix(b.Path) {
@@ -64,7 +65,7 @@ func BreachText(b schema.Breach, marks []mark.At) string {
 	return b.Text
 }
 
-// Encode encodes a value of the type as MessagePack. It reports an error and returns false if that fails.
+// Encode encodes a value of the type as MessagePack. If encoding fails, it reports an error and returns false.
 func (s Subject) Encode(v cty.Value) ([]byte, bool) {
 	b, err := s.Type.Encode(v)
 	if err != nil {
@@ -162,9 +163,9 @@ func (t *Type) sameIdentity(e *state.Entry, answered cty.Value) bool {
 	return stored != cty.NilVal && stored.RawEquals(answered)
 }
 
-// Fill sets the value, the sensitive paths and the identity of an entry. The sensitive paths follow their values into
-// the new value, and the sensitive paths of the schema are added. Fill reports an error and returns false if encoding
-// fails.
+// Fill sets the value, the sensitive paths and the identity of an entry. The new sensitive paths are the old paths,
+// moved to the places of their values in v, and the sensitive paths of the schema. Fill reports an error and returns
+// false if encoding fails.
 func (s Subject) Fill(e *state.Entry, v, identity cty.Value) bool {
 	attrs, err := s.Type.EncodeJSON(v)
 	if err != nil {

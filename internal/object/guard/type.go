@@ -22,9 +22,9 @@ type Type struct {
 	Name     string
 	Mode     addr.Mode
 	Identity *provider.Identity // nil if objects of the type have no identity
-	Meta     provider.Dynamic   // provider_meta of the module, encoded
+	Meta     provider.Dynamic   // the provider_meta block of the module, encoded
 
-	once      sync.Once // guards writeOnly and top: the results of writeOnlyNames
+	once      sync.Once // guards writeOnly and top, which are the results of writeOnlyNames
 	writeOnly []string
 	top       bool
 }
@@ -48,8 +48,8 @@ func (t *Type) writeOnlyNames() (names []string, all bool) {
 	return t.writeOnly, t.top
 }
 
-// Shown returns the name and the value of the attribute that identifies an object to users. It returns "" if no
-// attribute does.
+// Shown returns the name ("id" or "name") and the value of the attribute that identifies an object to users. It returns
+// "" if no attribute is known, not empty and not sensitive.
 func (t *Type) Shown(v mark.Value) (key, text string) {
 	if v.Raw == cty.NilVal || v.Raw.IsNull() {
 		return "", ""
@@ -62,7 +62,7 @@ func (t *Type) Shown(v mark.Value) (key, text string) {
 	return "", ""
 }
 
-// identifying has the attributes that may identify an object to users.
+// identifying has the attributes that may identify an object to users, the best first.
 var identifying = []string{"id", "name"}
 
 // Identifying returns the names of the attributes that may identify an object to users: "id" and "name", if they are
@@ -114,8 +114,9 @@ func (t *Type) Sensitive(v cty.Value, configured []cty.Path) []cty.Path {
 	return mark.Value{Marks: t.withSchemaMarks(found, v)}.PathsOf(mark.Sensitive)
 }
 
-// Configured returns the sensitive paths of a stored object that come from its configuration. It excludes the sensitive
-// paths of the schema, because Lethe adds these to every value.
+// Configured returns the paths in sensitive, the stored sensitive paths of an object, that come from its configuration.
+// It excludes the paths that are sensitive by the schema, because Lethe adds these to every value. v is the value of
+// the object.
 func (t *Type) Configured(sensitive []cty.Path, v cty.Value) []cty.Path {
 	if len(sensitive) == 0 {
 		return nil
@@ -127,9 +128,9 @@ func (t *Type) Configured(sensitive []cty.Path, v cty.Value) []cty.Path {
 	return slices.DeleteFunc(slices.Clone(sensitive), func(p cty.Path) bool { return schema[mark.PathString(p)] })
 }
 
-// carried returns the sensitive paths of an entry for the new value v. If elements of lists or maps may have moved, a
-// path rises to the path of the list or map (ADR 13). The paths stay unchanged if the stored object has another schema
-// version or cannot be decoded.
+// carried returns the sensitive paths of an entry for the new value v. If the elements of a list or a map may have
+// moved, the path of an element becomes the path of the list or map (ADR 13). The paths stay unchanged if the stored
+// object has another schema version or cannot be decoded.
 func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
 	inside := func(p cty.Path) bool {
 		return slices.ContainsFunc(p, func(step cty.PathStep) bool { _, attr := step.(cty.GetAttrStep); return !attr })
@@ -145,8 +146,9 @@ func (t *Type) carried(e *state.Entry, v cty.Value) []cty.Path {
 	return mark.Value{Marks: mark.Carry(mark.Value{Raw: was, Marks: marks}, v)}.PathsOf(mark.Sensitive)
 }
 
-// withSchemaMarks returns the marks of v: the marks in configured and the marks of the schema. It drops the marks of
-// write-only attributes, because these are null. It may change configured, which the caller must not use afterwards.
+// withSchemaMarks returns the sensitive marks of v: the marks in configured and the marks of the schema. It drops the
+// marks of write-only attributes in configured, because these attributes are null in answers. It may change configured,
+// which the caller must not use afterwards.
 func (t *Type) withSchemaMarks(configured []mark.At, v cty.Value) []mark.At {
 	if t.HasWriteOnly() {
 		configured = slices.DeleteFunc(configured, func(m mark.At) bool { return t.IsWriteOnly(m.Path) })
@@ -154,7 +156,7 @@ func (t *Type) withSchemaMarks(configured []mark.At, v cty.Value) []mark.At {
 	return mark.Union(configured, mark.SensitiveAt(t.SensitivePaths(v)))
 }
 
-// identityType returns the type of the identities of the type's objects.
+// identityType returns the cty type of the identities of this resource type. t.Identity must not be nil.
 func (t *Type) identityType() cty.Type {
 	atys := make(map[string]cty.Type, len(t.Identity.Attrs))
 	for _, a := range t.Identity.Attrs {
@@ -165,7 +167,8 @@ func (t *Type) identityType() cty.Type {
 
 // ImportIdentity converts the identity in an import block to the identity schema of the type. Attributes that the block
 // omits are null. It returns an error if the type has no identity, if given is no object, or if an attribute is not in
-// the schema, has another type, or is required and missing. The error is the end of a sentence.
+// the schema, has another type, or is required and missing. The error is a sentence without a capital letter and a full
+// stop.
 func (t *Type) ImportIdentity(given cty.Value) (cty.Value, error) {
 	switch ty := given.Type(); {
 	case t.Identity == nil:

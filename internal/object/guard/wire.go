@@ -10,16 +10,17 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// NullWire is the encoded null object.
+// NullWire is the null object, encoded as MessagePack. An encoded object is a MessagePack value.
 var NullWire = []byte{0xc0}
 
 // isNull reports whether an encoded object is null or missing.
 func isNull(wire []byte) bool { return len(wire) == 0 || len(wire) == 1 && wire[0] == NullWire[0] }
 
-// Send returns a message with an encoded object.
+// Send returns the message of the protocol that contains an encoded object.
 func Send(wire []byte) provider.Dynamic { return provider.Dynamic{Msgpack: wire} }
 
-// decodeAny decodes a message, which has JSON or MessagePack. It returns an error if the message does not fit the type.
+// decodeAny decodes a message of the protocol, which contains an object as JSON or MessagePack. It returns an error if
+// the message does not fit the type.
 func decodeAny(d provider.Dynamic, ty cty.Type) (cty.Value, error) {
 	if d.JSON != nil {
 		return ctyjson.Unmarshal(d.JSON, ty)

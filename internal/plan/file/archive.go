@@ -18,8 +18,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Limits of a saved plan when it is inflated. Write keeps the same limits, so that Read accepts every plan that it
-// wrote: a member that compresses too well is stored without compression.
+// Limits of a saved plan, a zip archive, when Read inflates it. Write keeps the same limits, so that Read accepts every
+// plan that Write wrote. For example, Write stores a member without compression if its ratio would exceed maxRatio.
 const (
 	maxTotal   = uint64(4 << 30) // bytes of all members together
 	maxMembers = 100_000
@@ -27,13 +27,13 @@ const (
 	freeSize   = 4 << 10 // bytes; members up to this size may have any ratio
 )
 
-// archive writes a sealed zip archive, one member after the other, so that a plan with large values is never in memory
-// as a whole.
+// archive writes a zip archive that ends with a seal (digests of the bytes before it, see seal.go). It writes one
+// member after the other, so that a large plan is never in memory as a whole.
 type archive struct {
 	out   *sealer
 	zip   *zip.Writer
-	when  time.Time
-	total uint64
+	when  time.Time // modification time of all members; zero: none
+	total uint64    // number of bytes of the members so far, before compression
 	err   error
 }
 
@@ -79,9 +79,9 @@ func (a *archive) add(name string, parts ...[]byte) {
 
 func deflate(parts [][]byte) [][]byte {
 	var b pieces
-	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for invalid levels
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // flate.NewWriter fails only for invalid levels
 	for _, p := range parts {
-		w.Write(p) // pieces never fail
+		w.Write(p) // writing to pieces never fails
 	}
 	w.Close()
 	return b
@@ -94,11 +94,11 @@ type pieces [][]byte
 // pieceSize is the maximum size of a piece. The first pieces are smaller.
 const pieceSize = 1 << 20
 
-// Write implements io.Writer. It never fails.
+// Write appends p to the buffer. It never returns an error.
 func (b *pieces) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
-		var at []byte // the last piece
+		var at []byte // the last piece of the buffer
 		if last := len(*b) - 1; last >= 0 {
 			at = (*b)[last]
 		}
@@ -145,7 +145,7 @@ func (a *archive) addConfig(modules []ConfigModule) error {
 	return nil
 }
 
-// moduleJSON is the entry of a module in modules.json.
+// moduleJSON is the entry of a module in tfconfig/modules.json, a member of the archive.
 type moduleJSON struct {
 	Key     string `json:"Key"`
 	Source  string `json:"Source,omitempty"`
@@ -154,8 +154,8 @@ type moduleJSON struct {
 	Led     string `json:"Led,omitempty"`
 }
 
-// memberName returns the name of a file in the archive. It percent-encodes bytes that are special on some system or are
-// not UTF-8.
+// memberName returns the name of a file in the archive. It percent-encodes control characters, the characters % \ and
+// :, which are special on some systems, and bytes that are not UTF-8.
 func memberName(name string) string {
 	var b strings.Builder
 	for i, c := range name {
@@ -170,7 +170,8 @@ func memberName(name string) string {
 	return b.String()
 }
 
-// plainPath reports whether the name of a module's file stays inside the archive, even when a tool unpacks it.
+// plainPath reports whether the file name of the module key stays inside the directory into which a tool unpacks the
+// archive.
 func plainPath(key, name string) bool {
 	return !strings.Contains(key, "/") && name != "." && fs.ValidPath(name) &&
 		!strings.ContainsAny(key+name, "\\:\x00")
@@ -191,22 +192,23 @@ func (a *archive) end() error {
 // Contents is the contents of a saved plan.
 type Contents struct {
 	Plan    *plan.Plan
-	Config  []ConfigModule           // in any order, which is kept
+	Config  []ConfigModule           // the modules of the configuration; Write and Read keep their order
 	Lock    []byte                   // the dependency lock file
-	Version string                   // version of the program that wrote it
-	Schemas map[addr.Provider][]byte // see provider.Schemas.Part; some may be missing
+	Version string                   // version of the program that wrote the plan; set by Read and used by Write
+	Schemas map[addr.Provider][]byte // encoded schemas of the types in the plan (provider.Schemas.Part); schemas of some providers may be missing
 	Own     bool                     // set by Read: the plan is sealed with the key and has not changed since
 }
 
-// ConfigModule is one module of the configuration, with its files by name. Source and Version have the form of
-// modules.json. The key of the root module is "".
+// ConfigModule is one module of the configuration, with its files by name. Key is the path of the module calls, such as
+// "a.b", and "" for the root module. Source and Version are the arguments of the module call, in the form of
+// Terraform's modules.json.
 type ConfigModule struct {
 	Key, Source, Version, Dir string
 	Led                       string // directory of a local module whose source has symbolic links; otherwise ""
 	Files                     map[string][]byte
 }
 
-// Titles of errors about a saved plan, and names of members.
+// Titles of errors about a saved plan, and names of members of the archive.
 const (
 	badProgram   = "Unsupported plan file"
 	stale        = "Saved plan is stale"

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// large returns a plan that updates n objects with ten attributes each.
+// large returns the contents of a plan file whose plan updates n objects with ten attributes each.
 func large(n int) *Contents {
 	p := &plan.Plan{Origin: plan.Origin{Workspace: "default"}}
 	e := (*state.Snapshot)(nil).Edit()

@@ -15,21 +15,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The body is the member tfplan without its first line. It is JSON: a head, followed by one object for each change. The
-// head has the fields of plan.Plan under the names in their tags; a field of the structs below replaces the field of
-// the same name. The values are in the member values, because as JSON each would be in memory several times. The two
-// states are members of the archive. A change of this form increases format, the version.
+// A saved plan is a zip archive. The body is the contents of its member tfplan without the first line. It is JSON: a
+// head, followed by one object for each change, for each change outside (drift) and for each deferred change. The head
+// has the fields of plan.Plan under the names in their JSON tags. A field of the structs below replaces the field of
+// the embedded struct with the same name. Values of attributes are not in the body but in the archive member "values",
+// because as JSON each value would be in memory several times. The prior and the refreshed state are other members. If
+// the form of the body changes, the constant format must be increased.
 
 // head is the first JSON value of the body.
 type head struct {
 	plan.Plan
-	Changes   int                        `json:"changes"` // number of changes that follow
+	Changes   int                        `json:"changes"` // number of change objects that follow the head; then Drift and Deferred objects follow
 	Drift     int                        `json:"drift"`
 	Deferred  int                        `json:"deferred"`
 	Outputs   []output                   `json:"outputs"`
 	Invoked   []invocation               `json:"invocations,omitempty"`
 	Later     []invocation               `json:"later_invocations,omitempty"`
-	Variables map[string]json.RawMessage `json:"variables"` // with their types, in the form of package cty/json: numbers are exact
+	Variables map[string]json.RawMessage `json:"variables"` // values with their types, in the form of cty/json, which keeps numbers exact
 	Relevant  []relevant                 `json:"relevant"`
 	Readings  []json.RawMessage          `json:"readings"` // in the form of state.AppendObject
 }
@@ -40,7 +42,7 @@ type change struct {
 	After          value           `json:"after,omitzero"`
 	Identity       value           `json:"identity,omitzero"`
 	BeforeIdentity value           `json:"before_identity,omitzero"`
-	Entry          json.RawMessage `json:"entry,omitempty"` // "refreshed" or "previous": the entry in that state; or an entry in the form of state.AppendObject
+	Entry          json.RawMessage `json:"entry,omitempty"` // "refreshed" or "previous" refers to the entry of the object in the state of this name; otherwise the entry itself, in the form of state.AppendObject
 	Replace        paths           `json:"replace,omitzero"`
 	Sent           paths           `json:"sent,omitzero"`
 	Importing      *importing      `json:"importing,omitzero"`
@@ -64,32 +66,32 @@ type importing struct {
 
 type relevant struct {
 	plan.Relevant
-	Path paths `json:"path"` // exactly one
+	Path paths `json:"path"` // a path of attributes
 }
 
-// value is a value in the protocol's MessagePack form, which includes unknown values and their refinements. The zero
-// value is NilVal.
+// value refers to a value in the member "values". There the value has the MessagePack form of the provider protocol,
+// which includes unknown values and their refinements. The zero value means cty.NilVal.
 type value struct {
-	Type      int      `json:"type"`        // number of its type, from 1
-	Of        cty.Type `json:"of,omitzero"` // the type, at its first occurrence
-	At        int      `json:"at,omitzero"` // its offset in the member values, in bytes
+	Type      int      `json:"type"`        // number of the type of the value, from 1
+	Of        cty.Type `json:"of,omitzero"` // the type itself, only in the first value of the type
+	At        int      `json:"at,omitzero"` // offset of the encoded value in the member "values", in bytes
 	Size      int      `json:"size,omitzero"`
-	Sensitive paths    `json:"sensitive,omitempty"` // a saved plan has no other marks
+	Sensitive paths    `json:"sensitive,omitempty"` // sensitive paths in the value; a saved plan has no other marks
 }
 
-// paths are paths in values, in the form of state files.
+// paths are paths in a value. Their JSON form is the form of sensitive paths in state files.
 type paths []cty.Path
 
-// MarshalJSON writes the paths.
+// MarshalJSON returns the paths in the JSON form of sensitive paths in state files. The error is always nil.
 func (p paths) MarshalJSON() ([]byte, error) { return state.AppendPaths(nil, p), nil }
 
-// UnmarshalJSON reads the form of MarshalJSON.
+// UnmarshalJSON reads paths in the form of MarshalJSON. It returns an error for any other text.
 func (p *paths) UnmarshalJSON(text []byte) (err error) {
 	*p, err = state.ParsePaths(text)
 	return err
 }
 
-// each returns the results of f for the elements of a list. A nil list stays nil.
+// each returns the results of f for the elements of a list. For a nil list it returns nil.
 func each[A, B any](list []A, f func(A) B) []B {
 	if list == nil {
 		return nil
@@ -101,14 +103,14 @@ func each[A, B any](list []A, f func(A) B) []B {
 	return out
 }
 
-// encoder writes a plan. It keeps the first error.
+// encoder converts a plan to the form of the body. It keeps the first error in err, and ignores later errors.
 type encoder struct {
 	plan   *plan.Plan
 	types  []cty.Type
 	codecs []schema.Codec
-	number map[string]int // numbers of types, by their JSON form
+	number map[string]int // the number of each type, by the JSON form of the type
 	last   int            // number of the last type: consecutive values often have the same type
-	values [][]byte       // contents of the member values, in parts
+	values [][]byte       // contents of the member "values", in parts
 	size   int            // total size of the parts
 	err    error
 }
@@ -232,8 +234,8 @@ func (e *encoder) raw(about string, v cty.Value) value {
 	return d
 }
 
-// place adds an encoded value to the member values, and returns its position and its size in bytes. If it equals the
-// last value, such as an unchanged after value, it is not added again.
+// place adds an encoded value to the member "values", and returns its position and its size in bytes. If it equals the
+// last value, such as an unchanged after value, place does not add it again.
 func (e *encoder) place(data []byte) (at, size int) {
 	if n := len(e.values); n > 0 && bytes.Equal(e.values[n-1], data) {
 		return e.size - len(data), len(data)
@@ -243,7 +245,7 @@ func (e *encoder) place(data []byte) (at, size int) {
 	return at, len(data)
 }
 
-// typed returns a value without contents that has a type.
+// typed returns a value that has only the number of the type ty, and at the first use of ty also the type itself.
 func (e *encoder) typed(ty cty.Type) (value, error) {
 	if e.last > 0 && e.types[e.last-1].Equals(ty) {
 		return value{Type: e.last}, nil
@@ -262,19 +264,19 @@ func (e *encoder) typed(ty cty.Type) (value, error) {
 	return v, nil
 }
 
-// decoder reads a plan. It keeps the first error.
+// decoder reads a plan from the form of the body. It keeps the first error in err, and ignores later errors.
 type decoder struct {
 	plan   *plan.Plan
 	in     *json.Decoder
-	values []byte // the member values
+	values []byte // the contents of the archive member "values"
 	codecs []schema.Codec
-	last   value // the last value that was read; was is its decoded form
+	last   value // the last value that was read; was is the decoded value
 	was    cty.Value
 	err    error
 }
 
-// decode reads the body and the member values into p, which already has its states. It returns an error if they cannot
-// be decoded or do not fit the states.
+// decode reads the body and the contents of the member "values" into p, which already has its states. It returns an
+// error if they cannot be decoded or do not fit the states.
 func decode(body, values []byte, p *plan.Plan) (err error) {
 	defer func() {
 		if x := recover(); x != nil { // package cty panics for impossible values
@@ -411,7 +413,7 @@ func (d *decoder) raw(v value) cty.Value {
 		return cty.NilVal
 	}
 	if v.Type == d.last.Type && v.At == d.last.At && v.Size == d.last.Size {
-		return d.was // shares texts of many megabytes
+		return d.was // consecutive values that are equal share their memory, because a value may have texts of many megabytes
 	}
 	out, err := d.codecs[v.Type-1].Decode(d.values[v.At : v.At+v.Size])
 	d.fail(err)

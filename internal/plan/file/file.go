@@ -1,28 +1,28 @@
 // Package file saves a plan between planning and applying.
 //
-// A saved plan is a zip archive with the members of plan files of Terraform and OpenTofu, because tools recognise plans
-// by these:
+// A saved plan is a zip archive. Some of its members have the names of members in plan files of Terraform and OpenTofu,
+// because tools recognise plans by these names:
 //
 //	tfplan                  the plan itself, as JSON (body.go)
-//	values                  the values in it, as MessagePack, one after the other
+//	values                  the values of attributes in the plan, as MessagePack, one after the other
 //	tfstate                 the refreshed state, format v4
-//	tfstate-prev            the state before the plan
+//	tfstate-prev            the state before the plan and its refresh, format v4
 //	tfconfig/modules.json   the modules of the configuration
-//	tfconfig/m-KEY/…        their files at the time of the plan
+//	tfconfig/m-KEY/…        the files of the module with the key KEY, at the time of the plan
 //	.terraform.lock.hcl     the dependency lock file
 //	schemas/PROVIDER        the schemas of the types in the plan, so that it can be shown without starting
 //	                        providers
 //
 // A saved plan contains changes, not steps: the order follows from the changes (plan.Order) and is computed again after
-// loading. It contains nothing ephemeral: a value with such a mark makes Write fail, and only the names of ephemeral
-// variables are saved (invariant I11). Equal contents have equal bytes (I14).
+// loading. A saved plan contains no ephemeral value (invariant I11): a value with the ephemeral mark makes Write fail,
+// and only the names of ephemeral variables are saved. Equal contents have equal bytes (invariant I14).
 //
 // The archive ends with a seal (seal.go). A digest of every byte before it detects damage, and a MAC under a key lets a
-// user with the key detect intentional changes. Plans contain the values of the state and of variables, so callers
-// create the file with mode 0600.
+// user with the key detect intentional changes. Plans contain the values of the state and of variables, sensitive
+// values too, so callers create the file with mode 0600.
 //
-// Read trusts nothing: it checks sizes, counts and paths before it uses them, and reports the first error as one
-// diagnostic.
+// Read checks all sizes, counts and paths in the file before it uses them. It reports the first error about the archive
+// as one diagnostic. Errors in a state inside the archive may be several diagnostics.
 package file
 
 import (
@@ -37,9 +37,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Write writes a saved plan, sealed with a key; nil: without a key. It returns an error if w does, if the plan is
-// larger than 4 GiB, or if a configuration file has a name that cannot be saved. It also does so if the plan contains a
-// value that must not be stored, which is a bug in Lethe.
+// Write writes a saved plan to w. key is the key of the seal; nil: the seal has no key. Write returns an error if w
+// returns an error, if the plan is larger than 4 GiB, or if a configuration file has a name that cannot be saved. It
+// also returns an error if the plan contains an ephemeral value, which is a bug in Lethe.
 func Write(w io.Writer, c *Contents, key []byte) error {
 	a := newArchive(w, c.Plan.Timestamp, key)
 	if err := a.addPlan(c); err != nil {
@@ -70,7 +70,7 @@ func (a *archive) addPlan(c *Contents) error {
 }
 
 // addStates writes the two states. A state that has not changed since it was read is written with its original text,
-// which is in memory and has the same meaning.
+// which is still in memory and needs no encoding.
 func (a *archive) addStates(p *plan.Plan) (err error) {
 	now := p.Refreshed.Source()
 	if now == nil {
@@ -94,9 +94,10 @@ func (a *archive) addStates(p *plan.Plan) (err error) {
 	return nil
 }
 
-// Read reads a saved plan. It sets Contents.Own if the plan is sealed with the key; nil: no key. A plan with the ID of
-// the key and a wrong MAC is an error. WrittenBy checks whether this program may apply the plan, and Stale whether it
-// still fits the state.
+// Read reads the saved plan data from the file name. It reports an error in bag and returns false if the archive is
+// damaged, was changed after it was written, or was written by another program or in another format. If the plan is
+// sealed with key, Read sets Contents.Own. key may be nil. Read does not check whether this version of Lethe may apply
+// the plan (WrittenBy), nor whether the plan still fits the state (Stale).
 func Read(name string, data, key []byte, bag *diag.Bag) (*Contents, bool) {
 	c, d := read(name, data, key, bag)
 	if d != nil {
@@ -141,8 +142,8 @@ func read(name string, data, key []byte, bag *diag.Bag) (*Contents, *diag.Diagno
 	return c, nil
 }
 
-// states reads the refreshed and the previous state. If the plan has only one, both are equal. It adds errors to bag
-// and returns false if a state cannot be read.
+// states reads the refreshed and the previous state. If m.data has no previous state, because it equals the refreshed
+// state, both results are the refreshed state. It adds errors to bag and returns false if a state cannot be read.
 func (m *members) states(bag *diag.Bag) (now, prev *state.Snapshot, ok bool) {
 	now, ok = state.Read(m.data[memberState], bag)
 	if !ok {

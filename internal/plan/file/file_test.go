@@ -56,7 +56,7 @@ func snapshot(t testing.TB, serial uint64) *state.Snapshot {
 	return e.Done()
 }
 
-// full returns a plan with all fields set.
+// full returns the contents of a plan file with all fields set.
 func full(t testing.TB) *Contents {
 	prev, now := snapshot(t, 4), snapshot(t, 5)
 	a := instance(t, "time_static.a").Current()
@@ -203,7 +203,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The full plan has a value in every field, so that a field cannot be missing in the format.
+// The plan of full has a value in every field, so that the tests notice a field that is missing in the file format.
 func TestFull(t *testing.T) {
 	set := map[string]bool{}
 	var visit func(v reflect.Value)
@@ -247,7 +247,8 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// Equal states are read once. Different states of the same size are read separately.
+// If the previous and the refreshed state in a plan file have the same text, the text is decoded once. Otherwise each
+// state is decoded, even if both have the same size.
 func TestSameStates(t *testing.T) {
 	for _, c := range []struct {
 		what      string
@@ -271,7 +272,7 @@ func TestSameStates(t *testing.T) {
 	}
 }
 
-// TestMembers checks the members that tools look for in a plan file.
+// TestMembers checks the members of the archive that other tools look for in a plan file.
 func TestMembers(t *testing.T) {
 	data := write(t, full(t))
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -308,7 +309,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// Every change of a saved plan is detected, at any position, and causes a single message.
+// Every change of the bytes of a saved plan is detected, at any position, and causes a single diagnostic.
 func TestDamage(t *testing.T) {
 	data := write(t, full(t))
 	check := func(what string, damaged []byte) {
@@ -330,7 +331,8 @@ func TestDamage(t *testing.T) {
 	check("a byte before", append([]byte{'\n'}, data...))
 }
 
-// A user with the key detects plans that were changed and sealed again, with the ID of the key or without it.
+// A user with the plan key detects plans that were changed and sealed again without the key, whether or not the seal
+// has the ID of the key.
 func TestKeys(t *testing.T) {
 	key, other := []byte("0123456789abcdef"), []byte("another one")
 	read := func(data, key []byte) (*Contents, string) {
@@ -377,10 +379,10 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// member is a member of a hand-made archive.
+// member is a member of an archive that a test makes: its name and content.
 type member struct{ name, text string }
 
-// sealed returns an archive of members with a correct seal.
+// sealed returns an archive of members with a correct seal (the digest at the end), but without a key.
 func sealed(t testing.TB, ms ...member) []byte {
 	var b bytes.Buffer
 	a := newArchive(&b, time.Time{}, nil)
@@ -393,7 +395,7 @@ func sealed(t testing.TB, ms ...member) []byte {
 	return b.Bytes()
 }
 
-// with returns the full plan with some members replaced, added or left out (text "-").
+// with returns the plan file of full with some members replaced, added, or left out (text "-").
 func with(t testing.TB, changes ...member) []byte {
 	data := write(t, full(t))
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -605,8 +607,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// Variables keep the value and the precision of their numbers, so that results computed from them do not change. Other
-// numbers keep only the value.
+// Numbers in values of variables keep their value and their precision, so that results of computations do not change.
+// Other numbers keep only the value.
 func TestNumbers(t *testing.T) {
 	for _, text := range []string{"0", "7", "0.5", "0.1", "-3", "1e300", "18446744073709551617", "0.33333333333333333333333333333333333333333333333333"} {
 		v := cty.MustParseNumberVal(text)
@@ -655,7 +657,7 @@ func TestFieldsAreNamed(t *testing.T) {
 	check(reflect.TypeFor[change]())
 }
 
-// hidden reports whether the struct has a field with the name of an embedded one.
+// hidden reports whether the struct typ has a direct field with the JSON name of f, a field of an embedded struct.
 func hidden(typ reflect.Type, f reflect.StructField, name string) bool {
 	for i := range typ.NumField() {
 		if outer, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); outer == name && !typ.Field(i).Anonymous {

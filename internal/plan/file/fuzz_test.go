@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzBody reads bodies and values. A body that can be read can be written, and then reads the same.
+// FuzzBody reads bodies and values of plans. A body that can be read can be written, and the written body reads as an
+// equal plan.
 func FuzzBody(f *testing.F) {
 	c := full(f)
 	encode := func(p *plan.Plan) (body, values []byte, err error) {
@@ -47,7 +48,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzRead reads whole files: the data itself, and a correctly sealed archive whose tfplan member is the data.
+// FuzzRead reads whole plan files: the data itself, and a correctly sealed archive whose member tfplan is the data.
 func FuzzRead(f *testing.F) {
 	f.Add(write(f, full(f)))
 	f.Add(sealed(f, member{"tfplan", firstLine("1.12.0")}))
@@ -173,7 +174,7 @@ func randomValue(t *rapid.T, ty cty.Type) cty.Value {
 func restricted(t *rapid.T, ty cty.Type) cty.Value {
 	b := cty.UnknownVal(ty).Refine()
 	parts := ty == cty.String || ty == cty.Number || ty.IsCollectionType()
-	if !parts || rapid.Bool().Draw(t, "not null") { // without a refinement the value would be plain
+	if !parts || rapid.Bool().Draw(t, "not null") { // the value needs at least one refinement
 		b = b.NotNull()
 	}
 	switch {

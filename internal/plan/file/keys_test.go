@@ -47,7 +47,7 @@ func TestKeysKeepTheirOrder(t *testing.T) {
 	if got := keysOf(t, d); !slices.Equal(got, ofPlan) {
 		t.Errorf("the keys of a plan are\n%q, and should be\n%q", got, ofPlan)
 	}
-	keysOf(t, d) // an unchanged object
+	keysOf(t, d) // skip the first change, an unchanged object
 	ofChange := strings.Fields(`object was action why settled asked create_first first_for skip_destroy protected provider private legacy
 		generated recorded conditions before after identity before_identity entry replace sent importing`)
 	if got := keysOf(t, d); !slices.Equal(got, ofChange) {

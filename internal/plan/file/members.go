@@ -15,17 +15,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// members are the members of an archive.
+// members are the members of the zip archive of a saved plan.
 type members struct {
 	files map[string]*zip.File
 	order []string          // names, in the order of the archive
-	data  map[string][]byte // inflated members
-	whole []byte            // the archive
+	data  map[string][]byte // the uncompressed contents of members, by name
+	whole []byte            // the bytes of the whole archive
 }
 
 // open finds the members of an archive without inflating them. It returns a diagnostic if data is not an archive, if
-// the archive has too many members or two with one name, or if the member tfplan is missing. name is the file name, for
-// the message.
+// the archive has too many members or two with one name, or if the member tfplan is missing. name is the name of the
+// plan file, for the message.
 func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if errors.Is(err, zip.ErrFormat) {
@@ -51,8 +51,8 @@ func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	return m, nil
 }
 
-// noArchive returns the error for a file that is not an archive. Users may pass a file of the configuration or of
-// variables by mistake.
+// noArchive returns the error for the file name, which is not a zip archive. If the name has the extension of a
+// configuration or variables file, the error describes how to pass such a file.
 func noArchive(name string) *diag.Diagnostic {
 	is, instead := "configuration", "A plan reads all files of a directory. Remove the argument to use the working directory, or select another directory with the global option -chdir."
 	switch path.Ext(strings.TrimSuffix(name, ".json")) {
@@ -66,14 +66,15 @@ func noArchive(name string) *diag.Diagnostic {
 	return &d
 }
 
-// format is the version of the form in body.go.
+// format is the version of the form of saved plans. Read rejects every other version.
 const format = "15"
 
-// firstLine returns the first line of the member tfplan. The rest is the body (body.go).
+// firstLine returns the first line of the member tfplan: the format, and program, the version of Lethe that writes the
+// plan. The rest of the member is the plan as JSON (body.go).
 func firstLine(program string) string { return "lethe plan v" + format + " " + program + "\n" }
 
 // header reads the first line of the plan. It returns contents with the version of the program that wrote the plan, and
-// the offset of the body. If the member is no plan of this format, it returns a diagnostic.
+// the offset of the body. header returns a diagnostic if the member has another first line or another format.
 func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	r, err := m.files[memberPlan].Open()
 	if err != nil {
@@ -101,9 +102,9 @@ func (m *members) header() (*Contents, int, *diag.Diagnostic) {
 	return &Contents{Version: program}, len(line) + 1, nil
 }
 
-// inflate reads all members, within the limits. It returns a diagnostic if a member is missing, cannot be read, or
-// exceeds the limits. It returns nil otherwise. The previous state is not read if it equals the refreshed state: then
-// m.data lacks it.
+// inflate reads all members into m.data. It returns a diagnostic if a required member is missing, if a member cannot be
+// read, or if the sizes exceed maxTotal or maxRatio. It returns nil otherwise. The previous state is not read if it
+// equals the refreshed state: then m.data lacks it.
 func (m *members) inflate() *diag.Diagnostic {
 	for _, name := range []string{memberValues, memberState, memberPrev, memberList, memberLock} {
 		if m.files[name] == nil {
@@ -129,13 +130,14 @@ func (m *members) inflate() *diag.Diagnostic {
 	return nil
 }
 
-// alike reports whether two members are equal byte for byte in the archive.
+// alike reports whether two members have equal compressed bytes, and so equal contents.
 func (m *members) alike(a, b string) bool {
 	x, y := m.files[a], m.files[b]
 	return x.Method == y.Method && x.CRC32 == y.CRC32 && x.UncompressedSize64 == y.UncompressedSize64 && bytes.Equal(m.compressed(x), m.compressed(y))
 }
 
-// compressed returns a member as stored in the archive, or nil if it is not inside the archive.
+// compressed returns the compressed bytes of a member, without a copy. It returns nil if the header of the member names
+// a place outside the archive.
 func (m *members) compressed(f *zip.File) []byte {
 	at, err := f.DataOffset()
 	if most := uint64(len(m.whole)); err != nil || uint64(at) > most || f.CompressedSize64 > most-uint64(at) {
@@ -158,7 +160,7 @@ func (m *members) read(f *zip.File) ([]byte, error) {
 }
 
 // inflate decompresses one member. It returns an error if the member is damaged, or longer or shorter than its header
-// states.
+// says.
 func inflate(f *zip.File) ([]byte, error) {
 	r, err := f.Open()
 	if err != nil {
@@ -214,8 +216,8 @@ func (m *members) config() ([]ConfigModule, *diag.Diagnostic) {
 	return modules, nil
 }
 
-// schemas returns the saved schemas by provider; nil if the plan has none. If a member has an unexpected name, it
-// returns a diagnostic.
+// schemas returns the saved schemas by provider; nil if the plan has no schemas. If the name of a schema member is not
+// the address of a provider, it returns a diagnostic.
 func (m *members) schemas() (map[addr.Provider][]byte, *diag.Diagnostic) {
 	var out map[addr.Provider][]byte
 	for _, name := range m.order {

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestFileNames: every file name is read back. The names in the archive are plain on every system.
+// TestFileNames: a plan file keeps every name of a configuration file. The names of archive members have only
+// characters that every system permits.
 func TestFileNames(t *testing.T) {
 	c := full(t)
 	var names []string

@@ -13,13 +13,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// A seal is the comment of the archive, and so its last bytes:
+// A saved plan is a zip archive. Its seal is the comment of the archive, which has the last bytes of the file:
 //
 //	lethe plan seal ID MAC sha256:SUM
 //
-// ID identifies the key: 16 hexadecimal digits, or zeros without a key. MAC is the HMAC-SHA-256 under that key of the
-// SHA-256 of all bytes before it, including ID, or zeros without a key. SUM is the SHA-256 of all bytes before it. So
-// every reader of a plan detects damage, and a reader with the key detects intentional changes.
+// ID identifies the key: 16 hexadecimal digits, or zeros without a key. MAC is the HMAC-SHA-256 under this key, of the
+// SHA-256 of all bytes before MAC, including ID. It is zeros without a key. SUM is the SHA-256 of all bytes before SUM.
+// So every reader of a plan detects damage by SUM, and a reader with the key detects intentional changes by MAC.
 const (
 	sealBegin = "lethe plan seal "
 	sealSum   = " sha256:"
@@ -37,14 +37,15 @@ func keyID(key []byte) string {
 	return hex.EncodeToString(sum[:idDigits/2])
 }
 
-// seal returns the seal for the bytes before it.
+// seal returns the seal of an archive. before has the bytes of the archive before the seal.
 func seal(before, key []byte) []byte {
 	sum := sha256.New()
 	sum.Write(before)
 	return sealOf(sum, key)
 }
 
-// sealOf returns the seal for the bytes that sum has digested.
+// sealOf returns the seal of an archive. sum is a SHA-256 that has digested the bytes of the archive before the seal.
+// sealOf continues to use sum.
 func sealOf(sum hash.Hash, key []byte) []byte {
 	out := append([]byte(sealBegin+keyID(key)+" "), strings.Repeat("0", macDigits)...)
 	sum.Write(out[:len(out)-macDigits])
@@ -58,8 +59,9 @@ func sealOf(sum hash.Hash, key []byte) []byte {
 	return hex.AppendEncode(out, sum.Sum(nil))
 }
 
-// sealer passes on the bytes that are written, except for the last sealSize bytes. They are the comment of the archive,
-// in whose place end writes the seal: the seal is known only after all bytes before it.
+// sealer passes the bytes of an archive on to out, except for the last sealSize bytes. These are a placeholder for the
+// comment of the archive. The method end writes the seal in their place, because the seal is known only after all bytes
+// before it.
 type sealer struct {
 	out  *bufio.Writer
 	sum  hash.Hash
@@ -71,13 +73,14 @@ func newSealer(w io.Writer, key []byte) *sealer {
 	return &sealer{out: bufio.NewWriterSize(w, 64<<10), sum: sha256.New(), key: key}
 }
 
-// Write implements io.Writer.
+// Write passes on the bytes that are no longer among the last sealSize bytes, and keeps the others. It returns no
+// error: end returns the errors of out.
 func (s *sealer) Write(p []byte) (int, error) {
 	if excess := min(len(s.held)+len(p)-sealSize, len(s.held)); excess > 0 {
 		s.on(s.held[:excess])
 		s.held = append(s.held[:0], s.held[excess:]...)
 	}
-	if excess := len(s.held) + len(p) - sealSize; excess > 0 { // then held is empty
+	if excess := len(s.held) + len(p) - sealSize; excess > 0 { // if p is larger than the seal, held is empty at this point
 		s.on(p[:excess])
 		s.held = append(s.held, p[excess:]...)
 	} else {
@@ -86,21 +89,22 @@ func (s *sealer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// on passes bytes on. The writer keeps an error for end.
+// on passes bytes on to sum and out. out keeps the first error, which end returns.
 func (s *sealer) on(p []byte) {
 	s.sum.Write(p)
 	s.out.Write(p)
 }
 
-// end writes the seal in place of the held bytes.
+// end writes the seal in place of the last sealSize bytes. It returns the first error of all writes.
 func (s *sealer) end() error {
 	s.out.Write(sealOf(s.sum, s.key))
 	return s.out.Flush()
 }
 
-// checkSeal compares the seal with the bytes before it, and returns an error if they do not match. own is true if the
-// seal was made with key. It is false without an error if the seal was made without a key or with another key, or if
-// key is nil.
+// checkSeal compares the seal at the end of data, the whole archive, with the bytes before the seal. It returns an
+// error if the checksum does not match, or if the seal has the ID of key and a wrong MAC. own is true if the seal was
+// made with key. own is false without an error if the seal was made without a key or with another key, or if key is
+// nil.
 func checkSeal(data, key []byte) (own bool, d *diag.Diagnostic) {
 	at := max(0, len(data)-sealSize)
 	before, have := data[:at], data[at:]

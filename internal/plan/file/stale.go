@@ -10,8 +10,9 @@ import (
 
 // Stale returns an error if a plan can no longer be applied to the current state of a workspace, and nil otherwise. The
 // plan must have been made in this workspace, and the state must equal the state that the plan was made from, with the
-// same serial. A nil state is an empty one. place is the current value of plan.Plan.Place. It matters only if no state
-// exists yet, because a state has a lineage, which stays the same when the state moves.
+// same serial. current is the current state; nil means an empty state. place is the present digest of the settings of
+// the store (plan.Origin.Place). Stale compares it only if no state exists yet. A state has a lineage, which identifies
+// the state even if it moved to another store.
 func Stale(p *plan.Plan, current *state.Snapshot, workspace, place string) *diag.Diagnostic {
 	if p.Workspace != workspace {
 		d := diag.Errorf(wrongPlace, "The plan was made in the workspace %q, and the current workspace is %q. Select that workspace, or make a plan in this one.", p.Workspace, workspace)
@@ -49,7 +50,7 @@ func difference(was, is *state.Snapshot) string {
 	return fmt.Sprintf("the plan is for a state with the lineage %q, and this one has the lineage %q", was.Lineage, is.Lineage)
 }
 
-// WrittenBy returns an error if a plan cannot be applied by the program of this version, and nil otherwise. Another
+// WrittenBy returns an error if the plan was not written by Lethe of the given version, and nil otherwise. Another
 // version may call providers differently, or interpret values differently.
 func (c *Contents) WrittenBy(version string) *diag.Diagnostic {
 	if c.Version == version {

@@ -8,18 +8,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// About describes the command.
+// About describes the command whose times are sent.
 type About struct {
 	Product string
 	Version string
 	Failed  bool
-	Scrub   func(string) string // masks secrets in attributes and names; nil: they are unchanged
+	Scrub   func(string) string // masks secrets in attributes and names of spans; nil: no masking
 }
 
 // batch is the number of spans in one request.
 const batch = 2000
 
-// The JSON form of OTLP.
+// These types are the parts of OTLP's JSON form that Send uses.
 type (
 	document struct {
 		Resources []resourceSpans `json:"resourceSpans"`
@@ -69,8 +69,8 @@ type (
 
 const (
 	internal = 1 // the kind of a span inside the program
-	client   = 3 // the kind of a call
-	failed   = 2 // the code of a status
+	client   = 3 // the kind of a span of a call to a provider
+	failed   = 2 // the status code of a failed span
 )
 
 type builder struct {
@@ -138,7 +138,7 @@ func (b *builder) all() {
 	}
 }
 
-// call adds a part of a row.
+// call adds the span c of a row: a call, the start of a provider, or a wait. row is the ID of the row's span.
 func (b *builder) call(row string, c timing.Span) {
 	switch c.Kind {
 	case timing.Call:

@@ -1,8 +1,8 @@
 // Package otlp sends a recorded run to an OpenTelemetry collector.
 //
-// The environment variables of OpenTelemetry are its settings. The official library would send the same requests, but
-// makes the program larger and its start slower. A run has all its spans at its end, so that one encoding of a
-// document is enough.
+// The settings are the environment variables of OpenTelemetry. The official library would send the same requests, but
+// would make the program larger and its start slower. All spans of a run are known when it ends, so this package needs
+// only to encode them as JSON documents and send these.
 //
 //	settings.go  the environment variables
 //	trace.go     identifiers and the W3C traceparent
@@ -23,8 +23,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// Send sends the spans of a run. It takes at most the time limit of the settings. It returns an error if the collector
-// does not answer or rejects spans, or if the spans cannot be searched for secrets. Then some spans may have been sent.
+// Send sends the spans of a run. It takes at most s.Timeout. It returns an error if the collector does not answer or
+// rejects spans, or if the spans cannot be searched for secrets. After an error some spans may have been sent.
 func Send(ctx context.Context, s *Settings, t Trace, r *timing.Run, about About) error {
 	ctx, stop := context.WithTimeout(ctx, s.Timeout)
 	defer stop()
@@ -54,7 +54,7 @@ func post(ctx context.Context, s *Settings, body []byte) error {
 	if s.Gzip {
 		var b bytes.Buffer
 		w := gzip.NewWriter(&b)
-		_, _ = w.Write(body) // a buffer has no errors
+		_, _ = w.Write(body) // writing to a buffer never fails
 		_ = w.Close()
 		body = b.Bytes()
 	}
@@ -74,7 +74,7 @@ func post(ctx context.Context, s *Settings, body []byte) error {
 		return reason(err)
 	}
 	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // without a body nothing was rejected
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // if the body cannot be read, no rejected spans are reported
 	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("%s answered %s", s.Collector(), answer.Status)
 	}
@@ -83,7 +83,7 @@ func post(ctx context.Context, s *Settings, body []byte) error {
 			Spans json.RawMessage `json:"rejectedSpans"`
 		} `json:"partialSuccess"`
 	}
-	_ = json.Unmarshal(text, &rejected) // an answer without JSON rejects nothing
+	_ = json.Unmarshal(text, &rejected) // a body that is not JSON reports no rejected spans
 	if n := string(bytes.Trim(rejected.Partial.Spans, `"`)); n != "" && n != "0" {
 		return fmt.Errorf("%s rejected %s spans", s.Collector(), n)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// collector is a collector that records the spans, the header and the path of requests. It replies with answer and
-// status.
+// collector is a fake OpenTelemetry collector that records the spans, the header and the path of requests. It replies
+// with answer and status.
 type collector struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -74,7 +74,8 @@ func run(rows int) *timing.Run {
 	return r
 }
 
-// All spans arrive, in several requests, with the parents of the objects and without secrets.
+// All spans of a run arrive at the collector, in several requests. They have the spans of their objects as parents, and
+// contain no secrets.
 func TestSend(t *testing.T) {
 	c := newCollector(t)
 	s, err := Read(environment(map[string]string{
@@ -107,7 +108,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A collector that refuses, that is absent or that does not answer is an error, after a short time.
+// Send returns an error after a short time if the collector refuses, is absent or does not answer.
 func TestRefused(t *testing.T) {
 	c := newCollector(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -141,7 +142,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A setting that cannot be honoured is an error. The error names the variable and contains no token.
+// A setting that Read does not support is an error, which names the variable and contains no token.
 func TestSettings(t *testing.T) {
 	for name, value := range map[string]string{
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT": "localhost:4318",
@@ -175,7 +176,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Only a well-formed header has an effect, and a trace that is not sampled is not sent.
+// NewTrace joins the trace of TRACEPARENT only if the header is well-formed, and reports whether the trace is sampled.
 func TestTraceparent(t *testing.T) {
 	const id, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for header, want := range map[string]struct{ joined, sampled bool }{

@@ -14,30 +14,30 @@ import (
 	"time"
 )
 
-// defaultTimeout is how long a run waits for the collector at its end. OpenTelemetry's default is ten seconds, which a
-// user would notice at each command.
+// defaultTimeout is the time limit for sending spans at the end of a run. OpenTelemetry's default is ten seconds, which
+// would delay each command noticeably if the collector does not answer.
 const defaultTimeout = 2 * time.Second
 
-// Settings are the settings of the export.
+// Settings are the settings for sending spans to an OpenTelemetry collector.
 type Settings struct {
 	URL        string
 	Headers    map[string]string
-	Timeout    time.Duration // for all requests
+	Timeout    time.Duration // for all requests of a run together
 	Gzip       bool
 	Attributes [][2]string // names and values of the attributes of the OpenTelemetry resource
 
-	roots *x509.CertPool // nil: the roots of the system
+	roots *x509.CertPool // trusted certificates of collectors; nil: the certificates of the system
 }
 
-// Enabled reports whether the environment switches the export on: OTEL_TRACES_EXPORTER, a list separated by commas,
+// Enabled reports whether the environment switches sending on: OTEL_TRACES_EXPORTER, a list separated by commas,
 // contains otlp, and OTEL_SDK_DISABLED is not true. getenv returns the value of an environment variable.
 func Enabled(getenv func(string) string) bool {
 	names := strings.Split(getenv("OTEL_TRACES_EXPORTER"), ",")
 	return slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == "otlp" }) && !strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true")
 }
 
-// Read reads the settings of the environment. getenv returns the value of a variable, and file resolves the path of a
-// file. If a variable has an invalid or unsupported value, the error names the variable.
+// Read reads the settings from the environment variables of OpenTelemetry. getenv returns the value of a variable, and
+// file resolves the path of a file. If a variable has an invalid or unsupported value, the error names the variable.
 func Read(getenv func(string) string, file func(string) string) (*Settings, error) {
 	get := func(name string) (string, string) {
 		own := "OTEL_EXPORTER_OTLP_TRACES_" + name
@@ -80,7 +80,7 @@ func Read(getenv func(string) string, file func(string) string) (*Settings, erro
 	headers, name := get("HEADERS")
 	pairs, err := pairs(headers)
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a list of name=value", name) // the text may contain a token
+		return nil, fmt.Errorf("%s is not a list of name=value", name) // the error omits the text, which may contain a token
 	}
 	for _, p := range pairs {
 		s.Headers[p[0]] = p[1]
@@ -112,7 +112,7 @@ func (s *Settings) endpoint(get func(string) (string, string)) error {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%s must be a URL with http or https", name)
 	}
-	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // the other variable has the whole URL
+	if name == "OTEL_EXPORTER_OTLP_ENDPOINT" { // only this variable lacks the path: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT has the whole URL
 		u = u.JoinPath("v1", "traces")
 	}
 	s.URL = u.String()
@@ -132,7 +132,7 @@ func (s *Settings) trust(get func(string) (string, string), file func(string) st
 	return nil
 }
 
-// client returns a client that follows no redirection, because a header may have a token.
+// client returns an HTTP client that follows no redirection, because a header may contain a token for the collector.
 func (s *Settings) client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: s.roots}
@@ -140,7 +140,8 @@ func (s *Settings) client() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// Collector returns the address of the collector for messages, without the parts that may have credentials.
+// Collector returns the scheme and the host of the collector for messages. User names, paths and queries are missing,
+// because they may contain credentials.
 func (s *Settings) Collector() string {
 	u, err := url.Parse(s.URL)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Settings) Collector() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Secrets returns the texts of the settings that no output may contain.
+// Secrets returns the settings that no output may contain: the values of headers, and the password in the URL.
 func (s *Settings) Secrets() []string {
 	var out []string
 	for _, v := range s.Headers {
@@ -163,7 +164,7 @@ func (s *Settings) Secrets() []string {
 	return out
 }
 
-// reason returns an error of a request without its URL.
+// reason returns the error of an HTTP request without the URL, which may contain credentials.
 func reason(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

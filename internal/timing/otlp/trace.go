@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Trace identifies the span of a command.
+// Trace identifies the trace and the span of a command. All IDs are hexadecimal digits.
 type Trace struct {
-	ID     string // the ID of the trace, in hexadecimal digits
-	Parent string // the span that started the command; "" for none
-	Span   string // the span of the command
+	ID     string // the ID of the trace
+	Parent string // the ID of the span that started the command; "" for none
+	Span   string // the ID of the span of the command
 }
 
-// NewTrace returns the trace of a command. traceparent is the W3C header of the span that started it, or "". If that
-// trace is not sampled, ok is false: nothing is sent. A malformed header is ignored, as its specification demands.
+// NewTrace returns the trace of a command. traceparent is the W3C header of the span that started it, or "". If the
+// header says that its trace is not sampled, ok is false, and the caller sends no spans. A malformed header counts as
+// "", as the W3C specification demands.
 func NewTrace(traceparent string) (t Trace, ok bool) {
 	t = Trace{ID: random(16), Span: random(8)}
 	parts := strings.Split(strings.TrimSpace(traceparent), "-")
@@ -26,13 +27,13 @@ func NewTrace(traceparent string) (t Trace, ok bool) {
 	return t, strings.ContainsAny(parts[3][1:], "13579bdf")
 }
 
-// Header returns the W3C header for programs that the command starts.
+// Header returns the W3C traceparent header that names the span of the command, for programs that the command starts.
 func (t Trace) Header() string { return "00-" + t.ID + "-" + t.Span + "-01" }
 
 func digits(s string, n int) bool { return len(s) == n && strings.Trim(s, "0123456789abcdef") == "" }
 
 func random(n int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // rand.Read never returns an error
 	return hex.EncodeToString(b)
 }

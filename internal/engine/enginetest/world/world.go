@@ -270,8 +270,8 @@ func (w *World) Apply(text string, change func(*planning.Request), also func(*ap
 	return r, ok
 }
 
-// Objects returns the addresses of the objects in the state. " (deposed)" follows the address of a deposed object, and
-// then "!" that of a tainted one.
+// Objects returns the addresses of the objects in the state, sorted and separated by ", ". The text " (deposed)"
+// follows the address of a deposed object. If the object is tainted, "!" follows.
 func (w *World) Objects() string {
 	var out []string
 	for o, e := range w.State.Objects() {
