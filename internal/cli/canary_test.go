@@ -17,10 +17,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Every script tests promise 1: nothing secret persists. Each secret that the playground provider returns begins with a
-// canary, and so do the secrets that scripts invent. After a script, no canary may be in any file of its directory, nor
-// in the output of any of its commands. The command "keeps FILE..." lists the files and directories that contain a
-// secret on purpose.
+// Every script also tests that no secret persists. Each secret that the playground provider returns begins with a
+// canary (a text that marks a secret), and so do the secrets that scripts invent. After a script, no canary may be in
+// any file of its directory, nor in the output of any of its commands. The command "keeps FILE..." lists the files and
+// directories that contain a secret on purpose.
 
 // canaries are the beginnings of secrets: as plain text, in hexadecimal digits, and in base64 once and twice, at any
 // alignment. Plain canaries are followed by four hexadecimal digits.
@@ -48,7 +48,8 @@ func inBase64(text string) (out []string) {
 
 var fourDigits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{4}`) })
 
-// canariesIn returns the canaries in a text. Provider programs are large, so it searches for fixed texts.
+// canariesIn returns the canaries in a text. It searches for fixed texts, which is fast, because files such as provider
+// programs are large.
 func canariesIn(text []byte) (found [][]byte) {
 	for i, start := range canaries {
 		for rest := text; ; {
@@ -67,8 +68,8 @@ func canariesIn(text []byte) (found [][]byte) {
 
 const streams = ".streams"
 
-// recorded returns a writer that writes to a standard stream and also appends to a file of the script. Outside of
-// scripts, it returns the stream.
+// recorded returns a writer that writes to the stream to and also appends to the file $SCRIPT_STREAMS, in which watch
+// searches. Outside of scripts, it returns to.
 func recorded(to *os.File) io.Writer {
 	name := os.Getenv("SCRIPT_STREAMS")
 	if name == "" {
@@ -106,8 +107,8 @@ func watch(e *testscript.Env) {
 	})
 }
 
-// inflated returns the contents of a file. If the file is a zip archive, such as a saved plan, it appends the contents
-// of its members.
+// inflated returns text, the contents of a file. If the file is a zip archive, such as a saved plan, inflated appends
+// the contents of the members.
 func inflated(text []byte) []byte {
 	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
 	if err != nil {
@@ -122,7 +123,7 @@ func inflated(text []byte) []byte {
 	return text
 }
 
-// plainCanaries returns the canaries in the files of a script at its start. They are not secret.
+// plainCanaries returns the canaries in the files of a script at its start. These canaries are not secret.
 func plainCanaries(dir string) [][]byte {
 	var out [][]byte
 	for _, path := range files(dir) {
@@ -149,7 +150,7 @@ func keeps(ts *testscript.TestScript, _ bool, args []string) {
 	*kept = append(*kept, args...)
 }
 
-// TestCanariesAreFound checks that canariesIn finds secrets in each form.
+// TestCanariesAreFound checks that canariesIn finds secrets as plain text, in hexadecimal digits and in base64.
 func TestCanariesAreFound(t *testing.T) {
 	const secret = "canary-0a1b"
 	b64 := base64.StdEncoding.EncodeToString

@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/manual"
 )
 
-// made matches the part of a page about a command that is generated from the table of commands. The text below it is
-// written by hand, and TestGuide runs its examples.
+// made matches the part of a page about a command that is generated from the table of commands. The text below this
+// part is written by hand, and TestGuide runs the examples in it.
 var made = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^<!-- made from the table of commands: begin -->\n.*<!-- end -->\n`)
 })

@@ -27,7 +27,8 @@ var aliases = map[string]string{
 	"env list": "workspace list", "env new": "workspace new", "env select": "workspace select", "env delete": "workspace delete",
 }
 
-// removedPages maps commands of earlier versions of Terraform and OpenTofu to the explanation that these print.
+// removedPages maps commands of earlier versions of Terraform and OpenTofu to the explanation that Lethe prints for
+// these commands.
 var removedPages = map[string]string{
 	"push": "Its service, Atlas, no longer exists. Use the API of HCP Terraform instead.",
 }
@@ -42,7 +43,8 @@ func GlobalOptions() []base.Option {
 	}
 }
 
-// Manual describes all commands that help lists, in the same order.
+// Manual describes all commands that are not hidden, in the order of commands. It includes the commands of groups, such
+// as state list, which the help of the program does not list.
 func Manual() []base.About {
 	var out []base.About
 	for _, cmd := range commands() {
@@ -54,10 +56,11 @@ func Manual() []base.About {
 	return out
 }
 
-// Release returns the version of the product.
+// Release returns the version of the program Lethe.
 func Release() string { return base.Release }
 
-// commands returns all commands, in the order of the help.
+// commands returns all commands: first the main commands, in the order of the help; then the other commands, mostly
+// sorted by name; and last the command help.
 func commands() []*base.Command {
 	return []*base.Command{
 		initcmd.Init, devcmd.Validate, runcmd.Plan, runcmd.Apply, runcmd.Destroy,

@@ -21,14 +21,14 @@ import (
 // COMP_POINT. Completions are commands, options, their values, and names of workspaces, objects, variables and outputs,
 // one per line. Without output, the shell completes file names.
 func complete(e *Env) {
-	e.Stderr = io.Discard            // the shell would insert it into the line
-	defer func() { _ = recover() }() // after a panic, offer nothing
+	e.Stderr = io.Discard            // the shell would insert error messages into the line
+	defer func() { _ = recover() }() // after a panic, the program offers no completions
 	line := e.Getenv("COMP_LINE")
 	if n, err := strconv.Atoi(e.Getenv("COMP_POINT")); err == nil && n >= 0 && n < len(line) {
 		line = line[:n]
 	}
 	if filepath.Separator == '\\' {
-		line = strings.ReplaceAll(line, `\`, `\\`) // a backslash is not an escape character there
+		line = strings.ReplaceAll(line, `\`, `\\`) // on Windows, a backslash is not an escape character
 	}
 	words, last := scanShell(line)
 	if len(words) == 0 { // there are no completions for the program's name
@@ -59,13 +59,13 @@ func complete(e *Env) {
 // candidates returns the words that may follow the words before. If option is not "", it returns the values of that
 // option. It returns nil if nothing is known to follow.
 func candidates(e *Env, before []string, option string) []string {
-	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // global options
+	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // skip global options before the command
 		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {
 			e.Chdir(dir)
 		}
 		before = before[1:]
 	}
-	if len(before) == 0 && option != "" { // a directory
+	if len(before) == 0 && option != "" { // option is -chdir: the shell completes its value, a directory
 		return nil
 	}
 	if len(before) == 0 {
@@ -127,7 +127,7 @@ func commandsAfter(prefix string) []string {
 }
 
 // flagValues returns the values that an option accepts, or nil if they are unknown. apart is true if the value may also
-// be the next word on the line, instead of following an equals sign.
+// be the next word on the line, not only the text after an equals sign.
 func flagValues(c *base.Call, f *flag.Flag) (values []string, apart bool) {
 	if f == nil {
 		return nil, false
@@ -166,7 +166,7 @@ func autocomplete(e *Env, install bool) int {
 		return base.ExitError
 	}
 	_, name := e.Names()
-	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // the shell parses it twice
+	line := fmt.Sprintf("complete -o default -C %s %s\n", quoteShell(quoteShell(program)), name) // the shell parses the line twice
 	home, found := e.Getenv("HOME"), false
 	for _, rc := range []struct{ file, text string }{
 		{".bashrc", line},

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestConsoleInterrupted interrupts a console during a long evaluation and while it waits for input. It must end at
-// once, because there is nothing to clean up.
+// TestConsoleInterrupted interrupts a console during a long evaluation and while it waits for input. The console must
+// end at once, because it has nothing to clean up.
 func TestConsoleInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, expression := range map[string]string{
@@ -48,7 +48,7 @@ resource "terraform_data" "b" {
 					t.Fatal(err)
 				}
 				defer cmd.Process.Kill()
-				if _, err := bufio.NewReader(warnings).ReadString('\n'); err != nil { // printed before the console reads input
+				if _, err := bufio.NewReader(warnings).ReadString('\n'); err != nil { // the first warning is printed before the console reads input
 					t.Fatal(err)
 				}
 				if expression != "" { // the console reads until the end of piped input

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// peerDiffers begins the line of a script that explains why Terraform does not pass it although it has the feature.
-// docs/differences-by-test.md lists these lines.
+// peerDiffers begins a line of a script that explains why Terraform does not pass the script although Terraform has the
+// feature. docs/differences-by-test.md lists these lines.
 const peerDiffers = "# Terraform differs: "
 
 const (
@@ -43,7 +43,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// scriptDifferences returns a table of the reasons, with the scripts that show each.
+// scriptDifferences returns a table in Markdown of the reasons in lines with peerDiffers, with the scripts that show
+// each reason.
 func scriptDifferences(t *testing.T) string {
 	t.Helper()
 	by := map[string][]string{}
@@ -105,7 +106,8 @@ func TestDifferencesNameTests(t *testing.T) {
 	}
 }
 
-// testNames returns the names of tests as documents write them: "folder/script", "package TestName", and suites.
+// testNames returns the names of tests in the form of the documents: "folder/script", "package TestName", and
+// directories of test suites such as "test/sdk".
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{"test/combine": true, "test/sdk": true}

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A draft is a random configuration of terraform_data resources and an edit of it, for TestEditsBesidePeer.
+// A draft is a random configuration of terraform_data resources, which edit changes, for TestEditsBesidePeer.
 type draft struct {
 	*rand.Rand
 	root, module []*part
-	call         repeat   // of module m
+	call         repeat   // the count or for_each of the call of module m
 	called       string   // the name of the module call, "" if it was removed
 	extra        []string // moved, removed and import blocks
-	fresh        int      // the number of names that were used
+	fresh        int      // the number of resource names that were used
 }
 
 // part is one resource.
@@ -22,7 +22,7 @@ type part struct {
 	name     string
 	repeat   repeat
 	first    bool // create_before_destroy
-	replace  int  // triggers_replace
+	replace  int  // the value of triggers_replace
 	input    int
 	uses     []string // references to other resources
 	trigger  string   // replace_triggered_by; "" for none
@@ -47,7 +47,8 @@ func (r repeat) String() string {
 	return ""
 }
 
-// instances returns the suffixes of the instance addresses.
+// instances returns the suffixes of the addresses of the instances, such as "[0]"; without count and for_each, the only
+// suffix is "".
 func (r repeat) instances() []string {
 	var out []string
 	for i := range max(r.count, 0) {
@@ -83,7 +84,7 @@ func (d *draft) repeat() repeat {
 	return single
 }
 
-// newDraft returns the first configuration.
+// newDraft returns a random configuration before its edit.
 func newDraft(seed uint64) *draft {
 	d := &draft{Rand: rand.New(rand.NewPCG(seed, 7)), call: single}
 	for range 2 + d.IntN(3) {
@@ -109,7 +110,7 @@ func (d *draft) part(before []*part) *part {
 	return p
 }
 
-// reference returns an expression that uses a resource.
+// reference returns an expression that refers to the resource p.
 func (d *draft) reference(p *part) string {
 	at := "terraform_data." + p.name
 	switch {
@@ -173,7 +174,8 @@ func (d *draft) declared(list []*part) []*part {
 	return slices.DeleteFunc(slices.Clone(list), func(p *part) bool { return !p.declared })
 }
 
-// references removes the references to resources that no longer exist, and adds new references.
+// references removes the references of the resources in list to resources that no longer exist, and adds new
+// references.
 func (d *draft) references(list []*part) {
 	for i, p := range list {
 		before := d.declared(list[:i])
@@ -236,7 +238,8 @@ func (d *draft) rerepeat(p *part, in string) {
 	}
 }
 
-// moveSome adds moved blocks from some previous instances to current instances.
+// moveSome adds moved blocks from some instances of the resource from, as was repeats it, to instances of the resource
+// to, as is repeats it.
 func (d *draft) moveSome(from, to string, was, is repeat) {
 	left, there := was.instances(), is.instances()
 	d.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })

@@ -23,7 +23,7 @@ import (
 // TestEditsBesidePeer creates random configurations with Terraform and edits them at random, with moved, removed and
 // import blocks. It compares the plans and results of Lethe with the plans and results of Terraform. The functions
 // refusal, explain and explainTargets recognise the intended differences. The test makes 4 such comparisons, and 400 if
-// LETHE_LONG is set. LETHE_EDITS sets their number, and LETHE_EDITS_FROM the first seed.
+// LETHE_LONG is set. LETHE_EDITS sets the number of comparisons, and LETHE_EDITS_FROM the first seed.
 func TestEditsBesidePeer(t *testing.T) {
 	secondLane(t, runsPeer)
 	t.Parallel()
@@ -57,15 +57,15 @@ type editing struct {
 	*testing.T
 	*draft
 	story string   // both configurations and the flags, for messages
-	flags []string // the flags of plan
+	flags []string // the flags of the command plan
 }
 
-// outcome is the plan and the result of a program for an edit.
+// outcome is the plan and the result of one of the two programs for an edit.
 type outcome struct {
 	code    int
 	text    string
-	warned  bool               // that moves lead to existing objects
-	changes map[string]planned // by address
+	warned  bool               // the plan warns that moves lead to existing objects
+	changes map[string]planned // the planned changes, by address
 	final   map[string]string  // the objects in the state after the apply, by address; nil if the apply failed
 }
 
@@ -181,8 +181,8 @@ func (e *editing) lethe(dir string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// apply plans and applies the configuration in a directory. run runs a command of the program there. If the plan fails,
-// the outcome has no changes.
+// apply plans and applies the configuration in a directory with one program: run runs a command of the program there.
+// If the plan fails, the outcome has no changes.
 func (e *editing) apply(dir string, run func(string, ...string) (int, string)) *outcome {
 	o := &outcome{changes: map[string]planned{}}
 	if o.code, o.text = run(dir, append([]string{"plan", "-no-color", "-out=p"}, e.flags...)...); o.code != 0 {
@@ -217,7 +217,7 @@ func (e *editing) apply(dir string, run func(string, ...string) (int, string)) *
 	return o
 }
 
-// state returns the objects in the state, by address.
+// state returns the objects in the state of a directory, by address.
 func (e *editing) state(dir string) map[string]string {
 	text, err := os.ReadFile(filepath.Join(dir, "terraform.tfstate"))
 	if err != nil {
@@ -272,7 +272,8 @@ func refusal(want, got *outcome, flags []string) string {
 // keyless matches the key of a module instance.
 var keyless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^]]*\]\.`) })
 
-// unsaid reports whether a removed block without lifecycle covers an address.
+// unsaid reports whether a removed block without lifecycle, for which Lethe forgets and Terraform destroys, covers an
+// address.
 func (d *draft) unsaid(at string) bool {
 	return slices.ContainsFunc(d.extra, func(block string) bool {
 		from, plain := strings.CutPrefix(block, "removed {\n  from = ")
@@ -282,30 +283,30 @@ func (d *draft) unsaid(at string) bool {
 	})
 }
 
-// explain removes the intended differences from both outcomes.
+// explain removes the intended differences between Terraform (want) and Lethe (got) from both outcomes.
 func explain(want, got *outcome, d *draft) {
 	for at, w := range maps.Clone(want.changes) {
 		g := got.changes[at]
 		switch {
 		case g.actions == "forget" && w.actions == "delete" && d.unsaid(at):
-			w = g // removed without lifecycle
+			w = g // a removed block without lifecycle: Lethe forgets the object
 		case w.actions == "create" && w.reason == "replace_by_triggers":
-			w.reason = "" // nothing of a new object has changed
+			w.reason = "" // Lethe gives no such reason for a new object, of which nothing has changed
 		case w.reason == "delete_because_no_resource_config" && g.reason == "delete_because_no_module":
-			w.reason = g.reason // the missing module is the reason
-		case w.actions == "delete" && g == planned{} && got.changes[counterpart(at)] == w: // in a destruction
+			w.reason = g.reason // Lethe names the missing module as the reason
+		case w.actions == "delete" && g == planned{} && got.changes[counterpart(at)] == w: // with -destroy, Lethe destroys the object at its other address, with or without [0]
 			delete(want.changes, at)
 			delete(got.changes, counterpart(at))
 			continue
 		case w.reason == "delete_because_wrong_repetition" && g == planned{} && got.changes[counterpart(at)].previous != "":
-			delete(want.changes, at) // count causes the move here, also after a moved block
+			delete(want.changes, at) // in Lethe, the change of count moves the object, also after a moved block
 			delete(want.changes, counterpart(at))
 			delete(got.changes, counterpart(at))
 			continue
 		}
 		want.changes[at] = w
 	}
-	for at, w := range maps.Clone(want.final) { // the same move with -refresh-only, which plans nothing
+	for at, w := range maps.Clone(want.final) { // with -refresh-only, only the state shows the move that a change of count causes
 		whole, alone := strings.CutSuffix(at, "<nil> false")
 		first, name := whole+"0 false", whole[strings.LastIndex(whole, "."):]
 		named := slices.ContainsFunc(d.extra, func(block string) bool {
@@ -318,8 +319,9 @@ func explain(want, got *outcome, d *draft) {
 	}
 }
 
-// explainTargets removes the intended differences with -target. Lethe creates a replacement first if an excluded
-// dependent object uses create_before_destroy. It also destroys every object that the plan destroys.
+// explainTargets removes the intended differences with -target. Lethe creates the new object of a replacement first if
+// a dependent object that is not targeted uses create_before_destroy. Lethe also destroys every object that its plan
+// destroys.
 func explainTargets(want, got *outcome) {
 	for at, g := range got.changes {
 		if w := want.changes[at]; g.actions == "create,delete" && w.actions == "delete,create" && g.reason == w.reason {
@@ -336,7 +338,8 @@ func explainTargets(want, got *outcome) {
 	})
 }
 
-// counterpart returns the address that an only instance has after count was added or removed.
+// counterpart returns the address that a single instance has after count was added or removed: with or without "[0]" at
+// the end.
 func counterpart(at string) string {
 	if only, ok := strings.CutSuffix(at, "[0]"); ok {
 		return only

@@ -20,11 +20,11 @@ import (
 
 const examplesDir = "../../examples"
 
-// exampleCase describes the secrets of a directory in examples.
+// exampleCase describes the secrets of one example, a directory in examples.
 type exampleCase struct {
 	// env contains the planted secrets: variables of the environment with their values.
 	env map[string]string
-	// kept are the files that contain a secret on purpose. Each must exist at some time during the run.
+	// kept are the files that contain a secret on purpose. Each of these files must exist at some time during the run.
 	kept []string
 	// starts are the beginnings of secrets that a server of the test issues.
 	starts []string
@@ -101,10 +101,10 @@ func needPrograms(t *testing.T, names ...string) {
 	}
 }
 
-// TestExamples runs the commands of the README of each example, as TestGuide does, twice: the commands at the end of a
-// README must clean up. The second run writes a log with all details. After each command, no file, stream or log may
-// contain a secret.
-// UPDATE_SCRIPTS=1 writes the current output into the READMEs.
+// TestExamples runs the commands in the README of each example and compares the output with the README. It runs them
+// twice, because the commands at the end of a README must clean up. The second run writes a log with all details. After
+// each command, no file, stream or log may contain a secret. UPDATE_SCRIPTS=1 writes the current output into the
+// READMEs.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -151,12 +151,12 @@ func runExample(t *testing.T, name string, ex exampleCase) {
 	if ex.server != nil {
 		settings = ex.server(t)
 	}
-	base, err := os.MkdirTemp("", "ex") // a short path, because it contains sockets
+	base, err := os.MkdirTemp("", "ex") // a short path, because the directory contains sockets
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
-	if err := os.Chmod(base, 0o755); err != nil { // the user of a PostgreSQL server needs it
+	if err := os.Chmod(base, 0o755); err != nil { // the user of a PostgreSQL server must be able to enter the directory
 		t.Fatal(err)
 	}
 	in := func(name string) string { return filepath.Join(base, name) }
@@ -199,7 +199,7 @@ func runExample(t *testing.T, name string, ex exampleCase) {
 		}
 		slices.Sort(secrets)
 		secrets = slices.Compact(secrets)
-		for _, leak := range leaks(base, secrets, kept) { // now, because a later command may remove the file
+		for _, leak := range leaks(base, secrets, kept) { // search after each command, because a later command may remove the file
 			t.Error(leak)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // secrets engine "secret" of a development server.
 type vault struct {
 	mu      sync.Mutex
-	number  int
-	tokens  map[string]*vaultToken // by their IDs
+	number  int                    // the number of tokens that were created
+	tokens  map[string]*vaultToken // by the ID of the token
 	secrets map[string]json.RawMessage
 	// policies maps a policy to its rules.
 	policies map[string]string
@@ -27,10 +27,12 @@ type vaultToken struct {
 	policies []string
 }
 
-// vaultRoot is the token of the administrator. It begins with a canary, so that tests find it.
+// vaultRoot is the token of the administrator. It begins with a canary (a text that marks secrets), so that tests find
+// it.
 const vaultRoot = "canary-51c7-root"
 
-// startVault starts a server for one test and returns its address. At the end, only the root token may exist.
+// startVault starts a server for one test and returns its address. At the end of the test, only the root token may
+// exist.
 func startVault(t *testing.T) string {
 	v := &vault{
 		tokens:  map[string]*vaultToken{vaultRoot: {fmt.Sprintf("%024d", 0), []string{"root"}}},

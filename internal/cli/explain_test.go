@@ -20,8 +20,8 @@ import (
 var updatePages = flag.Bool("update-pages", false, "write the messages of the pages about codes anew")
 
 // TestPages runs the examples on the pages about diagnostic codes. Each mistake must print the message on the page,
-// word for word, and its correction must not. So each diagnostic with a code is shown by a test, unless its page
-// explains why it cannot be.
+// word for word, and its correction must not print it. A page without an example must explain why no example is
+// possible.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for _, p := range code.All() {
@@ -102,13 +102,13 @@ func writePage(t *testing.T, p *code.Page, text []string) {
 	}
 }
 
-// example is a mistake or its correction.
+// example is a mistake on a page about a diagnostic code, or the correction of the mistake.
 type example struct {
 	mending  bool              // the example is the correction
-	files    map[string]string // by name
-	commands []string          // the last one prints the message
-	message  string
-	heading  string // the heading line above the example; nth counts equal heading lines
+	files    map[string]string // the contents of files, by name
+	commands []string          // the commands to run; the last command prints the message
+	message  string            // the message on the page
+	heading  string            // the heading line above the example; nth is its number among equal heading lines
 	nth      int
 }
 
@@ -136,8 +136,9 @@ func examples(lines []string) []*example {
 	return out
 }
 
-// block adds a fenced block to an example. info is the text after the opening fence. If it has a second word, that
-// names the file in the block. "sh" introduces the commands and "text" the message. Any other block is main.tf.
+// block adds a fenced block with content text to an example. info is the text after the opening fence. If info has a
+// second word, this word is the name of the file in the block. A block "sh" has the commands, and a block "text" the
+// message. Any other block is main.tf.
 func (e *example) block(info, text string) {
 	kind, name, named := strings.Cut(info, " ")
 	switch {
@@ -174,7 +175,8 @@ func (e *example) needsProviders() bool {
 	return false
 }
 
-// addMessage puts the message into the page: into the last block of its section, or into a new one.
+// addMessage puts the message of an example into the lines of a page: into the last block of the section of the
+// example, or into a new block.
 func (e *example) addMessage(lines []string, message string) []string {
 	at, n := -1, 0
 	for i, l := range lines {
@@ -210,8 +212,8 @@ func (e *example) addMessage(lines []string, message string) []string {
 
 var box = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^╷\n((?:│.*\n)*)╵$`) })
 
-// boxesOf returns the messages in out with the code of the page, without their frames and codes. titles are the titles
-// of the page that they have.
+// boxesOf returns the messages in the output out that have the code of the page, without their borders and codes.
+// titles are the titles of these messages.
 func boxesOf(out string, p *code.Page) (boxes, titles []string) {
 	for _, m := range box().FindAllStringSubmatch(out, -1) {
 		var lines []string
@@ -233,7 +235,7 @@ func boxesOf(out string, p *code.Page) (boxes, titles []string) {
 	return boxes, titles
 }
 
-// run creates the files, runs the commands, and returns the output of the last command.
+// run creates the files of the example, runs its commands, and returns the output of the last command.
 func (e *example) run(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -270,7 +272,7 @@ func (e *example) run(t *testing.T) string {
 	return identifiers().ReplaceAllString(out, "${1}0a868da9320f")
 }
 
-// identifiers matches random identifiers.
+// identifiers matches random identifiers in output, such as UUIDs.
 var identifiers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(rogue-)[0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
@@ -341,7 +343,7 @@ func command(t *testing.T, dir string, environ []string, line string) string {
 	return out.String()
 }
 
-// words splits a line like a shell. It supports quotes and no other syntax.
+// words splits a line into words at spaces. It supports the quotes of a shell and no other shell syntax.
 func words(line string) []string {
 	var out []string
 	word, quote, in := "", rune(0), false

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// faults are the failures that each point of a lease's life is tested with.
+// faults are the failures that a test causes at each moment in points, between the opening and the closing of a lease
+// (an ephemeral resource).
 var faults = []struct {
 	name    string
-	signals []syscall.Signal // nil: an error of the provider, or a failed condition
+	signals []syscall.Signal // the signals to send; nil: the failure is an error of the provider, or a failed condition
 }{
 	{"error", nil},
 	{"interrupt", []syscall.Signal{syscall.SIGINT}},
@@ -21,16 +22,16 @@ var faults = []struct {
 	{"SIGHUP", []syscall.Signal{syscall.SIGHUP}},
 }
 
-// points are points in the life of a lease. words are in the line of the call log that shows that the point is reached.
-// slow are settings that make the point last until a signal has arrived. error are settings that cause a failure at the
-// point.
+// points are moments before, during and after the time in which a lease is open. words are in the line of the call log
+// that shows that the moment is reached. slow are settings that make the moment last until a signal has arrived. error
+// are settings that cause a failure at the moment.
 var points = []struct {
 	name   string
 	words  []string
-	slow   string // lines of the configuration, as in error
+	slow   string // lines of the configuration
 	error  string
 	opened int  // number of opened leases after such an error
-	left   bool // the lease stays open then
+	left   bool // the lease stays open after such an error
 }{
 	{"before open", []string{"ApplyResourceChange", `"key":"first"`, `"phase":"begin"`}, "first_takes = \"2s\"", "first_fails = \"create\"", 0, false},
 	{"during open", []string{"OpenEphemeralResource", `"phase":"begin"`}, "open_takes = \"2s\"", "lease_fails = \"open-after\"", 1, false},
@@ -40,9 +41,9 @@ var points = []struct {
 	{"during close", []string{"CloseEphemeralResource", `"phase":"begin"`}, "close_takes = \"2s\"", "lease_fails = \"close\"", 1, true},
 }
 
-// TestFaultsCloseLeases causes every failure at every point: errors, and each signal that asks the program to end, once
-// and twice. Each opened lease must be closed, or be listed with its address, its provider and the reason. The exit
-// code must be 1, unless the run was completed. Package engine tests panics.
+// TestFaultsCloseLeases causes every failure in faults at every moment in points: errors, and each signal that asks the
+// program to end, once and twice. Each opened lease must be closed, or be listed with its address, its provider and the
+// reason. The exit code must be 1, unless the run was completed. Package engine tests panics.
 func TestFaultsCloseLeases(t *testing.T) {
 	t.Parallel()
 	config := `
@@ -104,7 +105,7 @@ resource "playground_secret" "a" {
 				}
 				code, out := s.wait()
 				want := 1
-				// The second interrupt leaves a command three seconds, even if only its end remains to be done.
+				// After the second interrupt, a command has three seconds, even if it only has to end.
 				cut := len(fault.signals) == 2 && code == 1 && time.Since(began) >= 3*time.Second
 				if strings.Contains(out, "Apply complete!") && !cut { // the interrupt came too late to stop anything
 					want = 0
@@ -122,7 +123,7 @@ resource "playground_secret" "a" {
 					t.Errorf("%d leases are left open:\n%s", len(left), out)
 				}
 				opened, closed := p.count("OpenEphemeralResource", `"end"`), p.count("CloseEphemeralResource", `"end"`)
-				if fault.signals != nil { // two interrupts end the opening, so no lease exists
+				if fault.signals != nil { // two interrupts end the opening call with an error, so no lease exists
 					opened -= p.count("OpenEphemeralResource", `"end"`, `"errors"`)
 				}
 				if opened != closed && len(left) == 0 || fault.signals == nil && opened != point.opened {
@@ -135,7 +136,7 @@ resource "playground_secret" "a" {
 }
 
 // TestThirdInterruptNamesWhatIsLeft checks that the third interrupt ends the program at once, and that the program
-// lists the open leases. The keeper closes them, if it runs.
+// lists the open leases. If the keeper (a second process of Lethe) runs, it closes these leases.
 func TestThirdInterruptNamesWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, keeper := range []string{"on", "off"} {
@@ -146,7 +147,7 @@ func TestThirdInterruptNamesWhatIsLeft(t *testing.T) {
 	}
 }
 
-// interruptThrice sends each interrupt after the program has noticed the previous one.
+// interruptThrice sends three interrupts, each after the program has printed that it noticed the previous one.
 func (s *started) interruptThrice() {
 	for _, noticed := range []string{"Interrupt received.", "Two interrupts received."} {
 		s.cmd.Process.Signal(syscall.SIGINT)
@@ -180,8 +181,8 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestThirdInterruptNamesOpenings checks that the program also lists a lease that it was opening: nobody knows whether
-// it is open.
+// TestThirdInterruptNamesOpenings checks that the program, at the third interrupt, also lists a lease that it was
+// opening, because nobody knows whether this lease is open.
 func TestThirdInterruptNamesOpenings(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `
@@ -204,7 +205,7 @@ resource "rogue_thing" "a" {
 	p.forgotten(out)
 }
 
-// throughLease configures a provider with a lease.
+// throughLease is a configuration in which a lease (an ephemeral resource) configures a provider.
 const throughLease = `
 ephemeral "playground_lease" "l" {
   name = "l"
@@ -247,8 +248,8 @@ resource "playground_thing" "a" {
 	p.forgotten(out)
 }
 
-// TestInterruptStopsProviders checks that the first interrupt stops the calls of providers. This includes a provider
-// process that holds a lease; it closes the lease afterwards.
+// TestInterruptStopsProviders checks that the first interrupt stops the calls of providers. A provider process with an
+// open lease is also stopped, and closes the lease afterwards.
 func TestInterruptStopsProviders(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, throughLease+`

@@ -25,8 +25,8 @@ func global(e *Env) ([]string, bool) {
 		case name == "-version" || name == "-v":
 			return append([]string{"version"}, args[1:]...), true
 		case name == "-json" && len(args) > 1 && slices.Contains([]string{"version", "v"}, strings.TrimLeft(args[1], "-")):
-			return []string{"version", "-json"}, true // like Terraform and OpenTofu
-		case name == "-chdir" || name == "-chdir=": // an empty value probably comes from an unset variable
+			return []string{"version", "-json"}, true // Terraform and OpenTofu accept -json before version, too
+		case name == "-chdir" || name == "-chdir=": // an empty value probably comes from an unset variable of the shell
 			fmt.Fprintln(e.Stderr, "Error: -chdir needs a directory, as in -chdir=DIR.")
 			return nil, false
 		case strings.HasPrefix(name, "-chdir="):
@@ -37,7 +37,7 @@ func global(e *Env) ([]string, bool) {
 		case name == "-experiment" || name == "-experiment=":
 			fmt.Fprintln(e.Stderr, "Error: -experiment needs a name, as in -experiment=state-store.")
 			return nil, false
-		case strings.HasPrefix(name, "-experiment="): // another form of the variable
+		case strings.HasPrefix(name, "-experiment="): // the option -experiment adds its names to the environment variable for experiments
 			list := e.Getenv(experiment.Variable) + "," + strings.TrimPrefix(name, "-experiment=")
 			e.Environ = append(slices.Clip(e.Environ), experiment.Variable+"="+list)
 			args = args[1:]
@@ -72,9 +72,9 @@ func wantsHelp(arg string) bool {
 	return name != arg && (name == "help" || name == "h")
 }
 
-// withDefaults inserts the arguments of TF_CLI_ARGS, and after them those of TF_CLI_ARGS_<command>, before args. A
-// space in the name of the command is an underscore in the name of the variable. withDefaults returns an error if a
-// value cannot be split, for example because a quote is not closed.
+// withDefaults inserts the arguments of TF_CLI_ARGS, and after them the arguments of TF_CLI_ARGS_<command>, before
+// args. A space in the name of the command is an underscore in the name of the variable. withDefaults returns an error
+// if a value cannot be split, for example because a quote is not closed.
 func withDefaults(e *Env, cmd *base.Command, args []string) ([]string, error) {
 	for _, name := range []string{"TF_CLI_ARGS_" + strings.ReplaceAll(cmd.Name, " ", "_"), "TF_CLI_ARGS"} {
 		extra, err := splitShell(e.Getenv(name))

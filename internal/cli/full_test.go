@@ -68,7 +68,8 @@ func (s *site) read(name string) string {
 	return string(text)
 }
 
-// rooms returns the sizes of disk at which the disk becomes full before each write and in its middle.
+// rooms returns, for each write, two sizes of the disk in bytes: with the first, the disk is full before this write,
+// and with the second in the middle of the write.
 func rooms(writes []int) []int {
 	var out []int
 	sum := 0
@@ -89,9 +90,9 @@ resource "terraform_data" "a" {
 }
 `
 
-// TestFullDiskApply fills the disk at each write of an apply. The state must be the old one or the new one. Each
-// created object must be in the state, in the journal, in another file or in the output. After space is freed, the next
-// command must succeed.
+// TestFullDiskApply fills the disk at each write of an apply. The state file must have the old state or the new state.
+// Each created object must be in the state, in the journal, in another file or in the output. After space is freed, the
+// next command must succeed.
 func TestFullDiskApply(t *testing.T) {
 	t.Parallel()
 	apply := []string{"apply", "-auto-approve", "-no-color", "-parallelism=1", "-var=n=4"}
@@ -101,7 +102,7 @@ func TestFullDiskApply(t *testing.T) {
 	if code, out := measure.run(all, apply...); code != 0 {
 		t.Fatal(out)
 	}
-	if len(all.Writes()) < 6 { // lock, journal, intents, results, backup, state
+	if len(all.Writes()) < 6 { // the writes of the lock, the journal, announced calls, results, the backup and the state
 		t.Fatalf("only %d writes were seen", len(all.Writes()))
 	}
 	for _, everywhere := range []bool{false, true} {
@@ -126,8 +127,8 @@ func TestFullDiskApply(t *testing.T) {
 	}
 }
 
-// intact checks the state file after a command on a full disk: it is valid JSON, and differs from before if the command
-// succeeded. If the command failed, its output must report the full disk. No temporary file may remain.
+// intact checks the state file after a command on a full disk: the file must be valid JSON, and must differ from before
+// if the command succeeded. If the command failed, its output must report the full disk. No temporary file may remain.
 func (s *site) intact(before string, code int, out string) {
 	s.Helper()
 	after := s.read("terraform.tfstate")
@@ -151,8 +152,8 @@ var (
 	dumped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`The updated state was written to (\S+)\. To store`) })
 )
 
-// keepsEverything checks that every created object can be found. If the state was written to another file, it pushes
-// that file first.
+// keepsEverything checks that every created object can be found. If the state was written to another file,
+// keepsEverything first stores this file with "state push".
 func (s *site) keepsEverything(out string) {
 	s.Helper()
 	if m := dumped().FindStringSubmatch(out); m != nil {
@@ -168,7 +169,7 @@ func (s *site) keepsEverything(out string) {
 }
 
 // TestFullDiskCommands fills the disk at each write of commands that change the state or files of the working
-// directory. Each command must either do its work, or leave the file unchanged and report the full disk.
+// directory. Each command must either do its work, or leave the file that it writes unchanged and report the full disk.
 func TestFullDiskCommands(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// A guardRow is a row of the table in the guide that lists the values that the guard knows, with a test for each cell.
-// The provider leaks the text that is in the configuration.
+// A guardRow is a row of the table in docs/reference/secret-guard.md, with a test for each cell. The table lists the
+// values that the guard (the check of provider answers) knows. In the tests, the provider leaks the text guardText.
 type guardRow struct {
-	value, known, masked, refused string
+	value, known, masked, refused string // the four cells of the row
 
-	config string // besides the objects "given" and "other"
-	given  string // the write-only argument of "given"
-	env    string // environment variables
-	call   string // the first call in whose log the value is masked
-	shown  bool   // an attribute of "other" may contain the value, and shows it
+	config string // the configuration besides the objects "given" and "other"
+	given  string // the write-only argument of the object "given"
+	env    string // environment variables for the commands
+	call   string // the first provider call in whose log the value is masked
+	shown  bool   // an attribute of the object "other" may contain the value, and the plan shows the value
 	logged bool   // messages and logs contain the value
 	in     string // the object that may not contain the value; "": no object
 	kept   string // an object that may contain the value
@@ -27,8 +27,9 @@ type guardRow struct {
 
 const guardText = "table-5e7d-0123"
 
-// guardDoc is a document of secrets. guardLease is a lease with an attribute that is not sensitive and can be used as
-// an argument.
+// guardVariables declares the ephemeral document local.doc and the sensitive document local.s. guardDoc is the JSON
+// text of both documents. guardLease is an ephemeral resource with an argument in place of %s that the schema does not
+// mark sensitive.
 const (
 	guardVariables = `
 variable "v" {
@@ -105,7 +106,7 @@ var guardRows = []guardRow{
 	},
 }
 
-// TestGuardTable checks each row of the table in the guide.
+// TestGuardTable checks each row of the table in docs/reference/secret-guard.md.
 func TestGuardTable(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/reference/secret-guard.md")
@@ -150,7 +151,8 @@ func TestGuardTable(t *testing.T) {
 	}
 }
 
-// start creates a directory with the configuration of the row and a provider that follows the rules.
+// start creates a directory with the configuration of the row and of more. rules are the misdeeds of the provider, such
+// as "Create/other=leak-log".
 func (r guardRow) start(t *testing.T, more string, rules ...string) *process {
 	config := guardVariables + r.config + more + "provider \"rogue\" {\n  alias = \"leases\"\n}\n"
 	given := r.given
@@ -160,7 +162,7 @@ func (r guardRow) start(t *testing.T, more string, rules ...string) *process {
 	config += "resource \"rogue_thing\" \"given\" {\n  name      = \"given\"\n  secret_wo = " + given + "\n}\n" +
 		"resource \"rogue_thing\" \"other\" {\n  name       = \"other\"\n  depends_on = [rogue_thing.given]\n}\noutput \"other\" {\n  value = rogue_thing.other.leaked\n}\n"
 	all := strings.Join(rules, ";")
-	if strings.HasPrefix(all, "ValidateProvider") { // only in this configuration
+	if strings.HasPrefix(all, "ValidateProvider") { // the rule applies only to the provider block in r.config
 		config, all = strings.ReplaceAll(config, "MISBEHAVE", all), ""
 	}
 	config = strings.ReplaceAll(config, "MISBEHAVE", "")
@@ -168,7 +170,7 @@ func (r guardRow) start(t *testing.T, more string, rules ...string) *process {
 		"PLAYGROUND_ROGUE="+all, "PLAYGROUND_ROGUE_SECRET="+guardText)
 }
 
-// log returns the log of a process.
+// log returns the file log in the directory of p, the log of its commands.
 func (p *process) log() string {
 	p.t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "log"))
@@ -178,7 +180,8 @@ func (p *process) log() string {
 	return string(text)
 }
 
-// testKnown checks that the value is masked in the log from the call on in which the guard learns it.
+// testKnown checks that the value is masked in the log of r.call and of later calls, because the guard learns the value
+// in r.call.
 func (r guardRow) testKnown(t *testing.T) {
 	p := r.start(t, "", r.call+"=leak-log")
 	_, out := p.run("plan", "-no-color")

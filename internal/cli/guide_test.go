@@ -23,9 +23,9 @@ import (
 //   - the comment <!-- new directory --> starts with an empty directory;
 //   - all other text is ignored.
 //
-// A page whose configuration requires lethe/playground can install this test provider. The readme uses the examples in its
-// directory, and its `go run ./cmd/lethe` runs the program under test.
-// UPDATE_SCRIPTS=1 writes the current output into the pages.
+// A page whose configuration requires lethe/playground can install this test provider. README.md uses the files in the
+// directory examples, and its `go run ./cmd/lethe` runs the program under test. UPDATE_SCRIPTS=1 writes the current
+// output into the pages.
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	var pages []string
@@ -103,7 +103,7 @@ var fence = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?m)^```(\\S*)[ ]?(\\S*)\n((?s:.*?))^```$|^<!-- new directory -->$")
 })
 
-// run executes a page and returns it with the current output.
+// run executes the page src and returns the page with the current output of its commands.
 func (g *guide) run(src string) string {
 	return fence().ReplaceAllStringFunc(src, func(block string) string {
 		m := fence().FindStringSubmatch(block)
@@ -126,7 +126,8 @@ func (g *guide) run(src string) string {
 	})
 }
 
-// console executes a block and compares the output with the page.
+// console executes the commands in a block, compares their output with the block, and returns the block with the
+// current output.
 func (g *guide) console(body string) string {
 	var now strings.Builder
 	for _, part := range strings.Split("\n"+strings.TrimSuffix(body, "\n"), "\n$ ")[1:] {
@@ -150,7 +151,7 @@ func (g *guide) console(body string) string {
 	return now.String()
 }
 
-// shortened omits the lines of an output that the page omits with a line "...".
+// shortened returns the output got, without the lines in whose place the page (want) has a line "...".
 func shortened(got, want string) string {
 	lines, page := strings.Split(got, "\n"), strings.Split(want, "\n")
 	at := slices.Index(page, "...")
@@ -173,11 +174,11 @@ func (g *guide) shell(command string) string {
 	}
 	cmd.Env = append(cmd.Env, "HOME="+g.dir, "TF_CLI_CONFIG_FILE=/dev/null", "TF_INPUT=0", "CHECKPOINT_DISABLE=1")
 	cmd.Env = append(cmd.Env, g.env...)
-	out, _ := cmd.CombinedOutput() // the output of a command that is meant to fail includes its error
+	out, _ := cmd.CombinedOutput() // err is ignored: some commands fail on purpose, and their output includes the error
 	return strings.TrimRight(string(out), "\n")
 }
 
-// refreshes matches the lines about objects that are refreshed at the same time, in any order.
+// refreshes matches the consecutive lines about objects that are refreshed at the same time, whose order varies.
 var refreshes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)(^\S+: Refreshing state\.\.\..*\n)+`) })
 
 // timeless replaces text that differs from run to run.

@@ -25,7 +25,7 @@ func TestGlobalOptions(t *testing.T) {
 }
 
 // TestHelp checks that no line of -help is wider than the terminal, except commands and preformatted text. Each command
-// has an example, and each example uses an existing command with options that it has.
+// has an example, and each example uses an existing command with options of this command.
 func TestHelp(t *testing.T) {
 	for _, cmd := range commands() {
 		if len(cmd.Examples) == 0 && !cmd.Hidden {

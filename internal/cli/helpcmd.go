@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-func init() { helpCommand.Setup = base.NoFlags(runHelp) } // set here, because runHelp refers to the list that contains helpCommand
+func init() { helpCommand.Setup = base.NoFlags(runHelp) } // set in init, because runHelp refers to the list that contains helpCommand
 
 func runHelp(_ context.Context, c *base.Call) int {
 	if len(c.Operands) == 0 {

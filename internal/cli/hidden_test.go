@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHidden checks the protection of secrets in memory. While a secret is held, other processes of the user cannot
-// read the memory and the environment of the engine and the keeper. A crash writes no core dump, and its output has no
-// secret.
+// TestHidden checks the protection of secrets in memory. While Lethe has a secret in memory, other processes of the
+// user cannot read the memory and the environment of Lethe and its keeper (a second process). A crash writes no core
+// dump, and the output of the crash has no secret.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	idle := exec.Command("sleep", "600")
@@ -71,7 +71,7 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// peek opens a file of a process in /proc, like an unprivileged process of the same user.
+// peek opens and reads a file of a process in /proc without the privileges of root.
 func peek(pid int, file string) error {
 	return unprivileged(func() error {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, file))
@@ -82,7 +82,8 @@ func peek(pid int, file string) error {
 	})
 }
 
-// unprivileged calls do without the privileges of root. Programs that do starts are not privileged either.
+// unprivileged calls the function do without the privileges of root. Programs that do starts also lack these
+// privileges.
 func unprivileged(do func() error) error {
 	result := make(chan error)
 	go func() {

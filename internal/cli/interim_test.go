@@ -42,8 +42,8 @@ func (r *remote) has(text string) {
 	})
 }
 
-// killed simulates the loss of the machine. It returns a process in a new directory with the same configuration, and
-// breaks the lock.
+// killed simulates the loss of the machine of r. It returns a process in a new directory with the same configuration,
+// and releases the lock of the state.
 func (r *remote) killed(t *testing.T) *process {
 	next := newProcess(t, "")
 	text, err := os.ReadFile(filepath.Join(r.dir, "main.tf"))
@@ -82,7 +82,7 @@ func TestInterruptWritesState(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
-			r := newRemote(t, oneHangs, "LETHE_KEEPER=off") // the keeper would wait for the call that hangs
+			r := newRemote(t, oneHangs, "LETHE_KEEPER=off") // the keeper, a second process of Lethe, would wait for the call that hangs
 			r.mustRun("init")
 			s := r.start("apply", "-auto-approve")
 			r.seen("ApplyResourceChange", "rogue", `"phase":"begin"`)
@@ -99,8 +99,8 @@ func TestInterruptWritesState(t *testing.T) {
 	}
 }
 
-// TestInterimState checks that the state is written to its store during an apply, and that recovery replays only the
-// later records of the journal.
+// TestInterimState checks that the state is written to its store during an apply. After a kill, the recovery uses only
+// the journal records after the last write.
 func TestInterimState(t *testing.T) {
 	t.Parallel()
 	r := newRemote(t, oneHangs, "TF_STATE_PERSIST_INTERVAL=0", "LETHE_KEEPER=off")

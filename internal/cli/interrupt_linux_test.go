@@ -11,7 +11,7 @@ import (
 )
 
 // TestInterruptsWithBlockedOutput checks that interrupts end the program even if nobody reads standard output, and that
-// its lease is closed.
+// the open lease (ephemeral resource) is closed.
 func TestInterruptsWithBlockedOutput(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `
@@ -44,7 +44,7 @@ resource "playground_secret" "a" {
 		return err == nil && n > 60000
 	})
 	stop := make(chan struct{})
-	go func() { // signals that arrive at once count as one
+	go func() { // signals that arrive at the same moment count as one signal
 		for tick := time.Tick(300 * time.Millisecond); ; {
 			s.cmd.Process.Signal(syscall.SIGINT)
 			select {

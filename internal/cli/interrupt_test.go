@@ -51,7 +51,8 @@ func TestInterruptEndsQuestions(t *testing.T) {
 	}
 }
 
-// hung are calls that never return, while a lease of another provider is open.
+// hung are provider calls that never return, with configurations in which a lease (ephemeral resource) of another
+// provider is open meanwhile.
 var hung = []struct{ name, config, call, named string }{
 	{"open", `
 ephemeral "rogue_lease" "h" {
@@ -144,8 +145,8 @@ resource "playground_secret" "b" {
 `, "RenewEphemeralResource", "ephemeral.rogue_lease.h"},
 }
 
-// TestTwoInterruptsAbandonWhatHangs checks that a second interrupt abandons and names a call that never returns, and
-// closes the leases of other providers. The next command reports the objects and leases that may exist.
+// TestTwoInterruptsAbandonWhatHangs checks that a second interrupt abandons and names a provider call that never
+// returns, and closes the leases of other providers. The next command reports the objects and leases that may exist.
 func TestTwoInterruptsAbandonWhatHangs(t *testing.T) {
 	t.Parallel()
 	for _, h := range hung {
@@ -224,7 +225,7 @@ resource "playground_thing" "b" {
 		{"apply p", 1, "Error: Object may exist already"},
 		{"apply -auto-approve -unknown=later", 1, "the only value is create"},
 		{"apply -auto-approve -var=rule= -unknown=create", 0, "1 added"},
-		{"plan -var=rule=", 0, "Outcome unknown"}, // the second object does not reveal whether the first one exists
+		{"plan -var=rule=", 0, "Outcome unknown"}, // the second object, which was created with -unknown=create, does not show whether the first object exists
 		{"apply -auto-approve -var=rule= -replace=rogue_thing.a", 1, "Error: Object may exist already"},
 		{"state resolve -absent rogue_thing.a", 0, "settled"},
 		{"plan -var=rule=", 0, "No changes."},
@@ -236,8 +237,8 @@ resource "playground_thing" "b" {
 	}
 }
 
-// TestLookForUnanswered loses the answer to a creation whose identity is known before. The next plan imports by the
-// identity without recording the object, and reports whether it exists.
+// TestLookForUnanswered loses the answer to the creation of an object whose identity is known before. The next plan
+// imports by this identity, does not record the imported object, and reports whether the object exists.
 func TestLookForUnanswered(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{
@@ -282,8 +283,9 @@ ephemeral "playground_lease" "l" {
 	}
 }
 
-// TestKilledNamesLeases kills the program, or makes it print its goroutines with SIGQUIT, while leases are open and no
-// keeper closes them. The next commands list the leases by address, until a command recovers the journal.
+// TestKilledNamesLeases kills the program, or makes it print its goroutines with SIGQUIT, while leases (ephemeral
+// resources) are open and no keeper (second process) closes them. The next commands list the leases by address, until a
+// command recovers the journal.
 func TestKilledNamesLeases(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -327,7 +329,7 @@ resource "rogue_thing" "a" {
 				if code != 0 || strings.Contains(next, "Leases left open") {
 					t.Errorf("plan after it was taken in, exit code %d:\n%s", code, next)
 				}
-				for n, left := range []int{2, 0} { // until a user settles them
+				for n, left := range []int{2, 0} { // both leases are listed until the user removes them from the list
 					code, list := p.run("leases", "list")
 					if code != 0 || strings.Count(list, "ephemeral.playground_lease.l[") != left {
 						t.Errorf("list %d, exit code %d:\n%s", n, code, list)
@@ -336,7 +338,7 @@ resource "rogue_thing" "a" {
 						p.run("leases", "close", "-auto-approve", `ephemeral.playground_lease.l["x"]`, `ephemeral.playground_lease.l["y"]`)
 					}
 				}
-				p.run("state", "resolve", "-absent", "rogue_thing.a") // a killed apply leaves this call to be settled
+				p.run("state", "resolve", "-absent", "rogue_thing.a") // after a killed apply, the outcome of this call is unknown
 				if _, err := os.Stat(filepath.Join(p.dir, "terraform.tfstate.journal")); err == nil {
 					t.Error("there is still a journal")
 				}

@@ -21,8 +21,8 @@ import (
 // Each process is in a separate process group, so that the whole group can be killed.
 func init() { ownGroup = &syscall.SysProcAttr{Setpgid: true} }
 
-// twoLeases is a configuration with two leases that are open from the first object to the last. One is obtained with
-// the other.
+// twoLeases is a configuration with two leases (ephemeral resources) that are open from the first object to the last.
+// The second lease is obtained with the first.
 const twoLeases = `
 ephemeral "playground_lease" "a" {
   name = "a"
@@ -47,8 +47,9 @@ resource "playground_secret" "u" {
 }
 `
 
-// TestLostEngine kills the program at random and at chosen moments, alone or with its process group. Afterwards no
-// lease may be open, each created object must be in the state, and the next plan must print no warning.
+// TestLostEngine kills the program (but not its keeper, a second process) at random and at chosen moments, alone or
+// with its process group. Afterwards no lease may be open, each created object must be in the state, and the next plan
+// must print no warning.
 func TestLostEngine(t *testing.T) {
 	t.Parallel()
 	times := 2
@@ -67,7 +68,7 @@ func TestLostEngine(t *testing.T) {
 				s := p.start("apply", "-auto-approve", "-parallelism=4")
 				p.seen(words...)
 				if name == "random" {
-					time.Sleep(rand.N(600 * time.Millisecond)) // the moment is the subject
+					time.Sleep(rand.N(600 * time.Millisecond)) // the test is about a kill at any moment
 				}
 				p.unseen(s.keeper(t))
 				if n%2 == 0 {
@@ -87,15 +88,16 @@ func TestLostEngine(t *testing.T) {
 	}
 }
 
-// TestLostEngineOfContainer kills the engine of a program that is process 1, whose end would end all processes. The
-// keeper must close the leases. Process 1 forwards signals, and returns the exit code of the engine.
+// TestLostEngineOfContainer kills the engine process of a program that runs as process 1, whose end would end all
+// processes of the container. The keeper (a third process) must close the leases. Process 1 forwards signals, and
+// returns the exit code of the engine process.
 func TestLostEngineOfContainer(t *testing.T) {
 	t.Parallel()
 	container := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
 	if out, err := exec.Command("unshare", append(container, "true")...).CombinedOutput(); err != nil {
 		t.Skipf("a process cannot have numbers of its own here: %s", out)
 	}
-	p := newProcess(t, twoLeases, "PLAYGROUND_DELAY=t-59:create=5s") // a slow object keeps each run going until the test ends it
+	p := newProcess(t, twoLeases, "PLAYGROUND_DELAY=t-59:create=5s") // the creation of one object takes 5 s, so that each apply still runs when the test kills the program
 	path, err := exec.LookPath("lethe")
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +139,8 @@ func TestLostEngineOfContainer(t *testing.T) {
 	p.whole(t)
 }
 
-// TestKeeperIsLocked checks that the memory of the keeper is locked, and so is never swapped, if the limit allows it.
+// TestKeeperIsLocked checks that the memory of the keeper process is locked, and so is never swapped, if the limit of
+// the system allows locking.
 func TestKeeperIsLocked(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+`
@@ -164,7 +167,7 @@ resource "rogue_thing" "a" {
 	s.wait()
 }
 
-// TestLostKeeper kills the keeper, which ends its providers, too. The engine must close the open leases with a new
+// TestLostKeeper kills the keeper, which ends its providers, too. The program must close the open leases with a new
 // keeper and report the calls without an answer.
 func TestLostKeeper(t *testing.T) {
 	t.Parallel()
@@ -183,7 +186,8 @@ func TestLostKeeper(t *testing.T) {
 	p.forgotten(out)
 }
 
-// TestLostBoth kills engine and keeper. The next command must list the calls in progress and the open leases.
+// TestLostBoth kills the program and its keeper process. The next command must list the calls in progress and the open
+// leases.
 func TestLostBoth(t *testing.T) {
 	t.Parallel()
 	times := 1
@@ -239,7 +243,8 @@ func leavesBothStates(t *testing.T) {
 	p.forgotten(out + next)
 }
 
-// resolve runs "state resolve" for each call without an outcome, according to whether its object exists.
+// resolve runs "state resolve" for each call in named whose outcome is unknown, with -present or -absent, according to
+// whether the object exists.
 func (p *process) resolve(t *testing.T, named string) {
 	t.Helper()
 	if code, text := p.run("state", "resolve", "-absent", "playground_thing.t[99]"); code != 1 || !strings.Contains(text, "Nothing to resolve") {
@@ -261,13 +266,13 @@ func (p *process) resolve(t *testing.T, named string) {
 		}
 	}
 	code, text := p.run("plan", "-no-color")
-	if code != 0 || strings.Contains(text, "Outcome unknown") || strings.Contains(text, "Leases left open") { // an earlier command recovered the journal and reported them
+	if code != 0 || strings.Contains(text, "Outcome unknown") || strings.Contains(text, "Leases left open") { // an earlier command recovered the journal and reported the calls and leases
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 }
 
-// TestKilledTest kills a test and its keeper. The next test must list the existing objects, the calls in progress and
-// the open leases.
+// TestKilledTest kills the command test and its keeper process. The next run of test must list the existing objects,
+// the calls in progress and the open leases.
 func TestKilledTest(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+`
@@ -339,8 +344,8 @@ run "a" {
 	p.forgotten(out + next)
 }
 
-// TestHungCallOfLostEngine: the keeper waits for a call that changes an object, and the next command waits for the
-// keeper. A signal to the keeper makes it abandon the call.
+// TestHungCallOfLostEngine: after a kill of the program, its keeper process waits for a provider call that changes an
+// object, and the next command waits for the keeper. A signal to the keeper makes the keeper abandon the call.
 func TestHungCallOfLostEngine(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+`
@@ -355,12 +360,12 @@ resource "rogue_thing" "a" {
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
 	keeper := s.keeper(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE} {
-		syscall.Kill(keeper, sig) // the keeper ignores signals while the engine lives
+		syscall.Kill(keeper, sig) // the keeper ignores signals while the program runs
 	}
 	s.cmd.Process.Kill()
 	_, out := s.wait()
 	waits := p.start("plan", "-no-color", "-var=rule=")
-	time.Sleep(200 * time.Millisecond) // mostly, the plan waits by then. It cannot be observed, and the result is the same
+	time.Sleep(200 * time.Millisecond) // usually, the plan waits after this time; otherwise, the result is the same
 	syscall.Kill(keeper, syscall.SIGTERM)
 	code, next := waits.wait()
 	if code != 0 || !strings.Contains(next, `rogue_thing.a: the outcome of "create" is unknown`) || strings.Contains(next, "Leases left open") {
@@ -372,8 +377,8 @@ resource "rogue_thing" "a" {
 	p.forgotten(out + next)
 }
 
-// TestCrashedProviderClosesLeases checks that a provider that dies with an open lease is started again to close it,
-// with and without a keeper.
+// TestCrashedProviderClosesLeases checks that a provider that crashes with an open lease is started again to close the
+// lease, with and without a keeper process.
 func TestCrashedProviderClosesLeases(t *testing.T) {
 	t.Parallel()
 	for _, env := range []string{"LETHE_KEEPER=on", "LETHE_KEEPER=off"} {
@@ -402,8 +407,8 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestNoKeeper checks that commands that cannot change objects or open leases start no keeper, and that other commands
-// start one unless LETHE_KEEPER is off.
+// TestNoKeeper checks that commands that cannot change objects or open leases start no keeper process, and that other
+// commands start a keeper unless LETHE_KEEPER is off.
 func TestNoKeeper(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -463,7 +468,8 @@ func (s *started) keeper(t *testing.T) int {
 	return id
 }
 
-// unseen fails the test if others can see a secret of a process.
+// unseen fails the test if the environment or the arguments of a process, which others may read in /proc, contain a
+// secret.
 func (p *process) unseen(id int) {
 	p.t.Helper()
 	for _, name := range []string{"environ", "cmdline"} {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestKilled kills the program at random moments of an apply. Every object that the provider created must be in the
-// state, or the next plan must report that the outcome of its call is unknown. The state file must never be torn.
+// state, or the next plan must report that the outcome of its call is unknown. The state file must always be complete.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	times := 4
@@ -28,8 +28,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledLargeState kills an apply at random moments, as TestKilled does, with a large state, which takes time to
-// write: 2 MB, and 50 MB in long runs.
+// TestKilledLargeState kills an apply with a large state at random moments, because a large state takes time to write.
+// The state has 2 MB, and 50 MB with LETHE_LONG.
 func TestKilledLargeState(t *testing.T) {
 	secondLane(t, needsMuch)
 	t.Parallel()
@@ -47,8 +47,8 @@ func TestKilledLargeState(t *testing.T) {
 	}
 }
 
-// TestKilledEncrypted kills an apply at a random moment, as TestKilled does, with an encrypted state. Then the journal
-// is encrypted, too, and no file contains plain text of either.
+// TestKilledEncrypted kills an apply with an encrypted state at a random moment. The journal is encrypted, too, and no
+// file contains plain text of the state or the journal.
 func TestKilledEncrypted(t *testing.T) {
 	secondLane(t, needsMuch)
 	t.Parallel()
@@ -81,7 +81,7 @@ resource "terraform_data" "large" {
 	}
 	s := p.start("apply", "-auto-approve", "-parallelism", "4")
 	p.seen("ApplyResourceChange", `"phase":"begin"`)
-	time.Sleep(rand.N(time.Second + time.Duration(mb)*20*time.Millisecond)) // the moment is the subject
+	time.Sleep(rand.N(time.Second + time.Duration(mb)*20*time.Millisecond)) // the test is about a kill at any moment
 	s.cmd.Process.Kill()
 	s.wait()
 	made := p.settled()

@@ -14,9 +14,9 @@ import (
 )
 
 // TestLargeAttribute creates, reads, plans, saves in a plan and destroys an attribute of 70 MB. Each command may use
-// 512 MB, without its provider processes. Without LETHE_LONG the text has 16 MB and the limit is 160 MB. Garbage
-// collection depends on the machine, but the number of copies does not. So commands that destroy are also measured
-// without garbage collection.
+// 512 MB, without its provider processes. Without LETHE_LONG the text has 16 MB and the limit is 160 MB. The peak with
+// garbage collection depends on the machine, but the number of copies of the text does not. So commands that destroy
+// are also measured without garbage collection.
 func TestLargeAttribute(t *testing.T) {
 	secondLane(t, needsMuch)
 	if raced {
@@ -36,7 +36,7 @@ resource "rogue_thing" "a" {
 	var kept []byte
 	for i, step := range []struct {
 		args   []string
-		copies float64 // of the text, without garbage collection; 0: with garbage collection
+		copies float64 // maximum number of copies of the text, without garbage collection; 0: the command runs with garbage collection
 	}{
 		{[]string{"apply", "-auto-approve"}, 0},
 		{[]string{"plan", "-detailed-exitcode"}, 0},
@@ -75,9 +75,9 @@ resource "rogue_thing" "a" {
 	}
 }
 
-// TestActionProgress invokes an action that reports 1 GB of progress, in messages of 1 MB. Without LETHE_LONG it reports
-// 128 MB. The limit does not depend on the size, because Lethe keeps one message at a time, and the start of the messages
-// that it shows.
+// TestActionProgress invokes an action that reports 1 GB of progress, in messages of 1 MB. Without LETHE_LONG it
+// reports 128 MB. The limit does not depend on the size, because Lethe keeps one message at a time in memory, and the
+// beginnings of the messages that it shows.
 func TestActionProgress(t *testing.T) {
 	if raced {
 		t.Skip("the race detector takes two and three times the memory that is measured here")
@@ -107,7 +107,7 @@ action "rogue_act" "a" {
 	}
 }
 
-// peakUntilEnd returns the peak memory of a process in MB. wait waits for its end.
+// peakUntilEnd returns the peak memory of a process in MB. wait waits for the end of the process.
 func peakUntilEnd(s *started, wait func()) (peak int) {
 	ended := make(chan struct{})
 	go func() {

@@ -1,5 +1,5 @@
-// Package cli is the command line. It finds the command for the arguments and runs it. Package base defines the parts
-// that commands share. Each group of commands is a package:
+// Package cli is the command line of Lethe. It finds the command for the arguments and runs it. Package base defines
+// the parts that commands share. Each group of commands is a package:
 //
 //	base          Env, Command, Call, Screen
 //	runcmd        plan, apply, destroy, refresh, import, state resolve
@@ -8,14 +8,17 @@
 //	initcmd       init, get
 //	testcmd       test, test cleanup
 //	logincmd      login, logout
-//	devcmd        validate, fmt, console, graph, output, show, modules, providers, explain, metadata, version and similar
+//	doctorcmd     doctor
+//	explaincmd    explain
+//	querycmd      query
+//	secretscmd    secrets, secrets move, secrets scrub
+//	devcmd        validate, fmt, console, graph, output, show, modules, providers, metadata, version and similar
 //	manual        manual pages, and the pages of the documentation about commands
 //
 // The commands use workdir (paths and settings), loader (configuration), states (stores) and session (engine and
 // providers).
 //
-// Main uses only the environment in Env, so that tests can call it like a shell. Packages below these packages print
-// nothing.
+// Main uses only the environment in Env, so that tests can call it like a shell.
 package cli
 
 import (
@@ -32,7 +35,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// Version is the version of the program.
+// Version is the version of the language that the program implements, which required_version is compared with.
 const Version = base.Version
 
 // Signals returns the signals that stop the program.
@@ -42,8 +45,9 @@ func Signals() <-chan os.Signal { return base.Signals() }
 func Collect() { base.Collect() }
 
 // Main runs the command for the arguments and returns the exit code. If keeper.Argument is the only argument, the
-// process is a keeper: it closes the leases of another Lethe process if that is killed. If COMP_LINE is set, Main
-// prints completions for a shell. Without a command, it prints the help and returns ExitUsage.
+// process is a keeper: it starts providers for another Lethe process, and closes their ephemeral resources if this
+// process is killed. If COMP_LINE is set, Main prints completions for a shell. Without a command, it prints the help
+// and returns ExitUsage.
 func Main(env Env) int {
 	if len(env.Args) == 1 && env.Args[0] == keeper.Argument {
 		if err := keeper.Main(func(p provider.Provider, s *secret.Set) keeper.Recorder {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestManySensitiveElements compares the processor time of each command for 10,000 sensitive elements with its time for
-// the same elements without marks. It allows six times as much, and half a second more.
+// the same elements without marks. It allows six times this time and half a second more.
 func TestManySensitiveElements(t *testing.T) {
 	if raced {
 		t.Skip("the race detector changes what is compared")
@@ -63,7 +63,7 @@ output "o" {
 	want := spent(plain)
 	for name, value := range shapes {
 		for i, got := range spent(value) {
-			// Quadratic work would take more than twenty times as long.
+			// Work that grows with the square of the number of elements would take more than twenty times as long.
 			if most := 6*want[i] + 500*time.Millisecond; got > most {
 				t.Errorf("%s: %q takes %v of processor time, and %v without marks", name, commands[i], got, want[i])
 			}

@@ -14,8 +14,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestMarksBesidePeer evaluates random expressions over sensitive and ephemeral values with both consoles. Both must
-// show and hide the same results. LETHE_LONG=1 evaluates more expressions, different ones in each run.
+// TestMarksBesidePeer evaluates random expressions over sensitive and ephemeral values with the consoles of Lethe and
+// Terraform. Both must show and hide the same results. LETHE_LONG=1 evaluates more expressions, and other
+// expressions in each run.
 func TestMarksBesidePeer(t *testing.T) {
 	secondLane(t, runsPeer)
 	t.Parallel()
@@ -30,7 +31,7 @@ func TestMarksBesidePeer(t *testing.T) {
 	t.Logf("seed %d", seed)
 	g := &expressions{rand.New(rand.NewPCG(seed, 0))}
 	var list []string
-	var input strings.Builder // one list, because the console of Terraform prints only the last value
+	var input strings.Builder // all expressions in one list, because the console of Terraform prints only the last value
 	input.WriteString("[")
 	for i := range count {
 		e := []func(int) string{g.text, g.list, g.mapping, g.number, g.truth}[g.IntN(5)](3)
@@ -57,10 +58,10 @@ func TestMarksBesidePeer(t *testing.T) {
 	got, want := strings.Split(hidden.Replace(out.String()), "\"#")[1:], strings.Split(hidden.Replace(string(theirs)), "\"#")[1:]
 	for i := range min(len(got), len(want)) {
 		explains := strings.Contains(list[i], "issensitive(") || strings.Contains(list[i], "can(")
-		if explains && strings.Contains(list[i], "var.e") { // in Lethe, the results of these functions for an ephemeral value are ephemeral
+		if explains && strings.Contains(list[i], "var.e") { // in Lethe, the results of issensitive and can for an ephemeral value are ephemeral
 			continue
 		}
-		if strings.Contains(want[i], "failed") { // Lethe refuses less, and a failed argument marks the result of try
+		if strings.Contains(want[i], "failed") { // skip errors of Terraform: Lethe accepts more expressions
 			continue
 		}
 		if strings.TrimRight(got[i], "] \n") != strings.TrimRight(want[i], "] \n") {
@@ -72,7 +73,8 @@ func TestMarksBesidePeer(t *testing.T) {
 	}
 }
 
-// hidden unifies the two placeholders. If a value is sensitive and ephemeral, each engine prints a different one.
+// hidden replaces the placeholders for sensitive and ephemeral values by one text. If a value is sensitive and
+// ephemeral, the two programs print different placeholders.
 var hidden = strings.NewReplacer("(sensitive value)", "(hidden)", "(ephemeral value)", "(hidden)")
 
 const marksVariables = `
@@ -107,7 +109,8 @@ locals {
 }
 `
 
-// expressions generates expressions of a type. The argument depth is the maximal nesting of calls.
+// expressions generates random expressions; each method has a result type. The argument depth of the methods is the
+// maximum nesting of calls.
 type expressions struct{ *rand.Rand }
 
 func (g *expressions) pick(depth int, leaves []string, calls ...func() string) string {

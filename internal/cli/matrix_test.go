@@ -37,8 +37,8 @@ func testAttributesOfEveryKind(t *testing.T) {
 	}
 }
 
-// lives applies, updates, replaces, imports and destroys the objects. It returns the state after each step, by the name
-// of the step.
+// lives applies, updates, replaces, imports and destroys the objects of a provider's resource type with the given
+// program. It returns the objects in the state after each step, by the name of the step.
 func lives(t *testing.T, program, provider string) map[string]map[string]any {
 	p := newProcess(t, "", "PLAYGROUND_MATRIX=1")
 	p.program = program
@@ -60,7 +60,7 @@ func lives(t *testing.T, program, provider string) map[string]map[string]any {
 		p.write("main.tf", require+config)
 		must(want, append([]string{"apply", "-auto-approve"}, flags...)...)
 		must("No changes.", append([]string{"plan", "-detailed-exitcode"}, flags...)...)
-		if provider == "playground" { // SDKv2 puts empty collections into blocks when it reads: before that, Terraform plans a change, too
+		if provider == "playground" { // not for SDKv2: it puts empty collections into blocks only when it reads an object, so that a plan before has a change, also in Terraform
 			must("No changes.", append([]string{"plan", "-detailed-exitcode", "-refresh=false"}, flags...)...)
 		}
 		seen[name] = stored(t, p)
@@ -132,8 +132,8 @@ func matrixSchema(t *testing.T, typ, text string) schemaBlock {
 }
 
 // objects returns the configuration of an object without arguments, of an object for each kind of argument and of
-// block, and of an object with all of them. Each exists with plain values and with sensitive values. n varies the
-// values.
+// block, and of an object with all of them. Each of these objects occurs with plain values and with sensitive values. n
+// varies the values.
 func (m *matrix) objects(n int) string {
 	m.imports = ""
 	sdk := m.typ == "playground5_matrix"
@@ -146,7 +146,7 @@ func (m *matrix) objects(n int) string {
 			fmt.Fprintf(&out, "\nresource \"%s\" \"%s\" {\n  name = \"%s\"\n  frozen = var.frozen\n%s}\n", m.typ, name, name, body)
 			m.imports += fmt.Sprintf("\nimport {\n  to = %s.%s\n  id = \"matrix-%s\"\n}\n", m.typ, name, name)
 		}
-		args := map[string]string{} // arguments of simple types by their kind, nested arguments one by one
+		args := map[string]string{} // the text of each argument, by the kind for arguments of simple types, and by the name for nested arguments
 		for _, name := range slices.Sorted(maps.Keys(m.schema.Attributes)) {
 			a := m.schema.Attributes[name]
 			if !a.Optional || name == "frozen" || name == "id" {
@@ -184,7 +184,7 @@ func whole() bool { return os.Getenv("LETHE_LONG") != "" }
 
 // writer writes values, plain or sensitive.
 type writer struct {
-	n    int    // varies the values
+	n    int    // a number that makes the values of different calls differ
 	form string // "plain" or "sensitive"
 	sdk  bool   // for a provider on SDKv2
 }
@@ -251,7 +251,7 @@ func (w writer) blocks(name string, b schemaNested) string {
 		body += w.blocks(inner, b.Block.Blocks[inner])
 	}
 	out := name + " {\n" + body + "}\n"
-	if b.Mode != "single" && b.Max != 1 && !(w.sdk && b.Mode == "set") { // SDKv2 plans a set with an empty block anew each time
+	if b.Mode != "single" && b.Max != 1 && !(w.sdk && b.Mode == "set") { // not for sets of SDKv2: it plans a change of a set with an empty block each time
 		out += name + " {\n}\n"
 	}
 	return out
@@ -280,7 +280,7 @@ func stored(t *testing.T, p *process) map[string]any {
 	for _, r := range doc.Resources {
 		var paths []string
 		for _, path := range r.Instances[0].Sensitive {
-			if text := fmt.Sprint(path); !strings.Contains(text, "_wo_") { // their marks are not kept (docs/differences.md)
+			if text := fmt.Sprint(path); !strings.Contains(text, "_wo_") { // sensitive marks of write-only arguments are not kept (docs/differences.md)
 				paths = append(paths, text)
 			}
 		}

@@ -22,17 +22,19 @@ import (
 	"time"
 )
 
-// A misdeed is one draw: a secret from a source, and the exit and the moment at which a provider leaks it.
+// A misdeed is one random case: a secret from a source, the provider call (moment) that leaks it, and the part of the
+// answer (exit) that contains it.
 type misdeed struct {
-	source       string // an expression for the document of secrets
-	part, layers string // the secret in the document ("w" or "p"), and its encodings, the innermost first
-	moment, exit string // names in misdeedMoments
+	source       string // an expression that returns the document of secrets
+	part, layers string // the key of the secret in the document ("w" or "p"), and the encodings of the secret, the innermost first
+	moment, exit string // a name in misdeedMoments, and an exit of this moment
 	token        bool   // the provider is configured with the value
 	early        bool   // the call comes before the validation of the object
 }
 
-// misdeedMoments lists the calls of providers and the exits that their answers offer. Early calls come before the
-// validation of the object, which makes the value known: a log of them may contain it (docs/reference/secret-guard.md).
+// misdeedMoments lists the calls of providers, and the exits: the parts of their answers that may contain a text. Early
+// calls come before the validation of the object, in which Lethe learns the secret, so the log of such a call may
+// contain the secret (docs/reference/secret-guard.md).
 var misdeedMoments = []struct {
 	name, calls, exits string
 	early              bool
@@ -61,8 +63,8 @@ var misdeedSources = []string{
 	"var.v", "local.l", "ephemeral.rogue_lease.l.tags.t", "base64decode(base64encode(var.v))", `join("", [var.v])`, "module.m.o", "var.s", "module.m.s",
 }
 
-// misdeedStored are the exits that lead to stored data. There the guard rejects the secret and reports it. At the other
-// exits it masks the secret.
+// misdeedStored are the exits (parts of an answer) whose data is stored. In these parts, the guard (the check of
+// answers) rejects the secret and reports it. In the other parts, it masks the secret.
 const misdeedStored = "computed id identity private value result"
 
 func drawMisdeed(r *rand.Rand) misdeed {
@@ -70,10 +72,10 @@ func drawMisdeed(r *rand.Rand) misdeed {
 	m := misdeedMoments[r.IntN(len(misdeedMoments))]
 	d := misdeed{source: pick(misdeedSources), part: pick([]string{"w", "p"}), moment: m.name, exit: pick(strings.Fields(m.exits)), early: m.early}
 	if d.sensitive() && (d.moment == "data" || d.moment == "function") {
-		d.source = "local.l" // a sensitive value may be kept by what is not given it to write
+		d.source = "local.l" // data sources and functions may return a sensitive value, so use an ephemeral source
 	}
 	if strings.HasPrefix(d.source, "ephemeral") && slices.Contains([]string{"refresh", "destroy", "read to destroy", "import command"}, d.moment) {
-		d.source = "local.l" // no lease is opened
+		d.source = "local.l" // an ephemeral resource is not opened in these calls
 	}
 	if r.IntN(2) == 0 {
 		d.layers = pick([]string{"json", "base64", "json,base64", "hex", "url", "gzip,base64", "base64,json"})
@@ -82,10 +84,10 @@ func drawMisdeed(r *rand.Rand) misdeed {
 	return d
 }
 
-// sensitive reports whether the value may be kept by other objects.
+// sensitive reports whether the source is sensitive and not ephemeral, so that other objects may store the value.
 func (d misdeed) sensitive() bool { return strings.HasSuffix(d.source, ".s") }
 
-// object returns the name of the object that writes the part.
+// object returns the name of the object whose write-only argument has d.part, the secret.
 func (d misdeed) object() string { return map[string]string{"w": "a", "p": "b"}[d.part] }
 
 func (d misdeed) rules() string {
@@ -126,7 +128,8 @@ func (d misdeed) String() string {
 
 // TestMisdeeds lets a provider leak secrets at random: a whole value, a part of it or an encoding of it, from any
 // source, through any exit, at any moment. No secret may reach a file or the screen, and each secret that would have
-// been stored must be reported once. A failure prints the number of its draw, and LETHE_MISDEED repeats it.
+// been stored must be reported once. A failure prints the number of its case, and LETHE_MISDEED set to this number
+// repeats the case.
 func TestMisdeeds(t *testing.T) {
 	secondLane(t, drawsRandom)
 	t.Parallel()
@@ -158,7 +161,7 @@ func (d misdeed) run(t *testing.T) {
 	if d.token {
 		misbehave := ""
 		if d.moment == "configure" {
-			misbehave = d.rules() // only in this configuration
+			misbehave = d.rules() // the rules apply only to this provider block
 		}
 		config += fmt.Sprintf("provider \"rogue\" {\n  token     = \"Bearer ${local.doc[%q]}\"\n  misbehave = %q\n}\n", d.part, misbehave)
 	} else {
@@ -168,7 +171,7 @@ func (d misdeed) run(t *testing.T) {
 	if !d.early {
 		p.env = append(p.env, "TF_LOG=trace", "TF_LOG_PATH=log")
 	}
-	if d.moment == "open" || d.moment == "renew" { // these calls may come before any object is validated
+	if d.moment == "open" || d.moment == "renew" { // the calls open and renew may come before the validation of an object, in which Lethe would learn the secret
 		p.env = append(p.env, "TF_VAR_e="+text)
 	}
 	if err := os.MkdirAll(filepath.Join(p.dir, "m"), 0o700); err != nil {

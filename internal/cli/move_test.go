@@ -14,8 +14,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestMovesLeaveNoSecret draws configurations whose resources store secrets. After "secrets move -all", apply and scrub, no
-// file contains a secret, and the next plan is empty. LETHE_LONG=1 draws more configurations, other ones in each run.
+// TestMovesLeaveNoSecret draws configurations whose resources store secrets. After "secrets move -all", apply and
+// scrub, no file contains a secret, and the next plan is empty. LETHE_LONG=1 draws more configurations, and other
+// configurations in each run.
 func TestMovesLeaveNoSecret(t *testing.T) {
 	secondLane(t, drawsRandom)
 	t.Parallel()
@@ -119,7 +120,7 @@ func (d *drawnSecrets) resource(out *strings.Builder, module, name string, sourc
 	e := d.source(sources)
 	kind := d.IntN(3)
 	if kind == 0 && anyName {
-		kind = 1 // the names of parameters are unique
+		kind = 1 // a parameter of kind 0 has the same name in each module instance, and names of parameters must be unique
 	}
 	switch kind {
 	case 0:
@@ -146,7 +147,7 @@ func (d *drawnSecrets) file(name, text string) {
 	}
 }
 
-// move moves the secrets, and checks the result.
+// move applies the configuration, runs "secrets move -all", apply and scrub, and checks the result.
 func (d *drawnSecrets) move(bin string) {
 	d.file(".rc", fmt.Sprintf("provider_installation {\n  dev_overrides {\n    \"lethe/playground\"  = %q\n    \"lethe/playground5\" = %q\n  }\n}\n", bin, bin))
 	d.file(".cloud/.keep", "")
@@ -155,7 +156,7 @@ func (d *drawnSecrets) move(bin string) {
 	d.run("apply", "-auto-approve")
 	d.run(append([]string{"secrets", "move", "-all"}, d.replaced...)...)
 	d.run("apply", "-auto-approve")
-	d.run("apply", "-refresh-only", "-auto-approve") // a parameter keeps its value until it is read again
+	d.run("apply", "-refresh-only", "-auto-approve") // the state keeps the value of a parameter until the parameter is read again
 	d.run("secrets", "scrub", "-auto-approve", "-last-copy")
 	d.run("plan", "-detailed-exitcode")
 	d.run("secrets")
@@ -177,7 +178,7 @@ func (d *drawnSecrets) move(bin string) {
 	}
 }
 
-// run runs a command that succeeds.
+// run runs a command, and fails the test if the command fails.
 func (d *drawnSecrets) run(args ...string) {
 	d.Helper()
 	var out bytes.Buffer
@@ -188,10 +189,10 @@ func (d *drawnSecrets) run(args ...string) {
 	}
 }
 
-// configuration logs the configuration.
+// configuration logs the files of the configuration, for a failed test.
 func (d *drawnSecrets) configuration() {
 	for _, name := range []string{"main.tf", "m/main.tf"} {
-		text, _ := os.ReadFile(filepath.Join(d.dir, name)) // m need not exist
+		text, _ := os.ReadFile(filepath.Join(d.dir, name)) // m/main.tf need not exist
 		d.Logf("%s:\n%s", name, text)
 	}
 }

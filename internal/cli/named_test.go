@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// namedCommands run one after the other in one directory, under the name of Terraform.
+// namedCommands are commands that TestSentencesOfPeer runs one after the other in one directory.
 var namedCommands = []string{
 	"init", "init", "get", "validate", "validate -json", "fmt", "fmt -check", "plan", "plan -out=p1", "show p1", "apply p1",
 	"apply -auto-approve", "plan", "output", "output o", "output -json", "output -raw o", "state list",
@@ -34,7 +34,7 @@ var namedCommands = []string{
 }
 
 // TestSentencesOfPeer runs namedCommands with Lethe under the name of Terraform, and with Terraform. It compares
-// standard output and exit codes. Client programs search for these sentences.
+// standard output and exit codes. Other programs search the output for such sentences.
 func TestSentencesOfPeer(t *testing.T) {
 	secondLane(t, runsPeer)
 	t.Parallel()
@@ -100,7 +100,7 @@ var varying = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b\\[[0-9;]*m|[│╷╵─]+|[0-9a-f]{8}-[0-9a-f-]{27}|1\\.1[0-9]\\.[0-9]+|(?:after|elapsed\\]) [0-9]+s|Enter a value:|terraform explain LE[0-9]+")
 })
 
-// progress matches lines about one object and symbols of a plan. They do not belong to sentences.
+// progress matches lines about one object and lines with symbols of a plan, which do not belong to sentences.
 var progress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\S+: |  [-+~#/]|\w+ = )`) })
 
 // paragraphs divides output into paragraphs of one line each, because programs wrap lines at different columns. It

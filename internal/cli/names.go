@@ -24,9 +24,9 @@ type dirNames struct {
 // patience is the time limit for reading a state during a completion.
 const patience = 3 * time.Second
 
-// readNames returns the names of the root module and of the state, for completions. The shell calls it while the user
-// types, so it asks no question, installs nothing and reports no error. If a file or the state cannot be read, its
-// names are missing. Reading the state may take no longer than patience.
+// readNames returns the names of the root module and of the state, for completions. A shell starts the program for
+// completions while the user types, so readNames asks no question, installs nothing and reports no error. If a file or
+// the state cannot be read, its names are missing. Reading the state may take no longer than patience.
 func readNames(c *base.Call) dirNames {
 	d, ok := workdir.Open(c, &workdir.Options{Parallelism: 1})
 	if !ok {

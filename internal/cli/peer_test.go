@@ -18,8 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sameAsPeer is the line of a script that Terraform passes, too. If Terraform cannot pass a script because the programs
-// differ, docs/differences.md gives the reason.
+// sameAsPeer is a line in each script that Terraform passes, too. If Terraform cannot pass a script because the
+// programs differ, docs/differences.md gives the reason.
 const sameAsPeer = "# Terraform does the same."
 
 // sampled is the number of scripts with the line sameAsPeer that run with every commit. LETHE_LONG=1 runs all.
@@ -68,8 +68,9 @@ func peerScripts(t *testing.T) ([]script, uint64) {
 	return list, h.Sum64()
 }
 
-// peer is the program that replaces Lethe in TestPeer. It runs Terraform, after "terraform get" because Lethe installs
-// modules itself, and converts names and line breaks of the output to those of Lethe.
+// peer is the program that replaces Lethe in TestPeer. It runs Terraform, and converts the names and line breaks in its
+// output to the names and line breaks of Lethe. Before, it runs "terraform get", because Lethe needs no command to
+// install modules.
 func peer() {
 	dir, installs := ".", false
 	for _, a := range os.Args[1:] {
@@ -81,7 +82,7 @@ func peer() {
 	if !installs && callsModules(dir) {
 		get := exec.Command("terraform", "-chdir="+dir, "get")
 		get.Env = append(os.Environ(), "TF_CLI_ARGS=", "TF_CLI_ARGS_get=")
-		_ = get.Run() // the command reports the error, too
+		_ = get.Run() // the command after it reports the error, too
 	}
 	var out, complaint bytes.Buffer
 	cmd := exec.Command("terraform", os.Args[1:]...)
@@ -117,7 +118,8 @@ var (
 	wrapped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(\S.{50,})\n([^\s-]|-\S)`) })
 )
 
-// asLethe removes colours, boxes and line breaks from output of Terraform, and replaces the name.
+// asLethe removes colours, borders of messages and line breaks within paragraphs from output of Terraform, and replaces
+// its name by Lethe.
 func asLethe(text string) string {
 	text = boxes().ReplaceAllString(escapes().ReplaceAllString(text, ""), "")
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {

@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestPersona runs the program under the names of its peers and checks the texts that other programs look for: the
+// TestPersona runs Lethe under the names terraform and tofu, and checks the texts that other programs look for: the
 // server Atlantis and the wrapper terragrunt parse a version, the commenter tfcmt the heading of a plan.
 func TestPersona(t *testing.T) {
 	atlantis := regexp.MustCompile(`(?:Terraform|OpenTofu) v(.*?)(\s.*)?\n`)
@@ -52,8 +52,8 @@ func TestPersona(t *testing.T) {
 	}
 }
 
-// TestPersonaRegistry checks that under the name of Terraform new providers belong to Terraform's registry, unless the
-// configuration or the state names another one. Programs that run Terraform expect this.
+// TestPersonaRegistry checks that under the name terraform new providers belong to Terraform's registry, unless the
+// configuration or the state names another registry. Programs that run Terraform expect this registry.
 func TestPersonaRegistry(t *testing.T) {
 	const config = "terraform {\n  required_providers {\n    here = { source = \"hashicorp/here\" }\n    named = { source = \"registry.opentofu.org/hashicorp/named\" }\n  }\n}\n"
 	const stored = `{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "x", "outputs": {}, "resources": [` +
@@ -106,7 +106,7 @@ func TestPersonaRegistry(t *testing.T) {
 	}
 }
 
-// TestPersonaLines checks that the names in the lines of -json under the name of OpenTofu are those that OpenTofu uses.
+// TestPersonaLines checks that Lethe under the name tofu writes the same names in the lines of -json as OpenTofu.
 func TestPersonaLines(t *testing.T) {
 	const config = "ephemeral \"lethe_random\" \"a\" {\n  length = 8\n  lifecycle {\n    postcondition {\n      condition     = self != null\n      error_message = \"Nothing.\"\n    }\n  }\n}\nterraform {\n  required_providers {\n    lethe = { source = \"terraform.io/builtin/lethe\" }\n  }\n}\n"
 	for program, want := range map[string][]string{

@@ -76,7 +76,7 @@ func inTerminal(t *testing.T, dir string, args ...string) string {
 		for {
 			n, err := user.Read(b)
 			text.Write(b[:n])
-			if err != nil { // EIO: no program has the terminal open
+			if err != nil { // the error EIO means that no program has the terminal open any longer
 				out <- text.String()
 				return
 			}
@@ -96,8 +96,8 @@ func inTerminal(t *testing.T, dir string, args ...string) string {
 
 var erased = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\r?\x1b\\[(\\d+)A\x1b\\[J") })
 
-// finalText returns the lines that remain on the screen. Lethe moves up and erases the lines about operations in
-// progress.
+// finalText returns the lines that remain on the screen. Lethe erases lines about operations in progress: it moves the
+// cursor up and overwrites them.
 func finalText(received string) string {
 	received = strings.ReplaceAll(received, "\r\n", "\n")
 	for {

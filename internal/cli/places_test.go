@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A place is another directory, or another way to call the program, in which scripts run again.
+// A place is an unusual directory, or an unusual way to call the program, with which scripts run again.
 type place struct {
 	name string
 	// root creates the parent of the script's directory. If it is nil, the default is used.
@@ -66,14 +66,14 @@ func temporary(t *testing.T) string {
 	return dir
 }
 
-// called is the variable that specifies how the program is called.
+// called is the environment variable that specifies the way in which a script calls the program.
 const called = "LETHE_TEST_CALLED"
 
-// jump is the variable with a symbolic link to a directory beside the directory of the script.
+// jump is the environment variable with the path of a symbolic link to a directory beside the directory of the script.
 const jump = "LETHE_TEST_JUMP"
 
-// belowLink runs a script below a symbolic link. The program is called with a path through another symbolic link and
-// the parent of its target.
+// belowLink runs a script below a symbolic link. The program is called with a path through another symbolic link,
+// followed by "..", the parent of the target of this link.
 func belowLink(t *testing.T, e *testscript.Env) error {
 	dir, root := temporary(t), filepath.Dir(e.WorkDir)
 	e.Cd = filepath.Join(dir, "link", filepath.Base(e.WorkDir))
@@ -116,7 +116,7 @@ func calledFrom(args []string) ([]string, string) {
 	if len(args) == 1 && args[0] == keeper.Argument || os.Getenv("COMP_LINE") != "" || how != "chdir" && how != "jump" {
 		return args, dir
 	}
-	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TF_LOG_PATH"} { // these are relative to the directory in which the program is called
+	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TF_LOG_PATH"} { // the paths in these variables are relative to the directory in which the program is called
 		if path := os.Getenv(name); path != "" && !filepath.IsAbs(path) {
 			os.Setenv(name, filepath.Join(dir, path))
 		}
@@ -144,7 +144,7 @@ func calledFrom(args []string) ([]string, string) {
 	return append([]string{"-chdir=" + to}, args...), from
 }
 
-// stay lists scripts that cannot run in a place, by the reason.
+// stay lists scripts that cannot run in a place, with the reason.
 var stay = []struct {
 	place, reason string
 	scripts       []string
@@ -169,7 +169,7 @@ func stays(place string, s script) bool {
 	return false
 }
 
-// numberOf returns a hash of the script's name.
+// numberOf returns a hash of the script's folder and name, which selects the place in which the script runs.
 func numberOf(s script) uint32 {
 	h := fnv.New32a()
 	fmt.Fprint(h, s.folder, "/", s.name)
@@ -178,7 +178,7 @@ func numberOf(s script) uint32 {
 
 // testPlaces runs scripts again from other directories, and called in other ways. Their results must not change. Each
 // run of the tests takes a part of the scripts, each in one place that is chosen by its name. LETHE_LONG=1 runs all
-// scripts in all places, and LETHE_PLACE runs all in one.
+// scripts in all places, and LETHE_PLACE runs all scripts in the place that it names.
 func testPlaces(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// exe ends the names of programs.
+// exe is the end of the names of programs: ".exe" on Windows, and "" elsewhere.
 var exe = map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
 
-// needsUnix lists the scripts that cannot run on Windows, by the reason. unixProgram finds further scripts.
+// needsUnix lists the scripts that cannot run on Windows, by the reason. unixProgram finds further such scripts.
 var needsUnix = map[string][]string{
 	"it expects the text of an error of Unix":    {"cli/graph_kinds", "cli/input_broken", "cli/variables_directory", "state/workspace_new_state"},
 	"it expects slashes in the names of files":   {"cli/explain_value", "cli/fmt_json", "cli/fmt_recursive", "cli/lint", "cli/show_module", "cli/validate_tests", "state/backend_change_workspaces"},
 	"its lethe_exec blocks run programs of Unix": {"stores/remote_state_write_only"},
 }
 
-// carried are the programs that scripts find on every system.
+// carried are the programs that the tests provide, so that scripts find them on every system.
 var carried = []string{"lethe", "peer", "xdg-open", "terraform-provider-lethe_v0.1.0"}
 
 // unixProgram returns the name of a program that a script runs and that Windows lacks, or "".
@@ -33,7 +33,7 @@ func unixProgram(text []byte) string {
 		switch {
 		case len(words) == 0 || words[0] == "[windows]":
 			continue
-		case words[0] == "combine": // builds a provider
+		case words[0] == "combine": // the command combine builds a provider with go
 			return "go"
 		}
 		if at := slices.Index(words, "exec"); at >= 0 && at < len(words)-1 && !slices.Contains(carried, words[at+1]) {
@@ -62,7 +62,7 @@ func unrunnable(s script) string {
 	return ""
 }
 
-// TestUnrunnableScripts checks that the list names only scripts that exist and that no other rule skips.
+// TestUnrunnableScripts checks that needsUnix names only scripts that exist and that unixProgram does not find.
 func TestUnrunnableScripts(t *testing.T) {
 	t.Parallel()
 	programs := map[string]string{}

@@ -23,13 +23,13 @@ type process struct {
 	dir string
 	env []string
 
-	program string // runs instead of lethe; "" means lethe
+	program string // the program to run instead of lethe; "" means lethe
 }
 
 const requirePlayground = "terraform {\n  required_providers {\n    playground = {\n      source = \"lethe/playground\"\n    }\n    rogue = {\n      source = \"lethe/rogue\"\n    }\n  }\n}\n"
 
 // newProcess creates a directory with a configuration that may use the providers lethe/playground and lethe/rogue. env
-// has variables of the environment in addition to those that the test providers need.
+// has variables of the environment in addition to the variables that the test providers need.
 func newProcess(t *testing.T, config string, env ...string) *process {
 	t.Helper()
 	return newProcessFor(t, config, env...)
@@ -78,7 +78,7 @@ var ownGroup *syscall.SysProcAttr
 type started struct {
 	*process
 	cmd    *exec.Cmd
-	output shared // both streams
+	output shared // standard output and standard error
 }
 
 // shared is a buffer that can be read while it is written.
@@ -119,7 +119,7 @@ func (p *process) startWith(in *os.File, args ...string) *started {
 	return s
 }
 
-// command returns the program with arguments, not started.
+// command returns the program with these arguments, before its start.
 func (p *process) command(args ...string) *started {
 	p.t.Helper()
 	path, err := exec.LookPath(cmp.Or(p.program, "lethe"))

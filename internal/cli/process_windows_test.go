@@ -11,10 +11,10 @@ import (
 	win "golang.org/x/sys/windows"
 )
 
-// Each process is in a separate group, so that Ctrl-Break reaches only one.
+// Each process is in a separate process group, so that Ctrl-Break reaches only one process.
 func init() { ownGroup = &syscall.SysProcAttr{CreationFlags: win.CREATE_NEW_PROCESS_GROUP} }
 
-// leased is a configuration with a lease that is open from the first object to the last.
+// leased is a configuration with a lease (an ephemeral resource) that is open from the first object to the last.
 const leased = `
 ephemeral "playground_lease" "a" {
   name = "a"
@@ -56,6 +56,7 @@ func children(t *testing.T, parent int) map[string]int {
 }
 
 // wholeAgain fails the test if a lease is open, if the next plan has a warning, or if the next apply loses an object.
+// printed is the output of the command before.
 func (p *process) wholeAgain(t *testing.T, printed string) {
 	t.Helper()
 	code, next := p.run("plan", "-no-color")
@@ -75,7 +76,8 @@ func (p *process) wholeAgain(t *testing.T, printed string) {
 	p.forgotten(printed + next)
 }
 
-// TestKilledEngine kills the program at chosen moments. The keeper must record the calls in progress and close the lease.
+// TestKilledEngine kills the program at chosen moments. Its keeper, a second process, must record the calls in progress
+// and close the lease.
 func TestKilledEngine(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string][]string{
@@ -95,7 +97,8 @@ func TestKilledEngine(t *testing.T) {
 	}
 }
 
-// TestKilledKeeper kills the keeper, which ends its providers, too. The engine must close the lease with a new keeper.
+// TestKilledKeeper kills the keeper process, which also ends the providers. The program must close the lease with a new
+// keeper.
 func TestKilledKeeper(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, leased)
@@ -125,7 +128,8 @@ func TestKilledKeeper(t *testing.T) {
 	p.forgotten(out)
 }
 
-// TestCtrlBreak sends Ctrl-Break to the program. It must finish the calls in progress, close the lease, and save the state.
+// TestCtrlBreak sends Ctrl-Break to the program. The program must finish the calls in progress, close the lease, and
+// save the state.
 func TestCtrlBreak(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, leased)

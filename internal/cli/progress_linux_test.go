@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestProgressOverEarlierVersions checks that the commands that read or change the earlier versions of a state show how far
-// they are. The clock passes a minute with each look, so each step is drawn.
+// TestProgressOverEarlierVersions checks that the commands that read or change the earlier versions of a state show
+// their progress. The fake clock advances by a minute each time that it is read, so the command draws each step.
 func TestProgressOverEarlierVersions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -33,7 +33,7 @@ func TestProgressOverEarlierVersions(t *testing.T) {
 		}
 		received := make(chan string)
 		go func() {
-			text, _ := io.ReadAll(user) // EIO: the program has closed the terminal
+			text, _ := io.ReadAll(user) // the error EIO means that the program has closed the terminal
 			received <- string(text)
 		}()
 		began, looks := time.Now(), atomic.Int64{}

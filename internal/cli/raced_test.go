@@ -2,5 +2,5 @@
 
 package cli_test
 
-// raced is true if the race detector is active. It uses additional memory and time.
+// raced is true if the race detector is active, which uses additional memory and time.
 const raced = true

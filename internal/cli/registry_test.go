@@ -20,8 +20,8 @@ import (
 // registries maps the working directories of running scripts to their registries.
 var registries sync.Map
 
-// playgroundPackages returns the packages of the provider by version. They are packed once, because packing takes a
-// second, and minutes with the race detector.
+// playgroundPackages returns the packages of the provider by version. All tests share these packages, because packing
+// takes a second, and minutes with the race detector.
 var playgroundPackages = sync.OnceValues(func() (map[string][]byte, error) {
 	bin, err := playground()
 	if err != nil {
@@ -152,7 +152,8 @@ func provide(t *testing.T, s *registrytest.Server) error {
 	return err
 }
 
-// browser is a program that opens an address like xdg-open: it returns while the browser still loads the page.
+// browser is the program xdg-open in scripts, which requests the page at an address: it returns while another process
+// still loads the page.
 func browser() {
 	if os.Getenv("LOADS") == "" {
 		page := exec.Command(os.Args[0], os.Args[1])
@@ -170,7 +171,7 @@ func browser() {
 }
 
 // git implements the script command `git DIR TAG`. It makes a repository of a directory, with the branch main and a
-// tag. If the repository exists, it adds a commit and moves the tag.
+// tag. If the repository exists, the command adds a commit and moves the tag.
 func git(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: git DIR TAG")

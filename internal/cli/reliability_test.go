@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// deeds are the faults of a provider in a call: it ends, does not answer, or returns an invalid answer.
+// deeds are the faults of a provider in a call: the provider ends, does not answer, or returns an invalid answer.
 var deeds = []string{
 	"panic", "exit:3", "kill", "hang", "error:no", "after-panic", "after-exit:3", "after-kill", "after-hang", "nil",
 	"malformed", "empty", "truncated", "trailing", "big-map", "big-string", "deep", "missing", "null",
@@ -25,8 +25,8 @@ var deeds = []string{
 var abused = []string{"Validate", "Configure", "Upgrade", "Read", "Plan", "Apply", "Open", "Renew", "Close", "Stop"}
 
 // TestAbuse tests each fault in each call of an apply: 190 combinations, and one in ten of them without LETHE_LONG. The
-// program must end with exit code 0 or 1. Leases of other providers must be closed, and a lease of the faulty provider
-// must be closed or reported. Each created object must be in the state or be reported.
+// program must end with exit code 0 or 1. Leases (ephemeral resources) of other providers must be closed, and a lease
+// of the faulty provider must be closed or reported. Each created object must be in the state or be reported.
 func TestAbuse(t *testing.T) {
 	secondLane(t, drawsRandom)
 	t.Parallel()
@@ -80,7 +80,7 @@ resource "rogue_thing" "a" {
 	limit := 8 * time.Second
 	ended := make(chan struct{})
 	go func() {
-		for n := 0; ; n++ { // calls without a deadline never end: interrupt them like a user
+		for n := 0; ; n++ { // calls without a deadline never end, so send interrupts to the program, as a user would
 			select {
 			case <-ended:
 				return
@@ -102,7 +102,7 @@ resource "rogue_thing" "a" {
 		text, _ := os.ReadFile(filepath.Join(p.dir, ".cloud/leases", l.Name()))
 		named := strings.Contains(string(text), `"rogue_lease"`) && strings.Contains(out+next, "ephemeral.rogue_lease.h")
 		slow := strings.Contains(string(text), `"playground_lease"`) && strings.Contains(out, "ephemeral.playground_lease.l") &&
-			strings.Contains(out, "OpenEphemeralResource of provider registry.opentofu.org/lethe/playground was not answered within") // on a busy machine
+			strings.Contains(out, "OpenEphemeralResource of provider registry.opentofu.org/lethe/playground was not answered within") // the opening was too slow, on a busy machine
 		if !named && !slow {
 			t.Errorf("the lease %s is open: %s\n%s\n%s", l.Name(), text, out, next)
 		}
@@ -179,7 +179,7 @@ func TestModes(t *testing.T) {
 						return err
 					}
 					info, err := d.Info()
-					if err == nil && d.IsDir() { // executables are below .terraform: others may read, but not write
+					if err == nil && d.IsDir() { // below .terraform are executables, which others may read, but not write
 						if at := info.Mode().Perm(); at&0o022 != 0 || at&0o077 != 0 && name != ".terraform" {
 							t.Errorf("the directory %s has the mode %o", name, at)
 						}
@@ -231,7 +231,7 @@ func TestModes(t *testing.T) {
 }
 
 // TestTerraform kills and interrupts Terraform and Lethe, and prints the numbers of lost objects and open leases for
-// docs/reliability.md. It runs with LETHE_LONG if terraform is on PATH.
+// docs/reliability.md. The test runs only with LETHE_LONG, and if terraform is on PATH.
 func TestTerraform(t *testing.T) {
 	if _, err := exec.LookPath("terraform"); err != nil || !whole() {
 		t.Skip("a long run, beside Terraform")
@@ -243,7 +243,7 @@ func TestTerraform(t *testing.T) {
 		},
 		"two interrupts": func(s *started) {
 			s.cmd.Process.Signal(syscall.SIGINT)
-			time.Sleep(100 * time.Millisecond) // programs notice the first interrupt in different ways
+			time.Sleep(100 * time.Millisecond) // the two programs print different texts about the first interrupt, so wait a fixed time
 			s.cmd.Process.Signal(syscall.SIGINT)
 		},
 		"hangup": func(s *started) { s.cmd.Process.Signal(syscall.SIGHUP) },
@@ -256,10 +256,10 @@ func TestTerraform(t *testing.T) {
 				p.program = program
 				s := p.start("apply", "-auto-approve", "-parallelism=10")
 				p.seen("ApplyResourceChange", "playground_thing", `"end"`)
-				time.Sleep(rand.N(50 * time.Millisecond)) // the moment is the subject
+				time.Sleep(rand.N(50 * time.Millisecond)) // the test is about a fault at any moment
 				do(s)
 				s.wait()
-				p.settled() // a keeper or an orphaned provider may go on
+				p.settled() // a keeper process or a provider without its program may still run
 				files, _ := filepath.Glob(filepath.Join(p.dir, ".cloud/playground_*.json"))
 				if program == "lethe" {
 					p.run("plan", "-lock-timeout=1m")

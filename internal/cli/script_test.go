@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 				os.Exit(code)
 			}
 			cli.Collect()
-			store.Hurry(20) // no test waits for a service as long as a user would
+			store.Hurry(20) // waits for services are 20 times as short as for a user
 			args, dir := calledFrom(os.Args[1:])
 			stdout, stderr := recorded(os.Stdout), recorded(os.Stderr)
 			os.Exit(cli.Main(cli.Env{
@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// hosted is the built-in provider as a plugin of another program.
+// hosted runs the built-in provider as a plugin program, which another program such as Terraform starts.
 func hosted() {
 	dir, err := os.Getwd()
 	if err != nil || !plugin.Hosted(os.Args) {
@@ -63,8 +63,8 @@ func hosted() {
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
-	// A program that nohup starts ignores hang-ups, and so do its child processes. If this process handles the signal,
-	// the programs of the tests receive it.
+	// A program that nohup starts ignores hang-ups, and so do its child processes. If this process handles SIGHUP, the
+	// programs of the tests receive the signal.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	// Tests wait for processes most of the time, so more tests than processors run in parallel. An option of the
 	// command line overrides this number. Tests are parallel at the top level, too, so that the processors work while
@@ -77,8 +77,8 @@ func (m tidy) Run() int {
 	return code
 }
 
-// TestScripts runs the scripts, each of which shows one behaviour. A script is in a folder for its subject. A single
-// script runs with -run 'TestScripts/^folder$/^name$'.
+// TestScripts runs the scripts in testdata/script, each of which shows one behaviour. A script is in a folder for its
+// subject. A single script runs with -run 'TestScripts/^folder$/^name$'.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	p := params(setup)
@@ -121,8 +121,8 @@ func scripts(t *testing.T) []script {
 	return out
 }
 
-// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips a script that cannot run on
-// this system. It skips a slow script, unless wide tests run or -run names the script.
+// runScripts runs scripts in parallel, each as a subtest of the test of its folder. It skips scripts that cannot run on
+// this system. It also skips a slow script, unless LETHE_WIDE or LETHE_LONG is set or -run names the script.
 func runScripts(t *testing.T, p testscript.Params, list []script) {
 	by, skipped := map[string][]string{}, map[string]string{}
 	for _, s := range list {
@@ -170,7 +170,7 @@ func params(setup func(*testscript.Env) error) testscript.Params {
 			"keeps":  keeps,
 			"dial":   dial,
 			"private": func(ts *testscript.TestScript, _ bool, args []string) {
-				for _, name := range args { // only the owner may read them
+				for _, name := range args { // only the owner may read these files
 					ts.Check(disktest.Private(ts.MkAbs(name)))
 				}
 			},
@@ -211,11 +211,11 @@ func setupFor(e *testscript.Env, host string) error {
 		return err
 	}
 	e.Setenv("EXAMPLES", examples)
-	e.Setenv("PLATFORM", runtime.GOOS+"_"+runtime.GOARCH) // as mirrors name it
+	e.Setenv("PLATFORM", runtime.GOOS+"_"+runtime.GOARCH) // the platform in the form that provider mirrors use, such as linux_amd64
 	e.Setenv("TF_IN_AUTOMATION", "")
 	e.Setenv("TF_INPUT", "0")
 	e.Setenv("HTTPS_PROXY", "http://127.0.0.1:1") // no request leaves this machine: requests to other hosts fail at once
-	e.Setenv("TF_REGISTRY_DISCOVERY_RETRY", "0")  // and are not repeated, after seconds
+	e.Setenv("TF_REGISTRY_DISCOVERY_RETRY", "0")  // requests to a registry are not repeated after seconds
 	e.Setenv("CHECKPOINT_DISABLE", "1")
 	return os.MkdirAll(filepath.Join(e.WorkDir, ".cloud"), 0o755)
 }
@@ -223,8 +223,9 @@ func setupFor(e *testscript.Env, host string) error {
 // builtIn is the directory of the built providers, "" before they are built.
 var builtIn string
 
-// playground builds the test providers once, in their own module. If LETHE_TEST_PROVIDERS names a directory, they are
-// built there and remain, so that the next run links only changed providers.
+// playground builds the test providers, which are in the module test/providers, once, and returns the directory of
+// their programs. If LETHE_TEST_PROVIDERS names a directory, the programs are built there and remain, so that the next
+// run links only changed providers.
 var playground = sync.OnceValues(func() (string, error) {
 	dir := os.Getenv("LETHE_TEST_PROVIDERS")
 	if dir == "" {
@@ -235,13 +236,13 @@ var playground = sync.OnceValues(func() (string, error) {
 		builtIn = dir
 	}
 	if _, err := exec.LookPath("go"); err != nil && builtIn == "" {
-		return filepath.Abs(dir) // they were built on another system
+		return filepath.Abs(dir) // the providers were built on another system
 	}
 	cmd := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "./cmd/...")
 	cmd.Dir = "../../test/providers"
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
-	// go test repeats a cached test if a file that the test reads has changed. It does not see which files go build reads,
-	// so this walk reads their directories.
+	// go test repeats a cached test if a file that the test reads has changed. It does not see which files go build
+	// reads, so this walk reads the directories of the sources.
 	_ = filepath.WalkDir(cmd.Dir, func(string, fs.DirEntry, error) error { return nil })
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("building the playground providers: %w\n%s", err, out)
@@ -249,8 +250,8 @@ var playground = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
-// combined builds the provider of the random scenarios, beside the other providers. The scripts that were derived from
-// these scenarios use it.
+// combined builds the provider of the random scenarios in test/combine, in the directory of the other providers. The
+// scripts that were derived from these scenarios use this provider.
 var combined = sync.OnceValues(func() (string, error) {
 	bin, err := playground()
 	if err != nil {

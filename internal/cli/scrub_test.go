@@ -19,7 +19,7 @@ import (
 const scrubCanary = "canary-7be1d-first"
 
 // copiesOfSecret prepares a directory with a backup, former states, a state that could not be stored, and a plan, of
-// which several have the canary. The state itself lacks it.
+// which several contain scrubCanary. The state itself does not contain this text.
 func copiesOfSecret(t *testing.T) *site {
 	s := newSite(t, `
 variable "password" {
@@ -56,7 +56,7 @@ func (s *site) copyOf(t *testing.T) *site {
 	return out
 }
 
-// withCanary returns the files that have the canary. It checks that each state is whole.
+// withCanary returns the files that contain scrubCanary. It also checks that each file with a state is complete.
 func (s *site) withCanary() []string {
 	s.Helper()
 	var out []string
@@ -83,9 +83,9 @@ func (s *site) withCanary() []string {
 	return out
 }
 
-// TestScrubKilled makes each call of the file system fail during "secrets scrub": only this call, or also all later
-// calls, as if the process was killed. Afterwards each copy is the old or the new one, and the next run finishes the
-// work.
+// TestScrubKilled makes one call of the file system fail during "secrets scrub", for each call in turn. Either only
+// this call fails, or also all later calls, as if the process was killed. Afterwards each copy is unchanged or
+// completely changed, and the next run finishes the work.
 func TestScrubKilled(t *testing.T) {
 	t.Parallel()
 	from := copiesOfSecret(t)
@@ -128,7 +128,7 @@ func TestScrubKilled(t *testing.T) {
 	}
 }
 
-// TestMoveInterrupted interrupts a move while the provider plans. No file is edited.
+// TestMoveInterrupted interrupts "secrets move" while the provider plans. Then no file is edited.
 func TestMoveInterrupted(t *testing.T) {
 	t.Parallel()
 	const main = `
@@ -188,8 +188,8 @@ resource "rogue_thing" "h" {
 	}
 }
 
-// TestMoveFails makes each call of the file system fail during "secrets move". After an error, either all files are
-// edited or none.
+// TestMoveFails makes one call of the file system fail during "secrets move", for each call in turn. After an error,
+// either all files are edited or none.
 func TestMoveFails(t *testing.T) {
 	t.Parallel()
 	const main = "variable \"password\" {\n  sensitive = true\n  default   = \"moved-7be1d\"\n}\nmodule \"m\" {\n  source   = \"./m\"\n  password = var.password\n}\n"

@@ -7,8 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// splitShell splits a line into words like a shell: spaces separate words, except in quotes and after a backslash. It
-// expands no variables or patterns. It returns an error if a quote is not closed.
+// splitShell splits a line into words with the quotation rules of a shell: spaces separate words, except in quotes and
+// after a backslash. It expands no variables or patterns. It returns an error if a quote is not closed.
 func splitShell(line string) ([]string, error) {
 	words, last := scanShell(line)
 	if last.quote != 0 {
@@ -23,9 +23,9 @@ func splitShell(line string) ([]string, error) {
 // lastWord is the word at the end of an incomplete line.
 type lastWord struct {
 	text    string
-	started bool // the word has begun; it may be empty, in quotes
-	quote   byte // the quotation mark that is still open at the end of the word; 0 without one
-	from    int  // the position in text from which bash replaces the word
+	started bool // the word has begun; text may still be empty, as after an opening quote
+	quote   byte // the quotation mark that is still open at the end of the word; 0 if no quotation mark is open
+	from    int  // the position in text after the last =, : or opening quote, from which bash replaces the word
 }
 
 // scanShell returns the words of a line before the last word, and the last word.
@@ -79,7 +79,7 @@ func (w lastWord) rest(word string) string {
 	return escapeShell(word, "\"'\\$` \t[]{}()*?<>|&;!#~")
 }
 
-// escapeShell puts a backslash before each special character.
+// escapeShell puts a backslash before each character of text that is in special.
 func escapeShell(text, special string) string {
 	var b strings.Builder
 	for _, c := range text {

@@ -10,9 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// testWithoutShortcuts runs scripts again with all shortcuts disabled: one in ten, or all of them with
-// LETHE_LONG. The sample depends on the names and on LETHE_TEST_SAMPLE, such as the hash of a commit. Scripts that
-// count calls are excluded, because shortcuts change the counts on purpose.
+// testWithoutShortcuts runs scripts again with all shortcuts (optimizations that do not change results) disabled: one
+// in ten, or all of them with LETHE_LONG. The sample depends on the names and on LETHE_TEST_SAMPLE, such as the hash of
+// a commit. Scripts that count calls are excluded, because shortcuts change the counts on purpose.
 func testWithoutShortcuts(t *testing.T) {
 	t.Parallel()
 	p := params(func(e *testscript.Env) error {

@@ -18,9 +18,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli"
 )
 
-// TestSourcesBesidePeer installs modules from random addresses of one git repository with both programs. They must
-// install the same modules and record them under the same source and directory. LETHE_LONG=1 tries more addresses,
-// different ones in each run.
+// TestSourcesBesidePeer installs modules from random addresses of one git repository with Lethe and Terraform. Both
+// must install the same modules and record them with the same source and directory. LETHE_LONG=1 tries more addresses,
+// and other addresses in each run.
 func TestSourcesBesidePeer(t *testing.T) {
 	secondLane(t, runsPeer)
 	t.Parallel()
@@ -75,7 +75,7 @@ func TestSourcesBesidePeer(t *testing.T) {
 	}
 	install := func(run func(dir string) string) (map[string]bool, map[string]string) {
 		failed, good := map[string]bool{}, map[string]string{}
-		for range 4 { // errors in addresses are found before anything is installed
+		for range 4 { // Terraform reports errors in addresses before it installs anything: remove the wrong addresses and run again
 			dir := t.TempDir()
 			var text bytes.Buffer
 			for name, source := range sources {

@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// sshd implements the script command that provides an OpenSSH server, shared by all scripts, and a service behind it
-// that answers the first line of a connection. It sets these variables and files for the script:
+// sshd implements the script command that provides an OpenSSH server, shared by all scripts, and a service on this
+// machine that answers the first line of a connection. The command sets these variables and files for the script:
 //
 //	SSH_PORT  SSH_USER  SSH_HOST_KEY  the server on 127.0.0.1, and the user that may log in
 //	.ssh_key                          a file with the private key of the user

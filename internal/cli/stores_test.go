@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// stateServers maps the directories of running scripts to their state servers.
+// stateServers maps the directories of running scripts to their servers for states.
 var stateServers sync.Map
 
 type stateServer struct {

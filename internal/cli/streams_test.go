@@ -7,8 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// TestStreamOptionsHaveStreams checks that commands with the options of a JSON stream print one. Otherwise -json and
-// -json-into would be accepted without an effect.
+// TestStreamOptionsHaveStreams checks that commands with the options of a JSON stream print such a stream. Otherwise
+// -json and -json-into would be accepted without an effect.
 func TestStreamOptionsHaveStreams(t *testing.T) {
 	for _, cmd := range commands() {
 		call, _ := (&base.Env{}).New(cmd)

@@ -36,8 +36,8 @@ func terminal(t *testing.T) (user, program *os.File) {
 	return user, program
 }
 
-// TestTerminalGoesAway checks that closing the terminal during an apply acts like an interrupt. No new change is
-// started, open leases are closed, and no outcome is unknown afterwards.
+// TestTerminalGoesAway checks that closing the terminal during an apply acts like an interrupt. The program starts no
+// new change and closes open leases (ephemeral resources). Afterwards the outcome of no provider call is unknown.
 func TestTerminalGoesAway(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, lease+consumer("2s")+`
@@ -117,7 +117,7 @@ variable "e" {
 		if step.typed == "[1,\r" {
 			prompt = ": "
 		}
-		d.see(prompt) // the console reads again
+		d.see(prompt) // the prompt shows that the console reads again
 	}
 	d.write("\x04")
 	text, err := d.end()
@@ -129,8 +129,8 @@ variable "e" {
 	}
 }
 
-// TestSecretAtTerminal checks the input of a secret: it is not shown, and its bytes are used unchanged. ^D ends the
-// input without a value, and ^C ends the command.
+// TestSecretAtTerminal checks the input of a secret: the typed text is not shown, and its bytes are used unchanged. ^D
+// ends the input without a value, and ^C ends the command.
 func TestSecretAtTerminal(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
@@ -161,7 +161,7 @@ variable "secret" {
 }
 
 // TestProvisionerAtTerminal checks that a program that local-exec runs can ask questions at the terminal. A typed
-// interrupt ends the program, even if the program ignores it, and the run.
+// interrupt ends this program, even if the program ignores interrupts, and the command of Lethe.
 func TestProvisionerAtTerminal(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct{ command, typed, want string }{
@@ -188,8 +188,8 @@ func TestProvisionerAtTerminal(t *testing.T) {
 type dialog struct {
 	t     *testing.T
 	cmd   *exec.Cmd
-	user  *os.File
-	shown chan string
+	user  *os.File        // the end of the user of the terminal
+	shown chan string     // the texts that the terminal shows, in portions
 	text  strings.Builder // all text that was shown
 	from  int             // the start of the text that see has not matched yet
 }
@@ -280,7 +280,7 @@ resource "terraform_data" "x" {
 			t.Fatal(err)
 		}
 		program.Close()
-		text, _ := io.ReadAll(user) // the end of a terminal is an error
+		text, _ := io.ReadAll(user) // reading after the end of a terminal returns an error
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("%v: %s", err, text)
 		}

@@ -26,8 +26,8 @@ resource "terraform_data" "b" {
 }
 `
 
-// TestTraces checks that a collector receives the spans of a command below the span of its caller, without secrets, and
-// that provisioners receive the span of the command.
+// TestTraces checks that an OpenTelemetry collector receives the spans of a command without secrets, as children of the
+// span of the caller (TRACEPARENT). Provisioners receive the span of the command as TRACEPARENT.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	const id, parent, token = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331", "header-canary-5b1c"
@@ -100,8 +100,8 @@ func TestTracesOfFailure(t *testing.T) {
 	}
 }
 
-// TestTracesUnsent checks that an absent collector, and settings that are not supported, are one warning, and that the
-// variables have no effect without OTEL_TRACES_EXPORTER=otlp.
+// TestTracesUnsent checks that an absent collector causes one warning, and so do settings that are not supported.
+// Without OTEL_TRACES_EXPORTER=otlp, the other variables have no effect.
 func TestTracesUnsent(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "locals {}\n")

@@ -45,7 +45,8 @@ resource "terraform_data" "b" {
 }
 `
 
-// stateEncryption encrypts states with a key of a program, which is faster than a passphrase.
+// stateEncryption is a configuration that encrypts states with a key from an external program, which is faster than a
+// passphrase.
 const stateEncryption = `
 terraform {
   encryption {
@@ -67,15 +68,15 @@ terraform {
 }
 `
 
-// transferPair is a source and a target of a transfer. In both, the first apply is complete. encrypted says whether the
-// state of the source and the state of the target are encrypted, in this order.
+// transferPair is a source and a target of a transfer. Both configurations have been applied. encrypted says whether
+// the state of the source and the state of the target are encrypted, in this order.
 type transferPair struct {
 	source, target *site
 	encrypted      [2]bool
-	ids            []string // of the objects to move
+	ids            []string // the IDs of the objects to move
 }
 
-// transferArgs moves all objects.
+// transferArgs returns the arguments of the command that moves all objects of movedObjects.
 func (p *transferPair) transferArgs() []string {
 	return []string{"state", "transfer", "-auto-approve", "-to=" + p.target.dir, "terraform_data.a", "terraform_data.b"}
 }
@@ -106,7 +107,8 @@ func (p *transferPair) copyOf(t *testing.T) *transferPair {
 	return &transferPair{source: p.source.copyOf(t), target: p.target.copyOf(t), encrypted: p.encrypted, ids: p.ids}
 }
 
-// objects returns the addresses of the objects that a command shows, by ID.
+// objects returns the names and keys of the objects in the state that "state pull" prints in the directory s, by the ID
+// of the object.
 func (p *transferPair) objects(s *site) map[string]string {
 	s.Helper()
 	var doc struct {
@@ -131,7 +133,7 @@ func (p *transferPair) objects(s *site) map[string]string {
 	return out
 }
 
-// once fails the test unless each object is in exactly one state.
+// once fails the test unless each object to move is in exactly one of the two states.
 func (p *transferPair) once(when string) {
 	p.source.Helper()
 	source, target := p.objects(p.source), p.objects(p.target)
@@ -144,7 +146,8 @@ func (p *transferPair) once(when string) {
 	}
 }
 
-// clear returns the files that have the sensitive value of a moved object although the state there is encrypted.
+// clear returns the files that contain the sensitive value of a moved object as plain text although the state in their
+// directory is encrypted.
 func (p *transferPair) clear() (out []string) {
 	for i, s := range []*site{p.source, p.target} {
 		entries, err := os.ReadDir(s.dir)
@@ -167,7 +170,7 @@ func (s *site) readFile(e os.DirEntry) string {
 	return s.read(e.Name())
 }
 
-// records returns the records of transfers.
+// records returns the files that record a transfer in progress.
 func (p *transferPair) records() (out []string) {
 	for _, s := range []*site{p.source, p.target} {
 		found, _ := filepath.Glob(filepath.Join(s.dir, "*.transfer"))
@@ -207,7 +210,7 @@ func (p *transferPair) after(when string, n int) {
 	when += ", then " + strings.Join(c.args, " ") + " in " + filepath.Base(filepath.Dir(s.dir))
 	known := slices.ContainsFunc(p.records(), func(file string) bool { return filepath.Dir(file) == s.dir })
 	out := s.must(c.args...)
-	if c.args[0] != "plan" && strings.Contains(out, transferCanary) { // a plan shows the output of terraform_data, which has no mark
+	if c.args[0] != "plan" && strings.Contains(out, transferCanary) { // a plan shows the attribute output of terraform_data, which is not sensitive
 		p.source.Errorf("%s: the value was printed", when)
 	}
 	p.once(when)
@@ -220,7 +223,7 @@ func (p *transferPair) after(when string, n int) {
 }
 
 // TestTransferKilled ends a transfer at each call of the file system, as if the process was killed, and then runs a
-// command in one of the directories. Each object must be in exactly one state, as commands show it before and after.
+// command in one of the directories. Before and after this command, each object must be in exactly one state.
 func TestTransferKilled(t *testing.T) {
 	t.Parallel()
 	from := newTransferPair(t, [2]bool{})
@@ -247,9 +250,9 @@ func TestTransferKilled(t *testing.T) {
 	}
 }
 
-// TestTransferKilledAtRandom ends transfers like TestTransferKilled, at random calls of the file system and also with
-// encrypted states. In some transfers the process survives the error, and in some the command that finishes the
-// transfer is killed, too.
+// TestTransferKilledAtRandom ends transfers at random calls of the file system, also with encrypted states, and then
+// runs a command in one of the directories. In some transfers the process survives the error, and in some the command
+// that finishes the transfer is killed, too.
 func TestTransferKilledAtRandom(t *testing.T) {
 	secondLane(t, drawsRandom)
 	t.Parallel()
@@ -331,7 +334,7 @@ type statesServer struct {
 	mu     sync.Mutex
 	states map[string][]byte
 	locks  map[string][]byte
-	calls  int
+	calls  int // the number of requests so far
 	at     int
 	late   bool
 	kill   func()
@@ -370,7 +373,7 @@ func (s *statesServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestTransferKilledAtRequest kills the process of a transfer between two states in a service at each of its requests.
-// No file is shared by the two stores.
+// The two stores share no file.
 func TestTransferKilledAtRequest(t *testing.T) {
 	t.Parallel()
 	step, total := 4, 1
@@ -432,7 +435,7 @@ func killedAtRequest(t *testing.T, at int, late bool) int {
 	}
 	server.mu.Lock()
 	calls := server.calls
-	server.at, server.locks = 0, map[string][]byte{} // as force-unlock does
+	server.at, server.locks = 0, map[string][]byte{} // release all locks, as the command force-unlock would
 	server.mu.Unlock()
 	once := func(when string) {
 		a, b := must("a", "state", "list"), must("b", "state", "list")

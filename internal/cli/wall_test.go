@@ -11,7 +11,8 @@ import (
 )
 
 // TestWall checks the limit of the total time of a command. At the limit the command is interrupted, and after a while
-// interrupted again. It must report the limit, close its leases and record the created objects.
+// interrupted again. The command must report the limit, close its leases (ephemeral resources) and record the created
+// objects.
 func TestWall(t *testing.T) {
 	t.Parallel()
 	leased := lease + `

@@ -14,11 +14,12 @@ import (
 	"testing"
 )
 
-// wide reports whether the tests run that cover more cases of a rule. .ci/run sets LETHE_WIDE in its second lane.
+// wide reports whether tests run that cover more cases of a rule: LETHE_WIDE or LETHE_LONG is set. .ci/run sets
+// LETHE_WIDE in its second lane (the slower part of the tests).
 func wide() bool { return os.Getenv("LETHE_WIDE") != "" || whole() }
 
-// secondLane skips a test that the first lane of .ci/run leaves to the second, for a reason. The test runs if LETHE_WIDE
-// is set, or if -run names it.
+// secondLane skips a test that only the second lane (the slower part) of .ci/run runs, for a reason. The test runs if
+// LETHE_WIDE or LETHE_LONG is set, or if -run names the test.
 func secondLane(t *testing.T, reason string) {
 	t.Helper()
 	if !wide() && !named(t.Name()) {
@@ -29,14 +30,14 @@ func secondLane(t *testing.T, reason string) {
 // named reports whether the pattern of -run contains a name.
 func named(name string) bool { return strings.Contains(flag.Lookup("test.run").Value.String(), name) }
 
-// The reasons of tests that the second lane runs.
+// The reasons why tests run only in the second lane of .ci/run.
 const (
 	runsPeer    = "it runs Terraform again and again"
 	drawsRandom = "it draws many cases at random"
 	needsMuch   = "it needs seconds of processor time"
 )
 
-// TestSecondLane checks that the second lane of .ci/run names each test that calls secondLane.
+// TestSecondLane checks that .ci/run names each test that calls secondLane in its second lane.
 func TestSecondLane(t *testing.T) {
 	ci, err := os.ReadFile("../../.ci/run")
 	if err != nil {
@@ -109,11 +110,11 @@ var slowScripts = map[string][]string{
 	"it waits for seconds":                {"actions/streams", "ephemeral_resources/renew_fails", "init/login", "provisioners/parallelism", "query/misdeeds", "test/long"},
 }
 
-// manyCommands is the number of commands from which a script is slow. Each command starts a process, and most commands
-// start a keeper and providers.
+// manyCommands is the number of commands of Lethe from which a script counts as slow. Each command starts a process,
+// and most commands start a keeper (a second process of Lethe) and providers.
 const manyCommands = 14
 
-// slowness returns the reason why a script is slow, or "" for the other scripts.
+// slowness returns the reason why a script is slow, or "" if it is not slow.
 func slowness(s script) string {
 	for reason, list := range slowScripts {
 		if slices.Contains(list, s.folder+"/"+s.name) {

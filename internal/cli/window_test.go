@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// windows are configurations with the shortest possible time between the opening and the closing of their lease. One
-// consumer needs nearly all of this time.
+// windows are configurations with one lease (ephemeral resource), with minimum, the shortest possible time between its
+// opening and closing. One resource that uses the lease needs nearly all of this time.
 var windows = []struct {
 	name, config string
 	minimum      time.Duration
-	opens        int // in plan and apply together; Terraform may open more
+	opens        int // number of openings in plan and apply together; Terraform may open the lease more often
 }{
 	{"consumer beside something slow", lease + consumer("1s") + slow("u", "", "3s"), time.Second, 2},
 	{"consumer before something slow", lease + consumer("1s") + slow("after", "depends_on = [playground_secret.a]", "2s"), time.Second, 2},
@@ -67,7 +67,7 @@ resource "playground_thing" "` + name + `" {
 }
 
 // BenchmarkOpenWindows measures how long leases are open, in the log of provider calls, for Lethe and Terraform. It
-// prints the best of three runs.
+// prints the shortest time of three runs.
 func BenchmarkOpenWindows(b *testing.B) {
 	for _, w := range windows {
 		for _, engine := range []string{"lethe", "terraform"} {

@@ -11,11 +11,12 @@ import (
 type About struct {
 	Name, Args, Short string
 	Text              []Paragraph
-	Examples          [][2]string // commands, each with its effect
+	Examples          [][2]string // example command lines, each with its effect
 	Options           []Option
 }
 
-// Paragraph is a paragraph of a text. If LaidOut is true, its line breaks are kept; otherwise the text is wrapped.
+// Paragraph is a paragraph of a text. If LaidOut is true, the line breaks of the paragraph are kept. Otherwise its
+// lines are wrapped.
 type Paragraph struct {
 	Text    string
 	LaidOut bool
@@ -23,13 +24,14 @@ type Paragraph struct {
 
 // Option is a flag of a command.
 type Option struct {
-	Name  string // "-out"
-	Value string // the value in "-name=value"; "" without one
+	Name  string // the name with its hyphen, such as "-out"
+	Value string // the placeholder of the value in "-name=value", such as "file"; "" for an option without a value
 	Text  string
 }
 
-// About describes the command of a call. A paragraph with a line that begins with a space keeps its line breaks. The
-// text of an option ends with its default, unless the default is a zero value or the text begins with "Accepted".
+// About describes the command of the call c. A paragraph with a line that begins with a space keeps its line breaks.
+// The text of an option ends with the default value of the option, unless this is a zero value or the text begins with
+// "Accepted".
 func (c *Call) About() About {
 	a := About{Name: c.Command.Name, Args: c.Command.Args, Short: c.Command.Short, Examples: c.Command.Examples}
 	for part := range strings.SplitSeq(strings.TrimSpace(c.Command.Long), "\n\n") {
@@ -54,7 +56,8 @@ func (a About) Usage() string {
 	return line
 }
 
-// Left returns an option with its value, such as -out=file, or only the name of an option without a value.
+// Left returns an option with the placeholder of its value, such as -out=file, or only the name of an option without a
+// value.
 func (o Option) Left() string {
 	if o.Value == "" {
 		return o.Name

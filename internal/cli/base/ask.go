@@ -16,14 +16,15 @@ import (
 
 // Question is a question for the user.
 type Question struct {
-	Title  string // "var.name"
+	Title  string // the first line, such as "var.name"
 	Note   string // printed below the title; may be empty
-	Secret bool   // do not show the answer while it is typed
+	Secret bool   // the terminal does not show the answer while the user types
 }
 
 // Ask prints a question and reads one line. It removes white space at the end of the line, except from a secret that is
-// typed at a terminal. It returns false if the input has ended, if an interrupt came (see Interrupted), or if the
-// terminal cannot hide a secret. After that, MayAsk returns false, and the caller reports the missing answer.
+// typed at a terminal. It returns false if the input has ended, if the user interrupted the command, or if the terminal
+// cannot hide a secret. In these cases, later calls of MayAsk return false, and the caller of Ask reports the missing
+// answer.
 func (s *Screen) Ask(q Question) (string, bool) {
 	fmt.Fprintf(s.call.Stdout, "%s\n", q.Title)
 	if q.Note != "" {
@@ -35,9 +36,9 @@ func (s *Screen) Ask(q Question) (string, bool) {
 	return text, ok
 }
 
-// read prints a prompt and reads one line. It returns false at the end of the input, at an interrupt, and if a terminal
-// cannot be set to hide a secret answer. If the answer is secret, the terminal stops showing typed characters before
-// the prompt is printed, because users and programs may type at once.
+// read prints a prompt and reads one line. It returns false at the end of the input, after an interrupt, and if a
+// terminal cannot be set to hide a secret answer. If the answer is secret, the terminal stops showing typed characters
+// before the prompt is printed, because users and programs may type at once.
 func (s *Screen) read(prompt string, secret bool) (string, bool) {
 	f, isFile := s.call.Stdin.(*os.File)
 	var shown *term.State
@@ -93,12 +94,12 @@ func (s *Screen) readHidden(f *os.File, shown *term.State) (string, bool) {
 
 // Keys of a terminal in raw mode.
 const (
-	interruptKey = 3 // ^C
-	endKey       = 4 // ^D
+	interruptKey = 3 // the byte that Ctrl-C sends: interrupt the command
+	endKey       = 4 // the byte that Ctrl-D sends: end the input without an answer
 	enterKey     = '\r'
-	eraseKey     = 8 // ^H
+	eraseKey     = 8 // the byte that Ctrl-H sends: erase a character
 	deleteKey    = 127
-	clearKey     = 21 // ^U
+	clearKey     = 21 // the byte that Ctrl-U sends: erase the line
 )
 
 // hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it: enterKey (also for a
@@ -128,15 +129,16 @@ func hiddenLine(in io.Reader) (text string, end byte) {
 	}
 }
 
-// Confirm asks a question that only "yes" confirms. what is the purpose of "yes", such as "approve". yes is true if the
-// user answered "yes". answered is false if the user cannot be asked or gave no answer.
+// Confirm asks a question that only "yes" confirms. what names the effect of "yes", such as "approve". yes is true if
+// the user answered "yes". answered is false if the user cannot be asked or gave no answer.
 func (s *Screen) Confirm(title, note, what string) (yes, answered bool) {
 	s.Print("\n")
 	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to " + what + "."})
 	return ok && text == "yes", ok
 }
 
-// Asks reports whether the environment permits questions. It does unless TF_INPUT is a false value, such as 0.
+// Asks reports whether the environment permits questions. It returns false only if TF_INPUT is a false value, such as
+// 0.
 func Asks(c *Call) bool {
 	asks, err := strconv.ParseBool(c.Getenv("TF_INPUT"))
 	return asks || err != nil
@@ -144,10 +146,10 @@ func Asks(c *Call) bool {
 
 // Approval is the question that a command asks before it changes something.
 type Approval struct {
-	Given   bool   // by a flag, so do not ask
+	Given   bool   // a flag has given the approval, so Approve does not ask
 	Title   string // the question
 	Note    string // the text below the question
-	For     string // the purpose of "yes"; "approve" if empty
+	For     string // the effect of "yes" in the question; "approve" if empty
 	Use     string // the advice if no user can be asked: the words after "Use", such as a flag
 	Refused string // the text to print after another answer
 }

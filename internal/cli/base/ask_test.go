@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A hidden line contains each typed byte, except editing keys. The bytes after the line remain unread.
+// hiddenLine returns each typed byte of a line, except editing keys, which it applies. It leaves the bytes after the
+// line unread.
 func TestHiddenLine(t *testing.T) {
 	for typed, want := range map[string]string{
 		"abc\r": "abc", "abc\n": "abc", "\r": "",

@@ -69,8 +69,8 @@ func (c *Call) countSilenced() {
 	}
 }
 
-// AtEnd adds a function that runs at the end of the command, before functions added earlier. Its diagnostics are
-// reported, and its errors make the command fail.
+// AtEnd adds a function that runs at the end of the command, before functions that were added earlier. Diagnostics that
+// the function adds to the bag are reported, and errors make the command fail.
 func (c *Call) AtEnd(do func()) { c.ends = append(c.ends, do) }
 
 func (c *Call) end() {
@@ -81,8 +81,8 @@ func (c *Call) end() {
 	}
 }
 
-// ended runs the functions of AtEnd after the command has printed its own diagnostics, and prints theirs. It returns
-// code, the exit code of the command, or ExitError if one of the functions adds an error.
+// ended runs the functions of AtEnd after the command has printed its own diagnostics, and prints the diagnostics of
+// these functions. It returns code, the exit code of the command, or ExitError if one of the functions adds an error.
 func (c *Call) ended(code int) int {
 	c.Failed = code != ExitOK && code != ExitChanges
 	c.Bag.Clear()

@@ -8,18 +8,18 @@ import (
 	"sync/atomic"
 )
 
-// room is the number of bytes that may be allocated before the next garbage collection, even if the live heap is small.
-// A command that needs less memory never collects garbage.
+// room is the minimum number of bytes that may be allocated before the next garbage collection, even if the live heap
+// is small. A command that needs less memory never collects garbage.
 const room = 16 << 20
 
-// streaming is true after Streams: the command uses roomOfStreams instead of room.
+// streaming is true after a call of Streams: the command uses roomOfStreams instead of room.
 var streaming atomic.Bool
 
-// roomOfStreams is the smaller room of a command that handles many objects one after another.
+// roomOfStreams replaces room in a command that handles many objects one after another. It is a number of bytes, too.
 const roomOfStreams = 6 << 20
 
 // Streams makes garbage collections more frequent. A command calls it if it handles many objects one after another, so
-// that it needs little memory. It has no effect if the user sets GOGC.
+// that it needs little memory. It has no effect if the user sets the environment variable GOGC.
 func Streams() {
 	streaming.Store(true)
 	begin()
@@ -51,8 +51,8 @@ func begin() bool {
 	return true
 }
 
-// watcher has a pointer, because the runtime allocates objects without pointers together, and then they live as long as
-// their neighbours.
+// watcher is the type of an object whose finalizer runs after a garbage collection. It has a pointer, because the
+// runtime allocates small objects without pointers together, and such an object lives as long as its neighbours.
 type watcher struct{ _ *watcher }
 
 // watch creates an unreachable object. Its finalizer runs after the next collection, sets the percentage and calls
@@ -66,8 +66,9 @@ func watch() {
 	})
 }
 
-// percent returns the value of GOGC for a heap: the garbage that may arise before the next collection, as a percentage
-// of the live heap. live is the number of live bytes, and scanned the number of live bytes in objects with pointers.
+// percent returns the value of GOGC for a heap: the number of bytes that may be allocated before the next collection,
+// as a percentage of the live bytes. live is the number of live bytes, and scanned the number of live bytes in objects
+// with pointers.
 func percent(live, scanned uint64) int {
 	least := uint64(room)
 	if streaming.Load() {

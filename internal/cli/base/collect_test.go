@@ -18,9 +18,9 @@ func TestPercent(t *testing.T) {
 		{16 << 20, 8 << 20, 100},
 		{32 << 20, 16 << 20, 75},
 		{1 << 30, 400 << 20, 75},
-		{1 << 30, 171 << 20, 50}, // mostly text
+		{1 << 30, 171 << 20, 50}, // a heap of mostly text, which the collector does not scan
 		{350 << 20, 2 << 20, 5},  // one or two large texts
-		{200 << 20, 2 << 20, 8},  // the room
+		{200 << 20, 2 << 20, 8},  // the constant room counts, because it is more than three times the scanned bytes
 		{1 << 30, 1 << 30, 75},
 	} {
 		if got := percent(heap.live, heap.scanned); got != heap.want {
@@ -29,7 +29,8 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// Collect leaves a GOGC of the environment unchanged, and otherwise adjusts it to the heap.
+// Collect leaves the percentage of the garbage collector unchanged if the environment sets GOGC, and otherwise adjusts
+// it to the heap.
 func TestCollect(t *testing.T) {
 	t.Setenv("GOGC", "77")
 	defer debug.SetGCPercent(debug.SetGCPercent(77))

@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A crash is reported without the secrets of the run, whatever the type of the panic value.
+// The report of a panic contains no secrets of the run, whatever the type of the panic value is.
 func TestCrashReport(t *testing.T) {
 	const canary = "canary-51c7-0123456789"
 	for _, value := range []any{"a value: " + canary, errors.New(canary), struct{ Token string }{canary}, cty.StringVal(canary)} {

@@ -12,8 +12,8 @@ import (
 )
 
 // In returns a call of the same command in the directory dir. The new call shares the streams, the secrets and the
-// interrupts with c, but has its own diagnostics. It ends when c ends; then Adopt moves its diagnostics to c. In
-// returns an error if dir does not exist or is not a directory.
+// interrupts with c, but has its own diagnostics. The new call ends when c ends, and then Adopt moves its diagnostics
+// to c. In returns an error if dir does not exist or is not a directory.
 func (c *Call) In(dir string) (*Call, error) {
 	real, err := paths.Real(c.Path(dir))
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Call) In(dir string) (*Call, error) {
 	return o, nil
 }
 
-// Adopt moves the diagnostics of o, a call in another directory, to c. It adds the directory to the text of each
+// Adopt adds the diagnostics of o, a call in another directory, to c. It adds the directory to the text of each
 // diagnostic, because a file there may have the same name as a file here. It drops a diagnostic without a place in a
 // file if c has one with the same text.
 func (c *Call) Adopt(o *Call) {
@@ -49,7 +49,7 @@ func (c *Call) Adopt(o *Call) {
 	own := c.Bag.List()
 	for _, d := range o.Bag.List() {
 		if d.Subject == nil && slices.ContainsFunc(own, func(x diag.Diagnostic) bool { return x.Summary == d.Summary && x.Detail == d.Detail }) {
-			continue // about the settings of the user, which both have
+			continue // skip diagnostics about settings of the user, which the calls of both directories would report
 		}
 		where := fmt.Sprintf("The directory is %s.", name)
 		if d.Subject != nil {
@@ -66,9 +66,9 @@ func (c *Call) Adopt(o *Call) {
 	o.Bag.Clear()
 }
 
-// Within calls do while the directory of the process is the directory of o, so that child processes start there. Then
-// the process returns to the directory of c. If the first change of the directory fails, Within does not call do.
-// Without Enter, it only calls do.
+// Within calls do while the directory of the process is the directory of o, so that child processes start there.
+// Afterwards the process returns to the directory of c. Within returns an error if a change of the directory fails. If
+// the first change fails, it does not call do. If c.Enter is nil, Within only calls do.
 func (c *Call) Within(o *Call, do func()) error {
 	if c.Enter == nil {
 		do()

@@ -41,8 +41,8 @@ func (e *Env) Settle() error {
 	return err
 }
 
-// Chdir changes the working directory to dir, a path relative to the present one. If that fails, it prints an error on
-// standard error and returns false.
+// Chdir changes the working directory to dir, a path relative to the present working directory. If the change fails, it
+// prints an error on standard error and returns false.
 func (e *Env) Chdir(dir string) bool {
 	real, err := paths.Real(e.Path(dir))
 	if info, serr := os.Stat(real); err == nil && serr == nil && !info.IsDir() {
@@ -56,7 +56,7 @@ func (e *Env) Chdir(dir string) bool {
 		return false
 	}
 	if e.Named = real; real == e.Start {
-		e.Named = e.Called // PWD is valid again
+		e.Named = e.Called // in the start directory, the caller's name is valid
 	}
 	e.Dir = real
 	return true
@@ -77,14 +77,14 @@ func (e *Env) Names() (product, command string) {
 	return "Lethe", "lethe"
 }
 
-// Product returns the name of the product.
+// Product returns the name of the product for lines that other programs read: "Lethe", "Terraform" or "OpenTofu".
 func (e *Env) Product() string {
 	product, _ := e.Names()
 	return product
 }
 
-// Registry returns the registry of providers for which neither the configuration nor the state names a host. It depends
-// on the name under which the program was called.
+// Registry returns the registry of providers for which neither the configuration nor the state names a host. It is the
+// registry of Terraform if the program was called as terraform, and the registry of OpenTofu otherwise.
 func (e *Env) Registry() string {
 	if e.Product() == "Terraform" {
 		return addr.TerraformHost

@@ -11,7 +11,7 @@ func escapes(stream any) bool {
 	}
 	console, mode := windows.Handle(f.Fd()), uint32(0)
 	if windows.GetConsoleMode(console, &mode) != nil {
-		return true // not a console
+		return true // the stream is not a console
 	}
 	return mode&windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING != 0 || windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Guarded returns a finished text with its secrets masked. begin is the beginning of the text. If masking changes it,
-// the text is too complex to search. Then Guarded adds an error, and returns nil and false.
+// Guarded returns a finished text, such as a page, with its secrets masked. begin is the beginning of the text, such as
+// "<svg". If masking changes the beginning, the text was too complex to search and was masked as a whole. In this case
+// Guarded adds an error, and returns nil and false.
 func (c *Call) Guarded(text []byte, begin string) ([]byte, bool) {
 	if c.Secrets.Empty() {
 		return text, true

@@ -20,16 +20,16 @@ import (
 
 // After the second interrupt, the program ends within three seconds, even if calls hang.
 const (
-	abandonAfter = time.Second             // abandon calls in progress
-	leaveAfter   = 2500 * time.Millisecond // abandon the closing of leases, too
-	hangupDelay  = 3 * time.Second         // end the program
-	partTime     = 2 * time.Second         // the keeper of providers may close leases this long after the third interrupt
+	abandonAfter = time.Second             // time after the second interrupt: stop waiting for calls in progress
+	leaveAfter   = 2500 * time.Millisecond // time after the second interrupt: stop waiting for calls that close ephemeral resources, too
+	hangupDelay  = 3 * time.Second         // time after the second interrupt: end the program
+	partTime     = 2 * time.Second         // time after the third interrupt in which the keeper (the process that holds the providers) may close ephemeral resources
 
-	writeTime = 200 * time.Millisecond // the limit for messages, because a reader that does not read blocks them
+	writeTime = 200 * time.Millisecond // time limit for printing messages, which blocks if no process reads the output
 )
 
-// within calls do, and returns when do ends or d has passed. Handlers of interrupts use it to print: if no
-// process reads standard output, writes to it block.
+// within calls do, and returns when do ends or d has passed. Handlers of interrupts print with within: if no process
+// reads standard output, writes to it block.
 func within(d time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()
@@ -47,9 +47,10 @@ func (s *Stops) started() <-chan struct{} {
 	return s.Begin.Done()
 }
 
-// interrupts creates the contexts of Stops and handles signals. The first signal ends Begin, the second ends Abandon
-// and Leave after a pause, and the third ends the program. SIGQUIT ends the program at once, after a dump of the
-// goroutines. The context returned is Begin. The function returned ends the handling of signals and all contexts.
+// interrupts creates the contexts of Stops and handles signals. The first signal ends Begin, the second signal ends
+// Abandon and Leave after a pause, and the third signal ends the program. SIGQUIT ends the program at once, after a
+// dump of the goroutines. The context returned is Begin. The function returned ends the handling of signals and all
+// contexts.
 func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	var begin context.CancelFunc
 	var abandon, leave context.CancelCauseFunc
@@ -70,7 +71,7 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 				return
 			case grace := <-c.Stops.expired:
 				if n > 1 {
-					n-- // the command is ending already
+					n-- // the time limit was reached, but the command is ending already
 					continue
 				}
 				c.tooLong()
@@ -103,9 +104,9 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	return c.Stops.Begin, func() { close(done); begin(); abandon(nil); leave(nil) }
 }
 
-// EndBy sets the time limit of the command. At moment, the command is interrupted. If it still runs after the further
-// time grace, it is interrupted a second time. A zero moment means no limit. Only the first call with a limit has an
-// effect.
+// EndBy sets the time limit of the command. At the time moment, the command ends as after an interrupt by the user. If
+// it still runs after the further time grace, it ends as after a second interrupt. If moment is zero, EndBy does
+// nothing. Only the first call with a limit has an effect.
 func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	if moment.IsZero() || c.Stops.timed {
 		return
@@ -114,7 +115,8 @@ func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	time.AfterFunc(time.Until(moment), func() { c.Stops.expired <- grace })
 }
 
-// tooLong records the changes in progress at the time limit, and prints that the command ends.
+// tooLong is called when the time limit is reached. It records the changes in progress, and prints that the command
+// ends.
 func (c *Call) tooLong() {
 	var names []string
 	if work := c.Work.Load(); work != nil {
@@ -136,7 +138,8 @@ func (c *Call) tooLong() {
 	c.UI.Line("The command has reached its time limit (wall in LETHE_LIMITS). Operations in progress may finish; no others are started.")
 }
 
-// Interrupted reports whether an interrupt has come. If so, it records that the interrupt prevented work.
+// Interrupted reports whether the user has interrupted the command. If so, it records that the interrupt prevented
+// work.
 func (c *Call) Interrupted() bool {
 	is := c.Stops.Begin != nil && c.Stops.Begin.Err() != nil
 	if is {
@@ -146,7 +149,7 @@ func (c *Call) Interrupted() bool {
 }
 
 // interrupted returns the error for a command that failed because of an interrupt or the time limit. It returns false
-// if no interrupt came, or if the interrupt came too late to prevent any work.
+// if there was no interrupt, or if the interrupt came too late to prevent any work.
 func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	work := c.Work.Load()
 	walked := work != nil && work.Walked()
@@ -163,12 +166,12 @@ func (c *Call) interrupted() (diag.Diagnostic, bool) {
 	return diag.Errorf("Interrupted", "An interrupt ended the command before it was finished.%s Run the command again to finish.", saved), true
 }
 
-// AtOnce sets a function that is called before an interrupt ends the program at once. The function reports the objects
-// that remain.
+// AtOnce sets a function that vanish calls before it ends the program. The function reports the objects that remain.
 func (c *Call) AtOnce(do func()) { c.leaving.Store(&do) }
 
-// vanish ends the program with the exit code ExitError. First, it waits at most limit for the keeper of providers, a
-// separate process, to close leases. It prints the leases that are still open and the objects whose outcome is unknown.
+// vanish ends the program with the exit code ExitError. First, it waits at most limit until the keeper of providers, a
+// separate process, has closed ephemeral resources. It prints the ephemeral resources that are still open, and the
+// objects for which a call is in progress.
 func (c *Call) vanish(limit time.Duration) {
 	within(limit+writeTime, func() { c.leftBehind(limit) })
 	os.Exit(ExitError)
@@ -178,7 +181,7 @@ func (c *Call) leftBehind(limit time.Duration) {
 	next := " The next command in this directory reports it."
 	if leaving := c.leaving.Load(); leaving != nil {
 		(*leaving)()
-		next = "" // leaving has reported the objects, and no plan follows
+		next = "" // the function set by AtOnce has reported the objects, and no later plan reports them
 	}
 	work := c.Work.Load()
 	if work == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-const tooMany = "Too many command line arguments" // the text of Terraform and OpenTofu
+const tooMany = "Too many command line arguments" // the same text as in Terraform and OpenTofu
 
 // NoOperands returns true if the command has no operands. Otherwise it adds an error and returns false.
 func (c *Call) NoOperands() bool {
@@ -31,7 +31,7 @@ func (c *Call) NoOperands() bool {
 	return false
 }
 
-// misread adds an error and returns true if the operands were meant for an option.
+// misread adds an error and returns true if the operands look like the value of an option (Call.Misread).
 func (c *Call) misread() bool {
 	if len(c.Operands) == 0 || c.Misread == nil {
 		return false
@@ -74,7 +74,7 @@ func (c *Call) counted() bool {
 }
 
 // NotApproved returns the error for a plan that cannot be approved, because the command cannot ask a user. use is the
-// advice.
+// advice: the words after "Use".
 func NotApproved(use string) diag.Diagnostic {
 	return diag.Errorf("Plan not approved", notApproved, use)
 }
@@ -86,14 +86,14 @@ func GeneratedExists() diag.Diagnostic {
 	return diag.Errorf("Target generated file already exists", "Lethe writes generated configuration only into a new file. Choose another file, or move the existing configuration elsewhere and delete the file.")
 }
 
-// List is a flag that may be repeated.
+// List is the value of a flag that may be repeated: the values in their order.
 type List []string
 
 func (l *List) String() string     { return strings.Join(*l, ",") }
 func (l *List) Set(s string) error { *l = append(*l, s); return nil }
 
-// RemoteFlag registers -ignore-remote-version. With it, package states does not compare the version of the program with
-// the version of the service that stores the state.
+// RemoteFlag registers -ignore-remote-version. If the flag is set, package states does not compare the version of the
+// program with the version of the service that stores the state.
 func (c *Call) RemoteFlag() {
 	c.Flags.Bool("ignore-remote-version", false, "Write the state even if the remote workspace uses another Terraform version.")
 }

@@ -44,8 +44,8 @@ func NewScreen(c *Call) *Screen {
 	return s.alsoInto(o)
 }
 
-// alsoInto makes the screen write the JSON stream to the file of -json-into as well, if the command has that flag. It
-// reports an error if the file cannot be opened.
+// alsoInto makes the screen write the JSON stream to the file of -json-into, too, if the flag is set and the JSON of
+// the command is a stream. It reports an error if the file cannot be opened.
 func (s *Screen) alsoInto(o view.Options) *Screen {
 	c := s.call
 	if c.View.JSONInto == "" || !c.Command.Stream {
@@ -63,7 +63,7 @@ func (s *Screen) alsoInto(o view.Options) *Screen {
 	return s
 }
 
-// both shows everything in two views: on the screen and in the file of -json-into.
+// both passes each event and diagnostic to two views: the view of the screen and the view of the file of -json-into.
 type both struct{ screen, file view.View }
 
 func (b both) Send(e event.Event)                    { b.screen.Send(e); b.file.Send(e) }
@@ -75,10 +75,11 @@ func (b both) Finish()                               { b.screen.Finish(); b.file
 // Line prints a line of progress.
 func (s *Screen) Line(text string) { s.Send(event.Note{Text: text}) }
 
-// Step prints a line of init's progress, with its code in the JSON output. It replaces the name Lethe as Renamed does.
+// Step prints a line about the progress of init, with its code in the JSON output. Under the name terraform or tofu, it
+// replaces the name Lethe in the text.
 func (s *Screen) Step(code, text string) { s.Send(event.Note{Text: s.call.Renamed(text), Code: code}) }
 
-// Renamed returns a sentence with the names of Names instead of Lethe's.
+// Renamed returns a sentence in which the names from Names replace the names of Lethe and its command.
 func (c *Call) Renamed(sentence string) string { return c.ViewOptions().Named(sentence) }
 
 // Print prints a command's result unchanged.
@@ -87,8 +88,8 @@ func (s *Screen) Print(text string) { io.WriteString(s.call.Stdout, text) }
 // Document prints a command's result as JSON in one line. It panics if doc cannot be encoded.
 func (s *Screen) Document(doc any) { s.Print(string(inOneLine(doc))) }
 
-// Into writes a result as JSON to the file of -json-into, if that flag is set, and with -json to standard output. It
-// returns true with -json: then the caller prints nothing else. It panics if doc cannot be encoded.
+// Into writes doc as JSON to the file of -json-into, if this flag is set, and to standard output, if -json is set. It
+// returns true if -json is set: then the caller prints nothing else. It panics if doc cannot be encoded.
 func (s *Screen) Into(doc any) (alone bool) {
 	alone, _ = s.call.Document(func(w io.Writer) error {
 		_, err := w.Write(inOneLine(doc))
@@ -105,8 +106,8 @@ func inOneLine(doc any) []byte {
 	return append(text, '\n')
 }
 
-// lacking returns a warning and true if the file of -json-into is incomplete. The command itself continues in that
-// case.
+// lacking returns a warning and true if the file of -json-into is incomplete, because a write failed. The command
+// continues nevertheless.
 func (s *Screen) lacking() (d diag.Diagnostic, is bool) {
 	if s.writeError == nil || s.writeError() == nil {
 		return d, false
@@ -116,14 +117,15 @@ func (s *Screen) lacking() (d diag.Diagnostic, is bool) {
 
 // close closes the file of -json-into.
 func (s *Screen) close() {
-	s.into.Close() // a nil file is allowed
+	s.into.Close() // without -json-into the file is nil, and Close only returns an error
 }
 
-// MayAsk reports whether questions can be answered. They cannot with -json, or after the end of the input. A nil
-// Screen, as in a completion, cannot ask.
+// MayAsk reports whether the command may ask the user. It returns false with -json, after the end of the input, and for
+// a nil Screen, which completions use.
 func (s *Screen) MayAsk() bool { return s != nil && !s.call.View.JSON && !s.ended }
 
-// Done prints the diagnostics and returns the exit code. Errors change ExitOK to ExitError.
+// Done prints the diagnostics of the command and returns the exit code: code, or ExitError if code is ExitOK and the
+// bag has errors.
 func (s *Screen) Done(code int) int {
 	s.Diagnostics(s.call.Bag.List())
 	s.Finish()
@@ -133,11 +135,11 @@ func (s *Screen) Done(code int) int {
 	return code
 }
 
-// Fail prints the diagnostics and returns ExitError.
+// Fail prints the diagnostics of the command and returns ExitError.
 func (s *Screen) Fail() int { return s.Done(ExitError) }
 
-// DoneDocument is like Done(ExitOK) for a command that has printed a document on standard output: all diagnostics go to
-// standard error.
+// DoneDocument ends a command that has printed a document on standard output: it prints all diagnostics on standard
+// error. It returns ExitError if the bag has errors, and ExitOK otherwise.
 func (s *Screen) DoneDocument() int {
 	c := s.call
 	human := view.NewHuman(c.Stderr, c.Stderr, c.ViewOptions())

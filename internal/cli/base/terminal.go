@@ -11,8 +11,8 @@ import (
 func (c *Call) Dumb() bool { return c.Getenv("TERM") == "dumb" || !escapes(c.Stdout) }
 
 // Color reports whether to print colours. The flag -no-color, NO_COLOR, CLICOLOR=0 and a dumb terminal turn colours
-// off. Otherwise FORCE_COLOR and CLICOLOR_FORCE turn them on, unless their value is 0. Without any of these, only a
-// terminal has colours.
+// off. Otherwise FORCE_COLOR and CLICOLOR_FORCE turn them on, unless their value is 0. Without any of these, colours
+// are printed only on a terminal.
 func (c *Call) Color() bool {
 	if c.View.NoColor || c.Getenv("NO_COLOR") != "" || c.Dumb() || c.Getenv("CLICOLOR") == "0" {
 		return false
@@ -60,10 +60,11 @@ func (c *Call) size() (columns, lines int) {
 
 const (
 	leastColumns = 20
-	testColumns  = 79 // the width of Terraform and OpenTofu
+	testColumns  = 79 // the width at which Terraform and OpenTofu wrap lines without a terminal
 )
 
-// underTest reports whether the test program of a provider runs the command. Such a program serves the provider itself.
+// underTest reports whether the test program of a provider runs the command. Such a program serves the provider in its
+// own process (TF_REATTACH_PROVIDERS).
 func (c *Call) underTest() bool {
 	attached, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
 	if err != nil {

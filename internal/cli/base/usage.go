@@ -59,8 +59,8 @@ func (c *Call) usageError(err error) diag.Diagnostic {
 	return diag.Errorf("Failed to parse command-line flags", "%s", text)
 }
 
-// takes returns a phrase that names the values that a flag accepts, and the given value. why is the reason of package
-// flag.
+// takes returns a phrase about a wrong value of a flag, such as "takes true or false, not 7". given is the value, and
+// why the reason from package flag.
 func (c *Call) takes(name, given, why string) string {
 	if g, ok := c.Flags.Lookup(name).Value.(flag.Getter); ok {
 		switch g.Get().(type) {

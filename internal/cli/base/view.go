@@ -29,9 +29,9 @@ func (c *Call) DocumentFlags() {
 // ForPrograms reports whether the user wants a document, on standard output or in a file.
 func (c *Call) ForPrograms() bool { return c.View.JSON || c.View.JSONInto != "" }
 
-// Document writes the document of a command with write: to the file of -json-into, and with -json to standard output.
-// alone is true with -json: then the caller prints nothing else. err is the error of writing to standard output. If the
-// file cannot be written, Document adds an error to the bag.
+// Document calls write to write the JSON document of a command: to the file of -json-into, if this flag is set, and to
+// standard output, if -json is set. alone is true if -json is set: then the caller prints nothing else. err is the
+// error of writing to standard output. If the file cannot be written, Document adds an error to the bag.
 func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 	if c.View.JSONInto != "" {
 		f, err := c.createInto()
@@ -49,7 +49,8 @@ func (c *Call) Document(write func(io.Writer) error) (alone bool, err error) {
 }
 
 // createInto creates the file of -json-into, or empties an existing file. Only the owner may read the file, because it
-// may contain sensitive values. If the permissions of an existing file cannot be restricted, the file keeps its content.
+// may contain sensitive values. If the permissions of an existing file cannot be restricted, the file keeps its
+// content.
 func (c *Call) createInto() (*os.File, error) {
 	f, err := disk.OpenPrivate(c.Path(c.View.JSONInto), 0)
 	if err != nil {
@@ -81,7 +82,8 @@ func (c *Call) FoldFlag() {
 	c.Flags.BoolVar(&c.View.Fold, "fold", false, "On a terminal, show equal changes of one resource once.")
 }
 
-// GatherFlags registers the flags that show similar diagnostics as one.
+// GatherFlags registers -consolidate-warnings and -consolidate-errors. Unless they are false, similar warnings and
+// similar errors are each shown as one.
 func (c *Call) GatherFlags() {
 	c.Flags.BoolVar(&c.View.gatherWarnings, "consolidate-warnings", true, "Show similar warnings as one.")
 	c.Flags.BoolVar(&c.View.gatherErrors, "consolidate-errors", true, "Show similar errors as one.")

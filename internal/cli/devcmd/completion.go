@@ -47,9 +47,9 @@ func CompletionScript(shell, program string) (string, bool) {
 // Shells returns the names of the shells that CompletionScript supports.
 func Shells() []string { return slices.Sorted(maps.Keys(completionScripts)) }
 
-// completionScripts are the scripts by shell. Each script calls the program with the line so far in COMP_LINE. bash
-// treats the text after an equals sign as a separate word; compset makes zsh do the same; the other shells do not. If
-// the program offers nothing, the shell offers files.
+// completionScripts are the completion scripts by the name of the shell. Each script calls the program with the typed
+// part of the line in COMP_LINE. bash treats the text after an equals sign as a separate word; in zsh, compset has this
+// effect; the other shells do not split words at equals signs. If the program offers nothing, the shell offers files.
 var completionScripts = map[string]string{
 	"bash": `complete -o default -C PROGRAM PROGRAM
 `,

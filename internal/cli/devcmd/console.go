@@ -74,7 +74,7 @@ Control-D.
 type console struct {
 	c     *base.Call
 	s     *session.Session
-	frame *frame.Frame // the module instance in which expressions are evaluated
+	frame *frame.Frame // the values of the module instance in which expressions are evaluated
 	face  frame.Face   // Before for the values of the state, After for planned values
 }
 
@@ -113,8 +113,8 @@ func runConsole(ctx context.Context, c *base.Call, f *consoleFlags) int {
 }
 
 // look sets c.frame, with which expressions are evaluated. The frame contains the values of the state, or of a new plan
-// if planned is true. prior is the state; nil means that it does not exist. look adds errors to the bag and returns
-// false if it fails.
+// if planned is true. prior is the state; nil means that it does not exist. After an error, look adds it to the bag and
+// returns false.
 func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool) (ok bool) {
 	options := c.s.FrameOptions()
 	options.Console = true
@@ -139,14 +139,14 @@ func (c *console) look(ctx context.Context, prior *state.Snapshot, planned bool)
 }
 
 // enter makes the console evaluate later expressions in a module instance. It reports an error and returns false if the
-// instance does not exist.
+// module instance does not exist.
 func (c *console) enter(scope string) bool {
 	mi, err := addr.ParseModuleInstance(scope)
 	if err != nil {
 		c.c.Bag.Add(diag.Errorf("Failed to parse command-line flags", "The module given with -scope cannot be read: %s.", err))
 		return false
 	}
-	c.frame.Expand(mi.Module(), c.face, &c.c.Bag) // nothing else expands a module without resources
+	c.frame.Expand(mi.Module(), c.face, &c.c.Bag) // Expand determines the instances of the module, because no other code does so for a module without resources
 	if at := c.frame.At(mi, c.face); at != nil {
 		c.frame = at
 		return true
@@ -172,7 +172,7 @@ func (c *console) enter(scope string) bool {
 	return false
 }
 
-// batch evaluates the expressions on standard input, and returns ExitError if one of them fails.
+// batch evaluates the expressions on standard input, and returns ExitError if an expression fails.
 func (c *console) batch() int {
 	src, err := config.ReadStream(c.c.Stdin, c.s.Dir.Settings.Limits.Filled().Bytes)
 	if err != nil {
@@ -203,12 +203,12 @@ type input struct {
 	inside  bool   // inside brackets or a heredoc
 }
 
-// add adds a line. If the expression is now complete, add returns it and true. Otherwise it returns "" and false. It
-// drops a blank line or a comment that does not continue an expression.
+// add adds a typed line. If the expression is now complete, add returns the expression and true. Otherwise it returns
+// "" and false. It drops a blank line or a comment outside an expression.
 func (in *input) add(line string) (text string, ready bool) {
 	line = strings.TrimSuffix(line, "\r")
 	if in.inside && !frame.MayClose(line) {
-		if len(in.pending) <= frame.LongestInput { // a longer input is rejected when it ends
+		if len(in.pending) <= frame.LongestInput { // collect no more text: an input that is longer is rejected at its end
 			in.pending += line + "\n"
 		}
 		return "", false
@@ -295,7 +295,7 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	var typed input
 	for {
 		if w, h, err := term.GetSize(fd); err == nil && w > 0 {
-			_ = t.SetSize(w, h) // after an error, only long lines look worse
+			_ = t.SetSize(w, h) // without the size, only the display of long lines is worse
 		}
 		line, err := t.ReadLine()
 		if errors.Is(err, io.EOF) {
@@ -336,7 +336,7 @@ func (c *console) converse(in *os.File, fd int, cooked *term.State) int {
 	}
 }
 
-// unreadable reports whether a line may differ from the input of the user. garbled means that the input had invalid
+// unreadable reports whether a line may differ from the input of the user. garbled is true if the input had invalid
 // UTF-8. A very long line may also differ, because the editor may have dropped its end.
 func unreadable(line string, garbled bool) bool {
 	return garbled || utf8.RuneCountInString(line) >= longestLine
@@ -353,7 +353,8 @@ func (c *console) refuse(garbled bool) {
 	c.c.Bag.Clear()
 }
 
-// answer executes a console command or evaluates an expression. It returns the exit code, and true if the user exits.
+// answer executes a command of the console ("exit" or "help") or evaluates an expression. It returns the exit code.
+// done is true if the user leaves the console.
 func (c *console) answer(text string) (code int, done bool) {
 	switch text {
 	case "exit":
@@ -385,7 +386,7 @@ func (c *console) evaluate(text string) int {
 }
 
 // complete returns the completion function of the terminal. It completes the word before the cursor up to the common
-// beginning of all candidates. If that adds nothing, it lists the candidates.
+// beginning of all candidates. If this completes nothing, it lists the candidates.
 func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, int, bool) {
 	names := completions(c.frame)
 	return func(line string, pos int, key rune) (string, int, bool) {
@@ -399,7 +400,7 @@ func (c *console) complete(t *term.Terminal) func(string, int, rune) (string, in
 			return line, pos, true // a tab is not part of an expression
 		}
 		common := found[0]
-		for !strings.HasPrefix(found[len(found)-1], common) || !utf8.ValidString(common) { // found is sorted
+		for !strings.HasPrefix(found[len(found)-1], common) || !utf8.ValidString(common) { // found is sorted, so all its elements begin with common if the first and the last do
 			common = common[:len(common)-1]
 		}
 		if common == word && len(found) > 1 {

@@ -1,5 +1,5 @@
 // Package devcmd defines the commands for writing and inspecting a configuration, such as validate, fmt, console,
-// graph, output, show, providers, explain and version.
+// graph, output, show, providers and version.
 package devcmd
 
 import (
@@ -29,13 +29,13 @@ func until(ctx context.Context, work func() int) int {
 	}
 }
 
-// branch is a line of a drawn tree, and the branches below the line.
+// branch is a line of a tree in text output, with the branches below the line.
 type branch struct {
 	text  string
 	below []branch
 }
 
-// drawn returns the lines of a tree.
+// drawn returns the lines of a tree as text. Each line begins with indent.
 func drawn(list []branch, indent string) string {
 	out := ""
 	for i, b := range list {

@@ -22,12 +22,12 @@ type graphFlags struct {
 	depth              int
 }
 
-// formats are the values of -format.
+// formats lists the values of the option -format, for messages.
 const formats = "dot, mermaid, svg or html"
 
 // drawing returns a drawing of the resources, or of all declarations if all is true. With -from or -to, it contains
-// only the selected part. The second result reports whether a declaration is in the drawing. If -from or -to names
-// nothing in the graph, drawing adds an error, and its last result is false.
+// only the selected part. The second result is a function that reports whether a declaration is in the drawing. If
+// -from or -to names nothing in the graph, drawing adds an error, and its last result is false.
 func (f *graphFlags) drawing(c *base.Call, p *program.Program, all bool) (*graphview.Drawing, func(program.Decl) bool, bool) {
 	d := newDrawing(p, all)
 	f.from, f.to = declared(d, f.from), declared(d, f.to)
@@ -100,8 +100,8 @@ func modulesAround(m addr.Module) []string {
 }
 
 // withActions adds the actions of a plan to the nodes. A resource gets the most dangerous action of its instances. If
-// whole is true, the drawing also gets the resources that have a planned action and are not in it, because only the
-// state has them. If p is nil, the drawing stays unchanged.
+// whole is true, withActions also adds the resources that have a planned action and are not in the drawing, because
+// only the state has them. If p is nil, the drawing stays unchanged.
 func withActions(d *graphview.Drawing, p *plan.Plan, whole bool) *graphview.Drawing {
 	if p == nil {
 		return d
@@ -141,7 +141,7 @@ func (f *graphFlags) draw(c *base.Call, d *graphview.Drawing) {
 	begin := "<svg"
 	if f.format == "html" {
 		begin = "<!doctype html>"
-		_ = graphview.Page(&b, d, graphview.Options{Title: "Graph of the configuration", Scrub: c.Secrets.Scrub}) // a buffer has no errors
+		_ = graphview.Page(&b, d, graphview.Options{Title: "Graph of the configuration", Scrub: c.Secrets.Scrub}) // writing to a buffer never fails
 	} else {
 		_ = graphview.SVG(&b, d, c.Secrets.Scrub)
 	}

@@ -70,7 +70,7 @@ func (f *formatting) all() int {
 	}
 	f.most = l.Filled().Bytes
 	f.write = f.write && !f.check
-	if f.c.View.JSON { // the list is the document; print nothing else
+	if f.c.View.JSON { // with -json, the list of files is the document, so fmt prints nothing else
 		f.list, f.diff, f.files = false, false, []string{}
 	}
 	targets := f.c.Operands
@@ -118,7 +118,7 @@ func (f *formatting) stdin() {
 	}
 	if !f.check && !f.diff {
 		f.c.UI.Print(string(out))
-		if len(out) > 0 && out[len(out)-1] != '\n' { // like Terraform and OpenTofu, so that later output begins on a new line
+		if len(out) > 0 && out[len(out)-1] != '\n' { // as Terraform and OpenTofu do, end the output with a line break, so that later output begins on a new line
 			f.c.UI.Print("\n")
 		}
 	}

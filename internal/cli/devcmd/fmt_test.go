@@ -12,7 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestUnifiedIsADifference checks that the program patch can apply the output of unified.
+// TestUnifiedIsADifference checks that the program patch can apply the output of the function unified, the difference
+// of two texts.
 func TestUnifiedIsADifference(t *testing.T) {
 	if _, err := exec.LookPath("patch"); err != nil {
 		t.Skip("there is no patch here")

@@ -14,7 +14,7 @@ const longestLine = 4095
 // line at a time, so that method line describes the line that the editor has just read.
 type keyboard struct {
 	io.ReadWriter
-	typed []byte // not yet delivered
+	typed []byte // typed bytes that Read has not returned yet
 	err   error  // the error of the last read
 
 	canceled bool // the line ended with ^C
@@ -42,7 +42,7 @@ func (k *keyboard) next(p []byte) (n int) {
 		r, size := rune(k.typed[0]), 1
 		switch {
 		case r == '\x03':
-			if n > 0 { // ^C cancels the line that was typed before it, so p gets that line first
+			if n > 0 { // Ctrl-C cancels the line before it, so Read first returns the bytes of that line
 				return n
 			}
 			k.typed, k.canceled = k.typed[1:], true
@@ -56,7 +56,7 @@ func (k *keyboard) next(p []byte) (n int) {
 		case r >= utf8.RuneSelf:
 			r, size = utf8.DecodeRune(k.typed)
 		}
-		if r == utf8.RuneError { // U+FFFD itself is replaced, too, because the editor stops at it
+		if r == utf8.RuneError { // replace U+FFFD itself, too, because the editor would stop at U+FFFD
 			k.garbled = true
 			p[n], k.typed = '?', k.typed[size:]
 			n++

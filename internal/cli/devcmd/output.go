@@ -93,7 +93,7 @@ func oneOutput(c *base.Call, outputs map[string]state.Output, name string, o vie
 	case c.View.Raw:
 		err = view.OutputRaw(c.Stdout, out)
 	default:
-		o.ShowSensitive = true // naming an output requests its value
+		o.ShowSensitive = true // a user who names an output wants its value, even if it is sensitive
 		err = view.OutputText(c.Stdout, out, o)
 	}
 	if err != nil {

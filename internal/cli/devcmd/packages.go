@@ -104,7 +104,8 @@ type mirrorFlags struct {
 }
 
 // open loads the configuration with load. It returns the loader, and the required providers that are not built in with
-// the platforms of their packages: those of -platform, or else this platform. It returns false after an error.
+// the platforms of their packages: the platforms of -platform, or this platform without the option. It returns false
+// after an error.
 func (f *packageFlags) open(c *base.Call, load func(*loader.Loader) bool) (*loader.Loader, fetch.Copies, bool) {
 	copies := fetch.Copies{Platforms: f.platforms}
 	for _, platform := range f.platforms {
@@ -173,8 +174,8 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// only reduces copies.Needs to the providers in the operands of the command. Without operands, it changes nothing. It
-// adds an error and returns false if an operand is not a required provider.
+// only removes the providers from copies.Needs that are not operands of the command. Without operands, it changes
+// nothing. It adds an error and returns false if an operand is not a required provider.
 func only(c *base.Call, copies *fetch.Copies) bool {
 	if len(c.Operands) == 0 {
 		return true
@@ -206,7 +207,7 @@ func runVendor(ctx context.Context, c *base.Call, f *packageFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	for _, lock := range l.Dir.Lock.Providers() { // the state may need providers that the configuration does not
+	for _, lock := range l.Dir.Lock.Providers() { // the state may need providers that the configuration does not need
 		if !lock.Provider.IsBuiltin() && !slices.ContainsFunc(copies.Needs, func(n fetch.Need) bool { return n.Provider.Canon() == lock.Provider.Canon() }) {
 			copies.Needs = append(copies.Needs, fetch.Need{Provider: lock.Provider, Host: true})
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// resourcesOf returns the declared resources, sorted by the address of their module, and then by their address in it.
+// resourcesOf returns the declared resources, sorted by the address of their module, and then by their address in the
+// module.
 func resourcesOf(p *program.Program) []*program.Declaration {
 	var list []*program.Declaration
 	for _, d := range p.Decls() {

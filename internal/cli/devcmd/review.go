@@ -11,7 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/comment"
 )
 
-// reviewFlags are the flags of show for reviews of a saved plan.
+// reviewFlags are the flags of show for reviews of a saved plan: forms without sensitive values for people who approve
+// plans.
 type reviewFlags struct {
 	reviewed.PageFlags
 	markdown bool // -markdown

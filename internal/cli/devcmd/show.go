@@ -64,7 +64,7 @@ type showFlags struct {
 	review              reviewFlags
 }
 
-// stateFile is the value of -state. As in OpenTofu, the flag needs no value: without one, the path is "", which means
+// stateFile is the value of -state. As in OpenTofu, the flag needs no value: -state alone sets the path "", which means
 // the current state.
 type stateFile struct{ path *string }
 

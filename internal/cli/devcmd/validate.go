@@ -53,7 +53,8 @@ func (l *lintFlag) String() string   { return string(*l) }
 func (l *lintFlag) IsBoolFlag() bool { return true }
 func (l *lintFlag) Get() any         { return string(*l) }
 
-// Set accepts "json", and "true" and "false", the values of a flag without a value. It rejects any other value.
+// Set accepts "json", "true" and "false". Package flag passes "true" for -lint without a value. Set returns an error
+// for any other value.
 func (l *lintFlag) Set(s string) error {
 	switch s {
 	case "true", "json":

@@ -15,15 +15,15 @@ type checking struct {
 	dir      *workdir.Directory // nil if the settings cannot be read
 	findings doctorview.Findings
 
-	unreadable bool // the state cannot be read
+	unreadable bool // the store can be read, but its state cannot; then the command does not check the leases
 }
 
 func (x *checking) add(level doctorview.Level, area, text, action string) {
 	x.findings = append(x.findings, doctorview.Finding{Level: level, Area: area, Text: text, Action: action})
 }
 
-// within calls check, and turns the diagnostics that check adds to the bag into findings about area: errors into
-// problems, and warnings into notes. It empties the bag.
+// within calls check, and turns the diagnostics that check adds to the bag of the command into findings about area:
+// errors into problems, and warnings into notes. It empties the bag.
 func (x *checking) within(area string, check func()) {
 	check()
 	for _, d := range x.call.Bag.List() {

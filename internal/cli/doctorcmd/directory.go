@@ -89,8 +89,9 @@ func (x *checking) providers(i *plugins.Installation, needs []fetch.Need) {
 // same reports whether two addresses mean the same provider in the registries of Terraform and OpenTofu.
 func same(a, b addr.Provider) bool { return a.Canon() == b.Canon() }
 
-// state checks the state and the journals of earlier runs. It returns false if the store cannot be read. It sets
-// unreadable if the store can be read, but the state in it cannot.
+// state checks the state and the journals of earlier runs. A journal is a file with changes that a killed run did not
+// store. state returns false if the store cannot be read. It sets unreadable if the store can be read, but the state in
+// the store cannot.
 func (x *checking) state(ctx context.Context, at states.Selected) bool {
 	found, ok := at.Examine(ctx)
 	if !ok {
@@ -130,8 +131,8 @@ func (x *checking) state(ctx context.Context, at states.Selected) bool {
 	return true
 }
 
-// lock adds a finding about the lock of the state. It can do so only for a state in a file. Other stores show a lock
-// only to a command that waits for it.
+// lock adds a finding about the lock of the state. For a state that is not in a file, it cannot tell whether a process
+// holds the lock, because other stores show a lock only to a command that waits for it.
 func (x *checking) lock(at states.Selected) {
 	const area = "locks"
 	path := at.LockInfo()
@@ -152,8 +153,8 @@ func (x *checking) lock(at states.Selected) {
 	x.add(doctorview.Note, area, fmt.Sprintf("%s has locked the state since %s for %s.", held.Who, held.Created.UTC().Format(time.DateTime)+"Z", held.Operation), "If that command no longer runs, run: lethe force-unlock "+store.ShellCommand(held.ID))
 }
 
-// leases adds a finding for each open lease: a problem, or a note if the run of the lease is in progress. Without open
-// leases, it adds a finding that no lease is open.
+// leases adds a finding for each lease, an ephemeral resource that is open according to a journal: a problem, or a note
+// if the run that opened the lease is in progress. Without open leases, it adds a finding that no lease is open.
 func (x *checking) leases(ctx context.Context, at states.Selected) {
 	x.within("leases", func() {
 		notes, ok := at.ReadNotes(ctx)
@@ -173,9 +174,9 @@ func (x *checking) leases(ctx context.Context, at states.Selected) {
 	})
 }
 
-// copies adds a finding for each state that could not be stored, and if the copies of the state cannot be listed. It
-// always adds a finding about the clock: a problem if the state or its newest copy has a time more than a minute in the
-// future.
+// copies adds a finding for each file with a state that an earlier command could not store, and a finding if the copies
+// of the state cannot be listed. It always adds a finding about the clock: a problem if the state or its newest copy
+// has a time more than a minute in the future.
 func (x *checking) copies(ctx context.Context, at states.Selected) {
 	list, err := at.Inventory(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {

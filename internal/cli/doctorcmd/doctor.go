@@ -17,7 +17,7 @@ import (
 
 // Doctor is the command `doctor`.
 var Doctor = &base.Command{
-	Name: "doctor", Short: "Find problems of the installation and the working directory", Result: true, ReportsCLIConfig: true, // see checking.settings
+	Name: "doctor", Short: "Find problems of the installation and the working directory", Result: true, ReportsCLIConfig: true, // checking.settings reports the missing files
 	Long: `Checks everything around a configuration, and prints one line for each finding:
 the CLI configuration, environment variables with and without effect, traces,
 caches, certificates, the clock, provider versions beside the lock file, and the

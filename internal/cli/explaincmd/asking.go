@@ -9,7 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/explain"
 )
 
-// asking is a question about a value or a type.
+// asking is one question of the command explain: about a value of the configuration, or about a type or a function of a
+// provider.
 type asking struct {
 	session *session.Session
 	text    string            // an address, a type, or a function of a provider, as the user wrote it
@@ -18,8 +19,8 @@ type asking struct {
 	near    []string          // types that resemble the text
 }
 
-// show writes an answer: with -json, document writes it as JSON, and otherwise text writes it as text. If that fails,
-// show adds an error.
+// show writes an answer: with -json, document writes it as JSON, and otherwise text writes it as text. If writing
+// fails, show adds an error.
 func (x *asking) show(document, text func(io.Writer) error) {
 	c := x.session.Dir.Call
 	alone, err := c.Document(document)
@@ -40,8 +41,8 @@ func (x *asking) address() string {
 	return ""
 }
 
-// unknown reports that the question has no answer. It lists the codes whose titles contain the text. Without such
-// codes, it reports x.errors, or else that nothing has this name.
+// unknown handles a question without an answer. It lists the diagnostic codes whose titles contain the text. Without
+// such codes, it reports x.errors, or else an error that nothing has this name.
 func (x *asking) unknown() {
 	if pages := similarPages(x.session.Dir.Call); len(pages) > 0 {
 		listCodes(x.session.Dir.Call, pages)

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag/code"
 )
 
-// pagesOf returns the pages about codes. It returns nil and false if a name is not a code.
+// pagesOf returns the pages about the diagnostic codes in names. It returns nil and false if a name is not a code.
 func pagesOf(names []string) ([]*code.Page, bool) {
 	var pages []*code.Page
 	for _, name := range names {
@@ -26,7 +26,7 @@ func pagesOf(names []string) ([]*code.Page, bool) {
 	return pages, true
 }
 
-// showPages prints whole pages, as a document with -json.
+// showPages prints whole pages about codes. With -json, it prints one JSON document.
 func showPages(c *base.Call, pages []*code.Page) {
 	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return
@@ -39,8 +39,8 @@ func showPages(c *base.Call, pages []*code.Page) {
 	}
 }
 
-// similarPages returns the pages that contain the operands, joined by spaces, in a title or in the first line, or
-// that have a title with placeholders which matches them. Upper and lower case are equal.
+// similarPages returns the pages that contain the operands, joined by spaces, in a title or in the first line, or that
+// have a title with placeholders that matches the operands. The comparison ignores upper and lower case.
 func similarPages(c *base.Call) []*code.Page {
 	words := strings.ToLower(strings.Join(c.Operands, " "))
 	var found []*code.Page
@@ -71,7 +71,7 @@ func searchCodes(c *base.Call) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listCodes prints the codes of pages with their titles, as a document with -json.
+// listCodes prints the codes of pages with their titles. With -json, it prints one JSON document.
 func listCodes(c *base.Call, pages []*code.Page) {
 	if alone, _ := c.Document(func(w io.Writer) error { return writeCodes(w, pages) }); alone {
 		return

@@ -1,6 +1,6 @@
 // Package explaincmd defines the command explain.
 //
-//	explain.go  the command, and which of the three it explains
+//	explain.go  the command, and the decision whether to explain a value, a type or a code
 //	values.go   a value of the configuration
 //	types.go    a type or a function of a provider
 //	asking.go   a question about a value or a type
@@ -113,7 +113,7 @@ var asked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[
 var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}_][\p{L}\p{N}-]*$`) })
 
 // run answers the question: from the plan of -plan, or else from the configuration of the working directory, or else
-// from the schemas of providers. If none of them has an answer, it reports that. It returns the exit code.
+// from the schemas of providers. If no source has an answer, run reports an error. It returns the exit code.
 func (x *asking) run(ctx context.Context) int {
 	c := x.session.Dir.Call
 	if x.plan != "" {

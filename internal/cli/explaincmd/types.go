@@ -15,8 +15,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// typed shows a type of the first provider that has it, or a part of the type. of lists the providers. It returns false
-// if no provider has a type with this name. It reports an error and returns true if the type has no such part.
+// typed shows the type that the user named, or a part of it, from the first provider in of that has the type. It
+// returns false if no provider has a type with this name. If the type exists and has no such part, typed reports an
+// error and returns true.
 func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	bag := &x.session.Dir.Call.Bag
 	for _, p := range of {
@@ -45,8 +46,9 @@ func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	return false
 }
 
-// typesNear returns the types of a provider that resemble the type in a text, as users write them, such as
-// data.aws_ami. It returns nil if the text also names a part of the type.
+// typesNear returns names of types of a provider that are similar to the text, as users write them, such as
+// data.aws_ami. A text may mean several modes, such as resources and data sources. For each of these modes, the result
+// has at most one name: the most similar type. typesNear returns nil if the text also names a part of the type.
 func typesNear(s *provider.Schemas, text string) []string {
 	var out []string
 	of, name, path := explain.Split(text)
@@ -61,7 +63,7 @@ func typesNear(s *provider.Schemas, text string) []string {
 	return out
 }
 
-// named returns the providers whose type is x.text, except built-in providers.
+// named returns the providers whose name (the last part of the address) is x.text, except built-in providers.
 func (x *asking) named() []addr.Provider {
 	return slices.DeleteFunc(x.providers(), func(p addr.Provider) bool { return p.IsBuiltin() || p.Type != x.text })
 }
@@ -108,8 +110,8 @@ func (x *asking) version(p addr.Provider) string {
 }
 
 // function shows a function of a provider. It returns false if the text does not have the form of such a function, or
-// if the schemas are not available. It reports an error and returns true if the provider has no function with this
-// name.
+// if the schemas are not available. If the provider has no function with this name, it reports an error and returns
+// true.
 func (x *asking) function(ctx context.Context) bool {
 	names := strings.Split(x.text, "::")
 	if len(names) < 3 || names[0] != "provider" {

@@ -37,13 +37,13 @@ func (x *asking) open(ctx context.Context) *plan.Plan {
 }
 
 // declared shows a value of the configuration in the directory. It returns false if the configuration does not declare
-// the value; then it moves errors of the configuration to x.errors. If the configuration has errors, and declares the
+// the value, and then moves errors of the configuration to x.errors. If the configuration has errors, and declares the
 // value or the text looks like an address, it shows nothing and returns true, so that the errors are the answer.
 func (x *asking) declared(ctx context.Context) bool {
 	s := x.session
 	bag := &s.Dir.Call.Bag
 	for _, n := range s.Loader.Needs() {
-		_, _ = s.SchemasOf(ctx, n.Provider) // takes the schemas that an earlier command stored, if it can, so that no provider starts; Compile reports errors
+		_, _ = s.SchemasOf(ctx, n.Provider) // loads schemas that an earlier command stored, if there are any, so that no provider starts; Compile reports errors
 	}
 	before := bag.List()
 	ok := s.Loader.Vars.Collect() && s.Compile(ctx, vet.CheckOptions{})

@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// initBackend selects the backend and configures it. It reports an error and returns false if that fails.
+// initBackend selects the backend and configures it. If the settings of the backend are invalid or the backend cannot
+// be used, it reports an error and returns false.
 func (i *initialization) initBackend(ctx context.Context) bool {
 	configured, ok := i.states.Backend.Init(ctx, backend.InitRequest{
 		Overrides: i.f.backendConfig, Reconfigure: i.f.reconfigure, Migrate: i.f.migrate, ForceCopy: i.f.forceCopy,
@@ -24,7 +25,7 @@ func (i *initialization) initBackend(ctx context.Context) bool {
 	return ok
 }
 
-// unset reports that the backend is no longer used, so the states are local now. was is the type of the former backend.
+// unset prints that the directory no longer uses the backend of the type was, so that its states are local now.
 func (i *initialization) unset(was string) {
 	i.c.UI.Step("backend_unset", fmt.Sprintf("\nSuccessfully unset the backend %q. Lethe will now operate locally.", was))
 }
@@ -55,8 +56,8 @@ func (i *initialization) askCopy(from, to string) (copies, answered bool) {
 	return false, false
 }
 
-// askName asks for a new name for the default workspace. It is called if the new backend does not support the name
-// "default". It returns "" if no user can be asked or the user gives no answer.
+// askName asks for a new name for the default workspace. Package backend calls it if the new backend does not support
+// the name "default". It returns "" if no user can be asked or the user gives no answer.
 func (i *initialization) askName() string {
 	if !i.dir.MayAsk() {
 		return ""

@@ -19,7 +19,7 @@ import (
 
 // copyModule copies the module of -from-module into the working directory, which must be empty. The module may be a
 // local directory or a remote source. Like Terraform and OpenTofu, copyModule omits files whose names begin with a dot.
-// It reports an error and returns false if it fails.
+// After an error, which it reports, it returns false.
 func (i *initialization) copyModule(ctx context.Context) bool {
 	source := i.f.fromModule
 	i.loader.Mask(source)
@@ -50,9 +50,9 @@ func (i *initialization) copyModule(ctx context.Context) bool {
 	return err == nil
 }
 
-// initModules writes the module manifest, the file with the directories of installed modules. It prints the new
-// modules, or all modules if upgrade is true. It calls title before it prints them. If the configuration calls no
-// modules, it does nothing. It reports an error and returns false if it fails.
+// initModules writes the module manifest, the file with the directories of installed modules. It prints the newly
+// installed modules, or all modules if upgrade is true. It calls title before it prints modules. If the configuration
+// calls no modules, it does nothing. After an error, which it reports, it returns false.
 func initModules(l *loader.Loader, upgrade bool, title func()) bool {
 	if len(l.All().Children) == 0 {
 		return true
@@ -77,9 +77,10 @@ func initModules(l *loader.Loader, upgrade bool, title func()) bool {
 	return true
 }
 
-// lockModules adds the modules to the lock file in memory. If the lock file is read-only and lacks an installed module,
-// lockModules reports an error and returns false. A read-only lock file without any modules was written by Terraform or
-// OpenTofu, which do not lock modules: then lockModules only warns that the modules were not checked.
+// lockModules adds the installed modules to the lock file in memory. If the lock file is read-only (-lockfile=readonly)
+// and lacks an installed module, lockModules reports an error and returns false. A read-only lock file without any
+// modules was written by Terraform or OpenTofu, which do not lock modules: then lockModules only warns that the modules
+// were not checked.
 func (i *initialization) lockModules() bool {
 	locks := i.loader.Modules.Locks()
 	if i.f.lockfile == "readonly" && len(i.dir.Lock.Modules()) == 0 {

@@ -55,7 +55,7 @@ func (i *initialization) initProviders(ctx context.Context) bool {
 	if !i.plugins.Providers.Install(ctx, install, i.dir.Lock, i.f.upgrade, &i.c.Bag) {
 		return false
 	}
-	if i.f.backend { // without it, the needs of the state are unknown
+	if i.f.backend { // without the backend, the providers that the state needs are unknown
 		i.dir.Lock.Keep(func(a addr.Provider) bool {
 			return slices.ContainsFunc(needs, func(n fetch.Need) bool { return n.Provider.Canon() == a.Canon() })
 		})
@@ -89,11 +89,12 @@ func (i *initialization) installStores(ctx context.Context) bool {
 	if !i.onlyDirs() || !i.locked(install) || !i.plugins.Providers.Install(ctx, install, i.dir.Lock, i.f.upgrade, &i.c.Bag) {
 		return false
 	}
-	return i.f.lockfile == "readonly" || i.dir.SaveLock() // writeLock reports a changed selection
+	return i.f.lockfile == "readonly" || i.dir.SaveLock() // writeLock reports the error if a read-only lock file would have to change
 }
 
 // locked reports an error and returns false if the lock file is read-only and lacks one of the providers to install.
-// Providers with a development override need not be in it. locked is called before any provider is installed.
+// Providers with a development override need not be in the lock file. The caller calls locked before it installs a
+// provider.
 func (i *initialization) locked(install []fetch.Need) bool {
 	missing := slices.ContainsFunc(install, func(n fetch.Need) bool {
 		_, ok := i.dir.Lock.Get(n.Provider)
@@ -102,7 +103,7 @@ func (i *initialization) locked(install []fetch.Need) bool {
 	return i.f.lockfile != "readonly" || !missing || i.changed()
 }
 
-// changed reports the error that a read-only lock file would have to change. It returns false.
+// changed reports the error that the read-only lock file would have to change. It always returns false.
 func (i *initialization) changed() bool {
 	i.c.Bag.Add(diag.Errorf("Provider dependency changes detected", "Changes to the required provider dependencies were detected, but the lock file is read-only. To use and record these requirements, run \"lethe init\" without the \"-lockfile=readonly\" flag."))
 	return false
@@ -110,8 +111,8 @@ func (i *initialization) changed() bool {
 
 // onlyDirs restricts the search for providers to the directories of -plugin-dir. It stores the directories for later
 // runs of init, in the same file as Terraform and OpenTofu. Without -plugin-dir, it uses the stored directories. An
-// empty -plugin-dir deletes the file and lifts the restriction. onlyDirs reports an error and returns false if it
-// fails.
+// empty -plugin-dir deletes the file and lifts the restriction. If the file cannot be read or written, onlyDirs reports
+// an error and returns false.
 func (i *initialization) onlyDirs() bool {
 	file := filepath.Join(i.dir.Data, "plugin_path")
 	dirs := i.f.pluginDirs
@@ -141,8 +142,8 @@ func (i *initialization) onlyDirs() bool {
 	return true
 }
 
-// warnUnheld adds one warning that lists the installed providers for which the lock file has only checksums of this
-// platform.
+// warnUnheld warns of installed providers for which the lock file has only checksums of packages for this platform. One
+// warning lists all of them.
 func (i *initialization) warnUnheld() {
 	if len(i.plugins.Providers.Unverified) == 0 {
 		return
@@ -166,7 +167,8 @@ func (i *initialization) writeLock() bool {
 	return true
 }
 
-// writeLock writes the lock file and prints a message if the file has changed. It returns false after an error.
+// writeLock writes the lock file if its contents in memory have changed, and prints a message. It returns false after
+// an error.
 func writeLock(d *workdir.Directory) bool {
 	if !d.Lock.Changed() {
 		return true

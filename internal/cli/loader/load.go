@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/fetch"
 )
 
-// Load reads the configuration of the working directory, and sets Tree. It reports errors, and returns false if it
-// found any.
+// Load reads the configuration of the working directory, and sets Tree. It reports the errors of the configuration, and
+// returns false if there are errors.
 func (l *Loader) Load() bool {
 	o := l.Dir.LoadOptions()
 	if l.Queries {
@@ -35,16 +35,16 @@ func (l *Loader) LoadRoot() bool {
 	return true
 }
 
-// LoadWith reads the configuration with one more file in the root module: name with the content text. It reports
-// errors, and returns false if it found any.
+// LoadWith reads the configuration with one more file in the root module: the file name with the content text. It
+// reports the errors of the configuration, and returns false if there are errors.
 func (l *Loader) LoadWith(name string, text []byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = config.With(l.Dir.Root, name, text)
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadOver reads the configuration with other contents of some files: texts has the new content of each, by path. It
-// reports errors, and returns false if it found any.
+// LoadOver reads the configuration with other contents of some files: texts has the new contents, by the path of the
+// file. It reports the errors of the configuration, and returns false if there are errors.
 func (l *Loader) LoadOver(texts map[string][]byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = rewrite.Over(texts)

@@ -28,7 +28,7 @@ type Loader struct {
 	Dir     *workdir.Directory
 	Vars    *variables.Values
 	Modules *fetch.Installer // installs modules from registries and other remote sources
-	Tree    *config.Tree     // nil before Load
+	Tree    *config.Tree     // the loaded configuration, which may be only the root module (see Root); nil before anything is loaded
 	Queries bool             // Load reads query files, too
 
 	unsure  *diag.Bag    // the errors of a root module that hide its backend; nil if the backend is known
@@ -36,12 +36,12 @@ type Loader struct {
 	install install      // installs a module; nil: only modules that are already installed are used
 }
 
-// install installs a module. key is the key of the module (see ModuleKey), source its source, and wanted the
-// constraints on its version. install returns the directory of the module, the source from which it comes, and its
-// version.
+// install installs a module. key is the key of the module: the names of its calls, joined by dots. source is its
+// source, and wanted has the constraints on its version. install returns the directory of the module, the source from
+// which it comes, and its version.
 type install func(key, source, wanted string) (dir, from, version string, err error)
 
-// New returns a loader for a working directory. Nothing is read yet.
+// New returns a loader for a working directory. It reads no configuration.
 func New(d *workdir.Directory) *Loader {
 	l := &Loader{Dir: d, Vars: variables.New(d)}
 	c, net := d.Call, d.Network
@@ -56,10 +56,10 @@ func New(d *workdir.Directory) *Loader {
 	return l
 }
 
-// Empty reports whether the root module has no files. The configuration must be loaded.
+// Empty reports whether the root module has no files. The caller must have called Load.
 func (l *Loader) Empty() bool { return len(l.Tree.Root.Module.Files) == 0 }
 
-// RequireFiles returns false and adds an error if the root module has no files. The message begins with why.
+// RequireFiles returns false and adds an error if the root module has no files. The error message begins with why.
 func (l *Loader) RequireFiles(why string) bool {
 	if l.Empty() {
 		l.Dir.Call.Bag.Add(diag.Errorf("No configuration files", "%s Otherwise, create a Lethe configuration file (.tf file) and try again.", why))
@@ -113,7 +113,7 @@ func (l *Loader) All() *config.Node {
 	return l.Tree.Root
 }
 
-// Needs returns the providers that the configuration requires.
+// Needs returns the providers that the modules in All require.
 func (l *Loader) Needs() []fetch.Need { return Needs(l.All()) }
 
 // Needs returns the providers that a module and all modules below it require, each provider once, with the constraints

@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// with calls do with the loader of a directory, and returns all output.
+// with calls the function do with the Loader of a directory, and returns all output.
 func with(d *basetest.Dir, do func(*base.Call, *Loader)) string {
 	d.Helper()
 	return d.Do(func(_ context.Context, c *base.Call) {
@@ -25,7 +25,7 @@ func with(d *basetest.Dir, do func(*base.Call, *Loader)) string {
 	})
 }
 
-// module writes a module in a new directory.
+// module writes a module with the text as main.tf in the new directory name.
 func module(d *basetest.Dir, name, text string) {
 	d.Helper()
 	if err := os.Mkdir(filepath.Join(d.Path, name), 0o755); err != nil {
@@ -34,7 +34,7 @@ func module(d *basetest.Dir, name, text string) {
 	d.Write(filepath.Join(name, "main.tf"), text)
 }
 
-// needs returns the types of the required providers, in order.
+// needs returns the types of the providers that l.Needs returns, in order.
 func needs(l *Loader) string {
 	var out []string
 	for _, n := range l.Needs() {

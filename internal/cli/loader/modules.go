@@ -17,12 +17,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// resolve returns the directory of a called module, its source, and its version ("" if it has none). It has the type
-// config.Resolve. If the source needs the values of variables and they are not collected yet, resolve collects them. If
-// the module cannot be found or installed, it adds an error to bag and returns false.
+// resolve returns the directory of a called module, its source, and its version ("" if it has none). If the source
+// needs the values of variables and they are not collected yet, resolve collects them. If the module cannot be found or
+// installed, it adds an error to bag and returns false.
 func (l *Loader) resolve(path addr.Module, call *config.Call, parent *config.Node, bag *diag.Bag) (dir, source, version string, ok bool) {
 	if l.Vars.Given == nil && len(path.Path()) == 1 {
-		l.rootOnly(parent.Module) // a source may name variables
+		l.rootOnly(parent.Module) // the source of a module may refer to variables
 		if !l.Vars.Collect() {
 			return "", "", "", false
 		}
@@ -47,7 +47,8 @@ func (l *Loader) resolve(path addr.Module, call *config.Call, parent *config.Nod
 }
 
 // InstallModules makes later loads install remote modules. If upgrade is true, they also replace installed modules by
-// newer versions. note receives the lines about progress. If a load fails, the modules that it installed stay recorded.
+// newer versions. note receives the lines about progress. If a load fails, the modules that it has installed stay
+// installed.
 func (l *Loader) InstallModules(ctx context.Context, upgrade bool, note func(string)) {
 	l.Modules.Upgrade, l.Modules.Note = upgrade, note
 	l.install = func(key, source, wanted string) (string, string, string, error) {
@@ -103,8 +104,8 @@ func (l *Loader) hide(at diag.Range, source string) {
 	l.Dir.Call.Sources.Set(at.Filename, text)
 }
 
-// installModule installs a module, unless the locked version is installed already. If that fails, it adds an error to
-// bag and returns false.
+// installModule installs a module, unless the locked version is installed already. If the installation fails, it adds
+// an error to bag and returns false.
 func (l *Loader) installModule(path addr.Module, key, source, wanted string, call *config.Call, bag *diag.Bag) (dir, from, version string, ok bool) {
 	err := workdir.Workspaces(l.Dir.Call).MakeData()
 	if err == nil {

@@ -46,9 +46,9 @@ func (l *Loader) LoadAllTests() bool {
 	return l.LoadTests(files)
 }
 
-// LoadTests loads the modules that the runs of test files test in place of the root module. Afterwards, All and Needs
-// include them. LoadTests adds errors to the bag of the command. It returns false if a module cannot be loaded, or if
-// the bag had errors before.
+// LoadTests loads the modules that runs (run blocks of test files) test in place of the root module. Afterwards, All
+// and Needs include these modules. LoadTests adds errors to the bag of the command. It returns false if a module cannot
+// be loaded, or if the bag had errors before.
 func (l *Loader) LoadTests(files []*testfile.File) bool {
 	root := *l.Tree.Root
 	root.Children = maps.Clone(root.Children)
@@ -69,8 +69,8 @@ func (l *Loader) LoadTests(files []*testfile.File) bool {
 	return ok
 }
 
-// below returns a copy of a module and of the modules that it calls. parent is the module above the copy, and at the
-// address of the copy.
+// below returns a copy of a module and of the modules that it calls. parent is the module that contains the copy, and
+// at is the address of the copy.
 func below(n, parent *config.Node, at addr.Module) *config.Node {
 	moved := *n
 	moved.Path, moved.Parent, moved.Children = at, parent, map[string]*config.Node{}
@@ -81,8 +81,8 @@ func below(n, parent *config.Node, at addr.Module) *config.Node {
 }
 
 // LoadTestModule loads the module that a run tests in place of the root module, and the modules that it calls. key is
-// the name of the module among the installed modules. LoadTestModule adds errors to bag, and returns false if it found
-// any; it returns a nil tree if the module cannot be found or installed.
+// the name of the module among the installed modules. LoadTestModule adds errors to bag, and returns false after an
+// error. The tree is nil if the module cannot be found or installed.
 func (l *Loader) LoadTestModule(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool) {
 	top := addr.Module{}.Child(key)
 	dir, source, version, ok := l.resolve(top, call, l.Tree.Root, bag)

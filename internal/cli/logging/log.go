@@ -29,11 +29,11 @@ import (
 type Log struct {
 	out      io.Writer
 	core     int  // rank of the least important level of Lethe's lines; 0: no lines
-	provider int  // the same for the lines of providers
+	provider int  // rank of the least important level of lines of providers; 0: no lines
 	json     bool // each line is a JSON object
 	now      func() time.Time
 	secrets  *secret.Set
-	heard    func(string) // also receives each line, without time and level
+	heard    func(string) // receives each line, too, without time and level
 }
 
 // levels are the names of the levels; the most important has rank 1.
@@ -86,7 +86,7 @@ func New(c *base.Call) *Log {
 	return l
 }
 
-// Has reports whether Lethe's lines of that level are written.
+// Has reports whether the log writes lines of Lethe (not of providers) with the given level.
 func (l *Log) Has(level string) bool { return l != nil && levelRank(level) <= l.core }
 
 // HasProviders reports whether lines of providers are written.
@@ -101,7 +101,7 @@ func (l *Log) FromProvider(p addr.Provider, level, line string) {
 	l.write(level, prefix+line, prefix+"(not shown: the provider crashed while it opened an ephemeral resource, so Lethe does not know its secret values)")
 }
 
-// line writes a line of Lethe, if its level is written. format and a are those of fmt.Sprintf.
+// line writes a line of Lethe, if its level is written. format and a are arguments of fmt.Sprintf.
 func (l *Log) line(level, format string, a ...any) {
 	if l.Has(level) {
 		text := fmt.Sprintf(format, a...)
@@ -109,8 +109,8 @@ func (l *Log) line(level, format string, a ...any) {
 	}
 }
 
-// write writes a line as soon as the secrets that it may contain are known, so that it can mask them. If they remain
-// unknown, it writes other.
+// write writes the line text as soon as the secrets that the line may contain are known, so that it can mask them. If
+// these secrets remain unknown, it writes other in place of text.
 func (l *Log) write(level, text, other string) {
 	now := l.now()
 	l.secrets.Then(func(known bool) {
@@ -127,18 +127,19 @@ func (l *Log) write(level, text, other string) {
 	})
 }
 
-// margin is the largest number of bytes that shorter removes from the end of a line. The cut may be in the middle of a
-// secret, and masking does not find a part of a secret. margin is large, because an encoded secret can be much longer
-// than the secret.
+// margin is the maximum number of bytes that shorter removes from the end of a line that was cut. The cut may be in the
+// middle of a secret, and masking does not find a part of a secret. margin is large, because an encoded secret can be
+// much longer than the secret.
 const margin = 1 << 10
 
 // shorter removes the end of a line and appends "..." if the line was cut, because the end may be a part of a secret.
-// It keeps everything up to the last mask, and all but the last margin bytes.
+// It keeps everything up to the last mask (the text in place of a secret), and at least all bytes except the last
+// margin bytes.
 func shorter(text string, cut bool) string {
 	if !cut {
 		return text
 	}
-	const mask = " value)" // every mask ends with this, and the text before it contains no part of a secret
+	const mask = " value)" // every mask ends with this text, and no part of a secret is before the last mask
 	return text[:max(0, len(text)-margin, min(len(text), strings.LastIndex(text, mask)+len(mask)))] + "..."
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// The log of a run contains addresses, kinds and durations of steps and calls, but no values. Without TF_LOG, the
-// functions in this file do nothing.
+// The functions in this file log addresses, kinds and durations of the operations on objects and of the provider calls
+// of a run, but no values. Without TF_LOG, they write nothing.
 
-// Begin logs the version. At level DEBUG, it also logs the command and the names of environment variables, and sets
-// c.Log, so that code about states can write log lines.
+// Begin logs the version of Lethe at level INFO. At level DEBUG, it also logs the command and the names of environment
+// variables, and sets c.Log, so that code about states can write log lines.
 func (l *Log) Begin(c *base.Call) {
 	l.line("INFO", "Lethe version: %s", base.Version)
 	if !l.Has("DEBUG") {
@@ -58,7 +58,7 @@ func (l *Log) Sink(s event.Sink) event.Sink {
 	return s
 }
 
-// Send implements event.Sink.
+// Send logs the event e, if it is about a step of a run, and forwards it. It implements event.Sink.
 func (o logged) Send(e event.Event) {
 	step := func(format string, a ...any) { o.log.line("DEBUG", "step: "+format, a...) }
 	switch e := e.(type) {

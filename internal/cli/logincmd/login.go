@@ -85,9 +85,9 @@ func begin(c *base.Call) (*attempt, bool) {
 
 var errCancelled = errors.New("cancelled")
 
-// token obtains a token by the method that the host offers: OAuth with a browser before a name and a password. If the
-// host has no login service, the user pastes a token. token returns errCancelled if the user does not agree or gives no
-// answer.
+// token obtains a token by the method that the host offers. If the host offers two methods, OAuth with a browser has
+// precedence over a name with a password. If the host has no login service, the user pastes a token. token returns
+// errCancelled if the user does not agree or gives no answer.
 func (a *attempt) token(ctx context.Context) (string, error) {
 	how, err := a.asks.Login(ctx, a.host)
 	var none *registry.NoServiceError
@@ -126,7 +126,8 @@ func (a *attempt) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// agreed describes the login to the user, and asks for approval. It returns true only if the answer is "yes".
+// agreed describes the login to the user, and asks for approval. how is the method, as a part of the sentence. It
+// returns true only if the answer is "yes".
 func (a *attempt) agreed(how string) bool {
 	where := "the token will be saved by\n" + a.kept.Keeper() + "."
 	if a.kept.Plain() {

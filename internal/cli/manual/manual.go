@@ -1,5 +1,5 @@
-// Package manual writes the descriptions of commands as manual pages and as pages of the documentation. Their source is
-// the same as for -help.
+// Package manual writes the descriptions of commands as manual pages and as pages of the documentation. Both are made
+// from the same base.About as the text of -help.
 package manual
 
 import (
@@ -100,7 +100,7 @@ func Reference(a base.About) string {
 	return b.String() + Table("option", a.Options)
 }
 
-// Table returns a table of options in Markdown, with a row for each. title is the head of the first column.
+// Table returns a table of options in Markdown, with a row for each. title is the heading of the first column.
 func Table(title string, options []base.Option) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | |\n|---|---|\n", title)

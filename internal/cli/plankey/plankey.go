@@ -1,5 +1,6 @@
-// Package plankey manages the key that seals saved plans (ADR 36). The key is in the environment, or else in a file of
-// the user, which is created when the first plan is saved.
+// Package plankey manages the key that seals saved plans (ADR 36): the digests at the end of a saved plan are made with
+// it, so that an owner of the key detects changes. The key is in the environment, or else in a file of the user, which
+// is created when the first plan is saved.
 package plankey
 
 import (
@@ -21,7 +22,7 @@ import (
 
 // Key is the key of saved plans. Its methods may be called from several goroutines.
 type Key struct {
-	given func() []byte // returns the key in the environment; nil without one
+	given func() []byte // returns the key in the environment; nil if the environment has no key
 	path  string        // the file with the user's key; "" if the user has no directory for it
 	fs    disk.FS
 }
@@ -52,18 +53,18 @@ func New(c *base.Call) *Key {
 // digest made with the key. A reader of the plan can use them to try texts, so each trial must take much time and
 // memory.
 func slowKey(text string) []byte {
-	const memory, block = 1 << 15, 8 // 32 MiB
+	const memory, block = 1 << 15, 8 // the parameters of scrypt: 1<<15 × 8 × 128 bytes are 32 MiB
 	key, err := scrypt.Key([]byte(text), []byte("lethe plan key"), memory, block, 1, sha256.Size)
 	if err != nil {
-		panic(err) // the parameters are constants
+		panic(err) // scrypt.Key fails only for invalid parameters, and these are constants
 	}
 	return key
 }
 
-// Given reports whether the environment has a key.
+// Given reports whether the environment has a key (the variable subprocess.PlanKey).
 func (k *Key) Given() bool { return k.given != nil }
 
-// Read returns the key, or nil if no key exists or it cannot be read.
+// Read returns the key, or nil if there is no key or the file of the key cannot be read.
 func (k *Key) Read() []byte {
 	switch {
 	case k.given != nil:
@@ -89,7 +90,7 @@ func (k *Key) Make() []byte {
 		return key
 	}
 	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // never fails
+	_, _ = rand.Read(key) // rand.Read never returns an error
 	if disk.Replace(k.fs, k.path, hex.AppendEncode(nil, key)) != nil {
 		return nil
 	}

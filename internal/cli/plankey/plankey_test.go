@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSlowKey checks that the key is not a digest of the text, and that its derivation takes much memory, so that a
-// reader of a plan can try few texts.
+// TestSlowKey checks that the plan key is not a plain digest of the text in the environment, and that the derivation of
+// the key takes much memory. So the reader of a saved plan can try only few texts.
 func TestSlowKey(t *testing.T) {
 	const text = "correct horse battery"
 	var before, after runtime.MemStats

@@ -1,6 +1,6 @@
-// Package plugins manages the installed provider plugins of a working directory. It reports which are installed,
-// whether they match the lock file and the configuration, and which run already. It starts none, and makes the
-// launcher.
+// Package plugins manages the installed provider plugins of a working directory. It reports which plugins are
+// installed, whether they match the lock file and the configuration, and which plugins another program has started. It
+// starts no plugin, but makes the launcher that does.
 package plugins
 
 import (
@@ -56,13 +56,13 @@ func (i *Installation) Named(a addr.Provider) (addr.Provider, bool) {
 	return r.Named, ok && r.Named.Namespace != addr.LegacyNamespace
 }
 
-// Hosts returns the registry hosts of the providers of a configuration and of a state. Either may be nil.
+// Hosts returns the registry hosts of the providers of a configuration and of a state. tree and s may be nil.
 func (i *Installation) Hosts(tree *config.Tree, s *state.Snapshot) engine.Hosts {
 	e := engine.Engine{Settings: engine.Settings{HostNames: run.HostNames{Default: i.dir.Call.Registry(), Attached: i.Named}}}
 	return e.Hosts(tree, s)
 }
 
-// Attached reports whether another program has started the provider.
+// Attached reports whether another program has started the provider (TF_REATTACH_PROVIDERS).
 func (i *Installation) Attached(a addr.Provider) bool {
 	_, ok := i.dir.Reattached[a.Canon()]
 	return ok
@@ -96,15 +96,15 @@ func (i *Installation) WarnOverrides() {
 		"The following provider development overrides are set in the CLI configuration:\n%s\n\nThe behavior may therefore not match any released version of the provider and applying changes may cause the state to become incompatible with published releases.", strings.Join(lines, "\n")))
 }
 
-// Check checks that all needed providers are installed, before any is started, and reports errors to bag. known
-// providers need not be installed. Check reports:
+// Check checks that all needed providers are installed, before any is started, and reports errors to bag. Providers in
+// known, whose schemas the caller has, need not be installed. Check reports:
 //
 //   - a separate error for each built-in provider of which the configuration needs another version;
 //   - a separate error for each provider that was never selected;
 //   - one error for all selected providers that cannot be started;
 //   - one error for all providers of which the configuration needs another version.
 //
-// It returns the providers that must not be started, because they are missing or the configuration may mean other
+// absent has the providers that must not be started, because they are not installed or the configuration may mean other
 // providers. ok is false if an error was reported.
 func (i *Installation) Check(tree *config.Tree, needs []fetch.Need, known map[addr.Provider]*provider.Schemas, bag *diag.Bag) (absent map[addr.Provider]bool, ok bool) {
 	list, changed := "", ""
@@ -157,9 +157,9 @@ func (i *Installation) Check(tree *config.Tree, needs []fetch.Need, known map[ad
 	return absent, ok
 }
 
-// Selected returns the version of an installed provider that the lock file selects. It returns "" if the program may
-// change without a new version (see Developed). The error is the reason why the provider, which stores the state, must
-// not be started.
+// Selected returns the version of an installed provider that the lock file selects. It returns "" if the user develops
+// the provider (a development override or a process of another program), because its program may then change without a
+// new version. The error is the reason why the provider, which stores the state, must not be started.
 func (i *Installation) Selected(a addr.Provider) (version string, err error) {
 	if i.Developed(a) {
 		return "", nil
@@ -206,8 +206,8 @@ func (i *Installation) Processes() *launch.Processes {
 	return out
 }
 
-// link installs plugins that the lock file selects from the caches of this machine, so that no init is needed. It
-// prints the names of the installed plugins.
+// link installs the plugins in needs that the lock file selects and that are in the caches of this machine, so that no
+// init is needed. It prints the names of the plugins that it installed.
 func (i *Installation) link(needs []fetch.Need) {
 	var names []string
 	for _, lock := range i.Providers.Link(needs, i.dir.Lock) {
@@ -219,8 +219,8 @@ func (i *Installation) link(needs []fetch.Need) {
 }
 
 // doubtful returns a map that has true for each provider that the configuration perhaps does not need. If a part of a
-// module could not be read, this part may map a local name to another provider. A provider is doubtful only if every
-// module that requires it has this uncertainty.
+// module could not be read, this part may map a local name to another provider. A provider is doubtful only if all
+// modules that require the provider have such an unread part.
 func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	out := map[addr.Provider]bool{}
 	tree.Root.Walk(func(n *config.Node) {

@@ -16,7 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// with calls do with the installation of a directory that requires the missing provider test, and returns all output.
+// with calls the function do with the Installation of a directory whose configuration requires the provider test, which
+// is not installed. It returns all output.
 func with(d *basetest.Dir, do func(*base.Call, *Installation, *config.Tree, addr.Provider)) string {
 	d.Helper()
 	d.Write("main.tf", "resource \"test_thing\" \"a\" {}\n")

@@ -20,14 +20,14 @@ type rule struct {
 	conditions []condition
 }
 
-// condition compares a part of a result with a pattern, in which * matches any text.
+// condition compares an attribute of a found object with a pattern, in which * matches any text.
 type condition struct {
 	path    []string // begins with "name", "identity" or "object"
 	pattern string
 }
 
 // readRules reads the -ignore file name. It reports an error and returns false if the file cannot be read, or for each
-// line that is invalid. Empty lines and lines that begin with # have no rule.
+// line that is invalid. Empty lines and lines that begin with # are skipped.
 func readRules(c *base.Call, name string) ([]rule, bool) {
 	text, err := os.ReadFile(c.Path(name))
 	if err != nil {
@@ -92,8 +92,9 @@ func split(line string) ([]string, error) {
 	return out, nil
 }
 
-// parseCondition parses PATH=PATTERN. A path consists of attributes separated by dots, and of keys such as ["key"]. It
-// is "name", or begins with "identity" or "object". parseCondition removes the quotes around a pattern.
+// parseCondition parses PATH=PATTERN. A path consists of attributes separated by dots, and of keys such as ["key"]. The
+// path is "name", or begins with "identity" or "object"; another path is an error. parseCondition removes double quotes
+// around the pattern.
 func parseCondition(text string) (condition, error) {
 	left, pattern, ok := cutOutside(text, '=')
 	if !ok {
@@ -124,8 +125,8 @@ func parseCondition(text string) (condition, error) {
 	return c, nil
 }
 
-// cutOutside cuts a text at the first separator outside of double quotes, like strings.Cut. If it finds none, it
-// returns text, "" and false.
+// cutOutside returns the text before and after the first separator that is outside of double quotes. Without such a
+// separator, it returns text, "" and false.
 func cutOutside(text string, sep rune) (before, after string, found bool) {
 	quoted := false
 	for i, c := range text {
@@ -138,7 +139,8 @@ func cutOutside(text string, sep rune) (before, after string, found bool) {
 	return text, "", false
 }
 
-// needsObject reports whether a rule for the type has a condition about the object, so that whole objects are needed.
+// needsObject reports whether a rule for the resource type has a condition about "object". Then the query needs the
+// attributes of the objects, and not only names and identities.
 func needsObject(rules []rule, typ string) bool {
 	for _, r := range rules {
 		if !matches(r.typ, typ) {

@@ -15,7 +15,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// imports collects results, to write one file of configuration for each type.
+// imports collects found objects, to write one file of configuration for each resource type.
 type imports struct {
 	list []*querying.Result
 }
@@ -27,12 +27,12 @@ func (i *imports) add(r *querying.Result) error {
 	return nil
 }
 
-// fileOf returns the name of the file for a type.
+// fileOf returns the name of the file for the objects of a resource type.
 func fileOf(typ string) string { return "import_" + typ + ".tf" }
 
-// write writes the files, and returns their names. If one of them exists, or a text contains a secret, it reports an
-// error, writes no file and returns false. If a file cannot be written, it reports an error and returns false, and the
-// files before it remain.
+// write writes the files, and returns their names. If one of these files exists already, or a text contains a secret,
+// it reports an error, writes no file and returns false. If a file cannot be written, it reports an error and returns
+// false, and the files before it remain.
 func (i *imports) write(c *base.Call) ([]string, bool) {
 	texts := map[string]*strings.Builder{}
 	refs := references(i.list)
@@ -79,14 +79,14 @@ func writeNew(path, text string) error {
 // chance.
 const shortestReference = 4
 
-// referring has the texts that identify the imported objects, and the references that were written so far.
+// referring has the texts that identify imported objects, such as IDs, and the references between their blocks so far.
 type referring struct {
 	to    map[string]target   // the targets of references, by the text that identifies exactly one object
-	edges map[string][]string // the objects to which an object refers
-	named map[string]bool     // objects to which others refer
+	edges map[string][]string // the objects to which the block of an object refers, as addresses
+	named map[string]bool     // addresses of objects to which another block refers
 }
 
-// target is an attribute of an imported object.
+// target is an attribute of an imported object: the address of the object, and the name of the attribute.
 type target struct{ object, attr string }
 
 // references collects the texts that identify results, from attributes that only the provider sets, such as an ID. If a
@@ -113,13 +113,14 @@ func references(list []*querying.Result) *referring {
 	return r
 }
 
-// identifies reports whether a text may identify one object. A word without digits and separators does not: it may be a
-// status such as ACTIVE, which an argument of another object has by chance.
+// identifies reports whether a text may identify one object. A word without digits and separators, or a text shorter
+// than shortestReference, does not: the word may be a status such as ACTIVE, which an argument of another object has by
+// chance.
 func identifies(text string) bool {
 	return len(text) >= shortestReference && strings.ContainsFunc(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) })
 }
 
-// identifying returns the names of the attributes whose text may identify an object, id first.
+// identifying returns the names of the attributes whose text may identify the object x. The attribute id is the first.
 func identifying(x *querying.Result) []string {
 	var out []string
 	for _, a := range x.Type.Attrs {
@@ -144,8 +145,8 @@ func (r *referring) of(x *querying.Result) func(string) string {
 	from := x.Type.Name + "." + x.Block.Name
 	return func(text string) string {
 		to, ok := r.to[text]
-		// Only a reference from an object to which others refer can close a cycle. Most objects refer to earlier ones,
-		// before others refer to them, so the search of reaches is rare.
+		// Only a reference from an object to which others refer already can close a cycle. This is rare, so the search
+		// of reaches rarely runs.
 		if !ok || to.object == from || r.named[from] && r.reaches(to.object, from, map[string]bool{}) {
 			return ""
 		}

@@ -127,8 +127,8 @@ func unsure(n int) string {
 	return fmt.Sprintf(" For %s of these, the states do not tell: they have objects without an identity and without an id.", results(n))
 }
 
-// begin compiles the configuration with its query files, and reads the states that the query needs. It returns false
-// after an error.
+// begin compiles the configuration with its query files (.tfquery.hcl), and reads the states that the query needs. It
+// returns false after an error.
 func begin(ctx context.Context, c *base.Call, f *queryFlags) (*run, bool) {
 	s, ok := session.Open(c, &f.Options, operation.Query)
 	if !ok {
@@ -173,8 +173,8 @@ func begin(ctx context.Context, c *base.Call, f *queryFlags) (*run, bool) {
 	return r, true
 }
 
-// needs reports whether list blocks refer, directly or indirectly, to objects that a state may have (stored), and to
-// ephemeral resources (leases).
+// needs reports whether the list blocks of a program refer, directly or indirectly, to objects that a state may have
+// (stored), and to ephemeral resources (leases).
 func needs(p *program.Program) (stored, leases bool) {
 	seen := map[program.Decl]bool{}
 	var visit func(program.Decl)
@@ -200,7 +200,8 @@ func needs(p *program.Program) (stored, leases bool) {
 	return stored, leases
 }
 
-// addState parses a value of -unmanaged: true, false, or the name of a file.
+// addState parses a value of -unmanaged: true, false, or the name of a file with a state. The value false removes the
+// files of earlier values.
 func (f *queryFlags) addState(s string) error {
 	given, err := strconv.ParseBool(s)
 	switch {

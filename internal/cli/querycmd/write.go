@@ -25,7 +25,7 @@ func mayWrite(c *base.Call, name string) bool {
 
 // generated is the file of -generate-config-out. It is created for the first result. Results are written while they
 // arrive, so that an interrupt or an error does not lose the earlier results. If the process is killed, the file has
-// whole blocks, because every command would refuse half of a block.
+// only whole blocks, because every command would refuse a file that ends in the middle of a block.
 type generated struct {
 	path    string
 	file    *os.File
@@ -33,11 +33,12 @@ type generated struct {
 	n       int          // the number of results with blocks
 }
 
-// mostPending is the number of bytes after which pending blocks are written.
+// mostPending is the number of bytes of pending blocks from which they are written to the file.
 const mostPending = 4 << 10
 
-// add adds the blocks of a result to the pending blocks, and writes them if there are enough. It ignores a result
-// without a block. It returns the error of creating or writing the file, for example if the file exists.
+// add adds the blocks of a result to the pending blocks, and writes these to the file if they have mostPending bytes or
+// more. It ignores a result without a block. It returns the error of creating or writing the file, for example if the
+// file exists.
 func (g *generated) add(r *querying.Result) (err error) {
 	if r.Block == nil {
 		return nil
@@ -56,16 +57,16 @@ func (g *generated) add(r *querying.Result) (err error) {
 	return g.flush()
 }
 
-// flush writes the pending blocks in one call of the system.
+// flush writes the pending blocks to the file in one call, so that a kill does not leave half of a block.
 func (g *generated) flush() error {
 	_, err := g.file.Write(g.pending.Bytes())
 	g.pending.Reset()
 	return err
 }
 
-// close writes the pending blocks and closes the file. If the file contains a secret, close deletes the file. It
-// reports an error and returns false then, and if the file cannot be written. Without a result, it does nothing and
-// returns true.
+// close writes the pending blocks and closes the file. If the file contains a secret, close deletes the file. In this
+// case, and if the file cannot be written, it reports an error and returns false. If no result had a block, close does
+// nothing and returns true.
 func (g *generated) close(c *base.Call) bool {
 	if g.file == nil {
 		return true
@@ -88,8 +89,8 @@ func (g *generated) close(c *base.Call) bool {
 	return err == nil
 }
 
-// mayStore reports an error and returns false if text, generated configuration, contains a secret. It is called after
-// all searches, because a search may return a value that becomes a known secret later.
+// mayStore reports an error and returns false if text, generated configuration, contains a secret. Callers call
+// mayStore after all searches, because a search may return a value that becomes a known secret later.
 func mayStore(c *base.Call, text string) bool {
 	from, hit := c.Secrets.Check(text, "", nil)
 	if hit {

@@ -1,4 +1,5 @@
-// Package reviewed writes the review of a plan: the page of -html, and the documents of show.
+// Package reviewed writes the review of a plan (a summary for a reader who approves the plan) as a page of -html, and
+// as Markdown and JSON for the command show.
 package reviewed
 
 import (
@@ -18,10 +19,10 @@ import (
 // PageFlags are the flags of commands that write a page.
 type PageFlags struct {
 	File string // the file of -html; empty means no page
-	Full bool   // long values are shown as a whole
+	Full bool   // values of more than 4 KB are shown as a whole
 }
 
-// Define registers the flags.
+// Define registers the flags -html and -full.
 func (f *PageFlags) Define(c *base.Call) {
 	c.Flags.StringVar(&f.File, "html", "", "Write the plan as a page without sensitive values to this `file`.")
 	c.Flags.BoolVar(&f.Full, "full", false, "Show values of more than 4 KB as a whole, on the page of -html and in the Markdown of \"show\".")
@@ -49,8 +50,9 @@ func Review(s *session.Session, p *plan.Plan) *review.Review {
 	return review.New(p, s.Program, s.Schemas())
 }
 
-// Page writes the page of a review if the user gave -html. Only the owner of the file can read it. Page prints the name
-// of the file, unless quiet is true. It returns false after an error.
+// Page writes the page of a review to the file of -html, which only its owner can read. Without -html, Page does
+// nothing and returns true. Page prints the name of the file, unless quiet is true. If the page cannot be written or
+// searched for secrets, Page reports an error and returns false.
 func (f *PageFlags) Page(c *base.Call, r *review.Review, quiet bool) bool {
 	if f.File == "" {
 		return true
@@ -74,7 +76,7 @@ func (f *PageFlags) Page(c *base.Call, r *review.Review, quiet bool) bool {
 // completely. It reports an error, prints nothing and returns false if the text cannot be searched for secrets.
 func Markdown(c *base.Call, r *review.Review, limit int, full bool) bool {
 	var b bytes.Buffer
-	_ = comment.Write(&b, r, comment.Options{Max: limit, Full: full, Scrub: c.Secrets.Scrub}) // a buffer has no errors
+	_ = comment.Write(&b, r, comment.Options{Max: limit, Full: full, Scrub: c.Secrets.Scrub}) // writing to a bytes.Buffer returns no errors
 	return printed(c, b.Bytes(), "## ")
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// laterNotes has the texts about later rounds in the question for approval, by the value of -rounds.
+// laterNotes has the texts about later rounds in the question for approval, by the value of -rounds. A round is one
+// plan and its apply; one command may run several rounds.
 var laterNotes = map[string]string{
 	"":        "\nLater rounds create the objects that are decided later, and invoke the actions that are listed with them. Other changes are asked about again." + lockNote,
 	roundsOne: "\nThe objects that are decided later are left to another command.",
@@ -15,11 +16,12 @@ var laterNotes = map[string]string{
 
 const lockNote = "\nThe state stays locked until the last round has ended."
 
-// approve asks the user to approve a plan, and returns true if the user does. If the command may not ask, or the user
-// gives no answer, it reports an error. Before the question, it prints the diagnostics of the command and removes them.
-// rounds is the value of -rounds, which determines a hint about later rounds of plan and apply (ADR 52).
+// approve asks the user to approve a plan, and returns true if the user does. If the command may not ask, or standard
+// input ends without an answer, approve reports an error and returns false. Before the question, it prints the
+// diagnostics of the command and removes them. rounds is the value of -rounds, which selects the hint about later
+// rounds (ADR 52).
 func approve(c *base.Call, pl *plan.Plan, rounds string) bool {
-	if !c.UI.MayAsk() { // like Terraform, read an answer from standard input even with -input=false
+	if !c.UI.MayAsk() { // MayAsk ignores -input=false, as Terraform does: an answer may come from standard input
 		c.Bag.Add(base.NotApproved("-auto-approve, or apply a saved plan"))
 		return false
 	}
@@ -46,7 +48,7 @@ func approve(c *base.Call, pl *plan.Plan, rounds string) bool {
 			title = "Do you want to perform these actions" + where + "?"
 		}
 	}
-	c.UI.Diagnostics(c.Bag.List()) // print them before the user answers
+	c.UI.Diagnostics(c.Bag.List()) // print the diagnostics before the user answers
 	c.Bag.Clear()
 	yes, answered := c.UI.Confirm(title, note, what)
 	if yes {

@@ -36,9 +36,10 @@ func (f *applyFlags) define(c *base.Call) {
 	c.Flags.BoolVar(&f.mayForget, "suppress-forget-errors", false, "Exit with 0 if a destroy forgot objects instead of destroying them.")
 }
 
-// claim claims the parts of the state that a plan uses, if other runs may use the state at the same time. If another
-// run has changed these parts since the plan was made, claim returns false, and stale is the error. Otherwise stale is
-// nil, and ok is false if an error was reported.
+// claim locks the parts of the state that a plan uses, such as the rows of its resources, if other runs may use other
+// parts at the same time. If the lock covers the whole state, claim returns nil and true. If another run has changed
+// these parts since the plan was made, stale is the error, which is not reported yet, and ok is false. Otherwise stale
+// is nil, and ok is false if claim reported an error.
 func (o *execution) claim(ctx context.Context, pl *plan.Plan) (stale *diag.Diagnostic, ok bool) {
 	if !o.ws.Shared() {
 		return nil, true
@@ -48,13 +49,14 @@ func (o *execution) claim(ctx context.Context, pl *plan.Plan) (stale *diag.Diagn
 }
 
 // replans is the maximum number of times that a plan is made again because another run has changed the parts of the
-// state that it uses.
+// state that the plan uses.
 const replans = 20
 
-// planUnseen plans for a command that applies. approved is true if the user must still approve a plan with changes;
-// then planUnseen returns such a plan at once, and a later step claims the parts of the state that it uses. Otherwise
-// planUnseen claims these parts. If another run has changed them meanwhile, planUnseen reads the state and plans again,
-// at most replans times. It reports errors and returns false if it fails; the plan may exist nevertheless.
+// planUnseen plans for a command that applies. approved is true if the user must still approve a plan with changes.
+// Then planUnseen returns such a plan at once, and carryOutPlan claims (locks) the parts of the state that the plan
+// uses. Otherwise planUnseen claims these parts. If another run has changed these parts meanwhile, planUnseen reads the
+// state and plans again, at most replans times. After an error, which it reports, it returns false; the result may be
+// set nevertheless.
 func (o *execution) planUnseen(ctx context.Context, approved bool) (*engine.Result, bool) {
 	known := o.c.Bag.List()
 	for n := 0; ; n++ {
@@ -79,7 +81,8 @@ func (o *execution) planUnseen(ctx context.Context, approved bool) (*engine.Resu
 	}
 }
 
-// carryOut applies a plan, stores the new state and reports the result. It returns the exit code.
+// carryOut applies a plan as the only or last plan of the command, stores the new state and reports the result. It
+// returns the exit code.
 func (o *execution) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) int {
 	done, ok := o.carryOutPlan(ctx, pl, f, o.s.Engine)
 	if !ok {
@@ -88,14 +91,16 @@ func (o *execution) carryOut(ctx context.Context, pl *plan.Plan, f *applyFlags) 
 	return o.complete(ctx, pl, done, f)
 }
 
-// fail ends a command that applies rounds: it closes the kept leases and reports the errors. It returns the exit code.
+// fail ends a command that applies rounds (plans, one after another): it closes the leases (opened ephemeral resources)
+// that rounds have kept open, and reports the errors. It returns the exit code.
 func (o *execution) fail() int {
 	o.s.Engine.EndRounds(&o.c.Bag)
 	return o.c.UI.Fail()
 }
 
 // carryOutPlan applies a plan and stores the new state, also after an apply that failed. by is the engine for the
-// apply. If anything fails, it reports errors and returns false. The first result is nil if the apply did not start.
+// apply. If anything fails, it reports errors and returns false. The returned Applied is nil if the apply did not
+// start.
 func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFlags, by *engine.Engine) (*engine.Applied, bool) {
 	if !f.createsAgain && !o.mayCreate(pl) {
 		return nil, false
@@ -148,7 +153,8 @@ func (o *execution) add(s *event.Summary) {
 	s.Imported, s.Forgotten, s.Invoked = s.Imported+o.total.Imported, s.Forgotten+o.total.Forgotten, s.Invoked+o.total.Invoked
 }
 
-// overridden returns the addresses of the objects that an apply has destroyed although prevent_destroy protects them.
+// overridden returns the addresses of the objects that an apply has destroyed although prevent_destroy protects them
+// (-allow-destroy). after is the state after the apply.
 func overridden(pl *plan.Plan, after *state.Snapshot) []string {
 	var out []string
 	for _, c := range pl.Changes {
@@ -162,8 +168,8 @@ func overridden(pl *plan.Plan, after *state.Snapshot) []string {
 // refreshes reports whether the command is refresh. For this command, Terraform and OpenTofu print only the outputs.
 func (o *execution) refreshes() bool { return o.c.Command.Name == "refresh" }
 
-// complete reports the result of an apply, and ends the command. It returns the exit code: 1 if there are errors, and 2
-// if changes are left for another command.
+// complete reports the result of an apply, and ends the command. It returns the exit code: 1 if there are errors, 2 if
+// changes are left for another command, and 0 otherwise.
 func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Applied, f *applyFlags) int {
 	o.s.Engine.EndRounds(&o.c.Bag)
 	if !o.refreshes() {
@@ -187,8 +193,9 @@ func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Ap
 	return o.c.UI.Done(base.ExitOK)
 }
 
-// storedSecrets counts the secrets that the state stores unencrypted, for the summary of leases. It returns nil if the
-// plan has no leases, if only a part of the state was read, or if the state is encrypted.
+// storedSecrets counts the secrets that the state stores unencrypted before and after an apply, for the summary of
+// leases (opened ephemeral resources). It returns nil if the plan has no leases, if only a part of the state was read,
+// or if the state is encrypted.
 func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engine.Applied) *event.Secrets {
 	if len(pl.Leases) == 0 || o.ws.Part() != nil || o.ws.Encrypts() {
 		return nil
@@ -197,8 +204,8 @@ func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engi
 	return &event.Secrets{Before: audit.Stored(pl.Previous, schemas), After: audit.Stored(done.Snapshot, schemas)}
 }
 
-// left warns of changes that are left for another command, and of outputs that are unknown because of this. then is the
-// advice at the end of the warning. left returns the exit code 2.
+// left warns of changes that are left for another command, and of outputs that are unknown because of these changes.
+// then is the advice at the end of the warning. left returns the exit code 2.
 func (o *execution) left(changes []*plan.Change, outputs []string, then string) int {
 	var list []string
 	for _, c := range changes {
@@ -214,8 +221,8 @@ func (o *execution) left(changes []*plan.Change, outputs []string, then string) 
 	return o.c.UI.Done(base.ExitChanges)
 }
 
-// partial adds a warning that a plan with -target or -exclude may not have applied all changes. It adds none for a plan
-// without these options, of -changed or of -invoke.
+// partial adds a warning that a plan with -target or -exclude may not have applied all changes. It adds no warning for
+// a plan without these options, and for a plan with -changed or -invoke.
 func partial(pl *plan.Plan, bag *diag.Bag) {
 	flag := "target"
 	switch {

@@ -20,11 +20,11 @@ import (
 type narrowed struct {
 	s     *session.Session
 	f     *planFlags
-	reach *changed.Reach // set by changed; nil: the plan is not restricted to changed resources
+	reach *changed.Reach // the changed resources and their targets, set by the method changed; nil: no restriction to changed resources
 }
 
-// selecting returns a function that selects the part of the state for a plan. It returns nil if the plan has no
-// restriction that permits to read only a part.
+// selecting returns a function that selects the part of the state for a plan. It returns nil if the plan needs the
+// whole state.
 func (n *narrowed) selecting() workspace.Selecting {
 	var part func(context.Context, store.PartStore, string) ([]string, store.Version, error)
 	switch targets, ok := n.f.onlyTargets(); {
@@ -46,8 +46,8 @@ func (n *narrowed) selecting() workspace.Selecting {
 	}
 }
 
-// changed selects the part of the state for a plan of the changed resources, and sets n.reach. It returns nil if the
-// plan needs the whole state.
+// changed returns the addresses of the resources to read from p for a plan of the changed resources, and the version of
+// the state. It sets n.reach. The addresses are nil if the plan needs the whole state.
 func (n *narrowed) changed(ctx context.Context, p store.PartStore, name string) ([]string, store.Version, error) {
 	stamps := stampsOf(n.s)
 	r, err := p.Review(ctx, name, stamps.Known)
@@ -76,9 +76,9 @@ func stampsOf(s *session.Session) *changed.Stamps {
 	})
 }
 
-// began prints the scope of a plan of the changed resources. If the whole state was read, it lifts the restriction to
-// changed resources. It reports an error and returns false if -changed is set, but the backend does not store the state
-// in rows.
+// began is called with the locked state ws. It prints the scope of a plan of the changed resources. If the whole state
+// was read, it removes the restriction to changed resources. It reports an error and returns false if -changed is set,
+// but the backend does not store the state in rows.
 func (n *narrowed) began(ws *workspace.State) bool {
 	if f := n.f; f.changed != nil && *f.changed && !ws.Stamped() {
 		n.s.Dir.Call.Bag.Add(diag.Errorf("Failed to use the backend", "The option -changed needs the backend \"pg\" with layout = \"rows\"."))
@@ -93,7 +93,7 @@ func (n *narrowed) began(ws *workspace.State) bool {
 	return true
 }
 
-// narrow restricts a plan request to the part of the state that was read.
+// narrow restricts the plan request req to the part of the state that ws has read, and to the changed resources.
 func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	req.Part = ws.Part()
 	if n.reach != nil {
@@ -101,8 +101,8 @@ func (n *narrowed) narrow(req *engine.Request, ws *workspace.State) {
 	}
 }
 
-// settle records the digests of the resources that need no further changes after an apply, if the store keeps such
-// digests.
+// settle records the stamps (digests of the sources) of the resources that need no further changes after an apply. It
+// does nothing if the store keeps no stamps.
 func settle(s *session.Session, ws *workspace.State, pl *plan.Plan, after *state.Snapshot) {
 	if ws.Stamped() {
 		ws.Stamp(stampsOf(s).Settled(pl, after.Checks))

@@ -32,13 +32,13 @@ type planFlags struct {
 	replace         base.List
 	allowDestroy    base.List
 	deferEphemerals *bool              // nil: the setting of the CLI configuration
-	changed         *bool              // nil: the default, which depends on -refresh and the backend
+	changed         *bool              // nil: -changed is not set; then -refresh=false implies it, if the backend stores the state in rows
 	out             string             // the file of -out; "" without it
 	detailed        bool               // -detailed-exitcode
 	generate        string             // the file of -generate-config-out; "" without it
 	page            reviewed.PageFlags // -html
 	invoke          base.List
-	rounds          string // empty: as many rounds as the first approval covers
+	rounds          string // -rounds; empty: as many rounds as the first approval covers
 }
 
 func (o *planFlags) define(c *base.Call) {
@@ -67,8 +67,8 @@ func (o *planFlags) defineInvoke(c *base.Call) {
 	c.Flags.Var(&o.invoke, "invoke", "Plan only to invoke the action at this `address`, or all its instances. No object changes.")
 }
 
-// invoked sets the action of -invoke in a request. It returns false and reports an error if -invoke is invalid or other
-// options contradict it. Without -invoke, it returns true.
+// invoked sets the action of -invoke in a request. If the address of -invoke is invalid or other options contradict
+// -invoke, it reports an error and returns false. Without -invoke, it returns true.
 func (f *planFlags) invoked(c *base.Call, req *engine.Request) bool {
 	to, ok := workdir.Addresses(c, "invoke", f.invoke, nil)
 	if !ok || len(to) == 0 {
@@ -92,7 +92,7 @@ func (f *planFlags) invoked(c *base.Call, req *engine.Request) bool {
 	return true
 }
 
-// The values of -rounds.
+// The values of -rounds. A round is one plan and its apply; an apply may have several.
 const (
 	roundsOff = "off"
 	roundsOne = "1"
@@ -110,7 +110,8 @@ func (o *planFlags) defineRounds(c *base.Call) {
 	})
 }
 
-// request returns the plan request for the flags. It reports errors and returns false if they are invalid.
+// request returns the plan request for the flags and the state prior. If a flag is invalid, it reports errors and
+// returns false.
 func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.Request, bool) {
 	req, ok := s.PlanRequest(prior)
 	if !ok {
@@ -182,7 +183,8 @@ func (f *planFlags) mayPlanChanged(bag *diag.Bag) bool {
 	return false
 }
 
-// wantsChanged reports whether the plan is to cover only changed resources, if the store supports this.
+// wantsChanged reports whether the plan is to cover only changed resources, if the store keeps stamps (digests of the
+// sources of each resource).
 func (f *planFlags) wantsChanged() bool {
 	if f.selects() || f.generate != "" {
 		return false
@@ -193,8 +195,8 @@ func (f *planFlags) wantsChanged() bool {
 	return *f.changed
 }
 
-// onlyTargets returns the targets of -target. It returns false if the plan has no targets, or another restriction or
-// mode, or if a target is invalid.
+// onlyTargets returns the targets of -target, if no other flag restricts the plan or sets its mode. It returns false if
+// another flag does, if there are no targets, or if a target is invalid.
 func (f *planFlags) onlyTargets() ([]addr.Target, bool) {
 	if f.destroy || f.refreshOnly || len(f.invoke) > 0 || f.generate != "" || len(f.targets) == 0 || len(f.excludes)+len(f.targetFiles)+len(f.excludeFiles)+len(f.replace) > 0 {
 		return nil, false

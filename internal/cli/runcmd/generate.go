@@ -42,7 +42,7 @@ func (o *execution) request() (engine.Request, bool) {
 	return req, ok
 }
 
-// plan makes a plan. If that fails, it reports errors and returns false; the plan may exist nevertheless.
+// plan makes a plan. After errors, which it reports, it returns false; the result may be set nevertheless.
 func (o *execution) plan(ctx context.Context) (*engine.Result, bool) {
 	req, ok := o.request()
 	if !ok {
@@ -63,7 +63,7 @@ func (o *execution) recordInterruption(r *engine.Result) {
 
 // planAndGenerate makes a plan. If -generate-config-out is set and import blocks name resources without configuration,
 // it first generates the configuration of these resources, and then plans with this configuration. It returns false if
-// an error was reported; the plan may exist nevertheless.
+// an error was reported; the result may be set nevertheless.
 func (o *execution) planAndGenerate(ctx context.Context) (*engine.Result, bool) {
 	if o.f.generate == "" || len(o.s.Program.UndeclaredImports()) == 0 {
 		return o.plan(ctx)
@@ -110,8 +110,9 @@ func (o *execution) addGenerated(ctx context.Context, blocks map[addr.Resource]s
 	return o.writeGenerated(text.Bytes()) && o.s.Loader.LoadWith(o.generatedName(), text.Bytes()) && o.s.Compile(ctx, vet.CheckOptions{})
 }
 
-// generatedName returns the name of the generated file in the root module. If the file is in another directory, or is
-// no configuration file, generatedName returns a new name, because the module may have a file of the same name.
+// generatedName returns the name of the generated file in the root module. If the file of -generate-config-out is in
+// another directory, or is no configuration file, generatedName returns another name, because the module may have a
+// file of the same name.
 func (o *execution) generatedName() string {
 	path := o.c.Path(o.f.generate)
 	name := filepath.Base(path)

@@ -48,7 +48,7 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 		c.Bag.Add(diag.Errorf("Invalid import address", "A managed resource address is required: importing into %s is not possible.", to))
 		return c.UI.Fail()
 	}
-	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true}) // blocks that an error of import asks for may still be missing
+	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true}) // BodiesOnly and Incomplete: the configuration may lack the blocks that an error of import asks the user to add
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -58,7 +58,7 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 // noImport is the error text for an import in a directory without configuration.
 const noImport = "Import needs the configuration of the resource, but the directory has no configuration files. To read another directory, use -config=DIR."
 
-// importOne imports the object with this ID to the address to, saves the state, and returns the exit code. It reports
+// importOne imports the object with the ID id to the address to, saves the state, and returns the exit code. It reports
 // an error if the configuration has no resource at the address, or the state has an object there.
 func importOne(ctx context.Context, s *session.Session, to addr.Instance, id string) int {
 	c := s.Dir.Call

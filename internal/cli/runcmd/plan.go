@@ -72,8 +72,8 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 		return c.UI.Fail()
 	}
 	o.showPlan(result.Plan, view.PlanOptions{Saved: f.out})
-	// A plan with errors is saved, too, because other programs may read the errors. A plan with a leaked secret is not
-	// saved.
+	// A plan with errors is saved, too, because other programs may read the errors. If a secret was found in output
+	// that must not contain it (leaked), the plan is not saved.
 	leaked := !ok && c.Secrets.Found()
 	saved := f.out == "" || leaked || o.savePlan(ctx, result, f.out)
 	saved = (f.page.File == "" || leaked || f.page.Page(c, reviewed.Review(o.s, result.Plan), false)) && saved
@@ -86,7 +86,8 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// unlessDestroying returns why, or "" if -destroy is set: a destroy plan needs no configuration.
+// unlessDestroying returns why, the error text for a directory without configuration. It returns "" if -destroy is set,
+// because a destroy plan needs no configuration.
 func (f *planFlags) unlessDestroying(why string) string {
 	if f.destroy {
 		return ""
@@ -99,7 +100,8 @@ func (o *execution) showPlan(out *plan.Plan, how view.PlanOptions) {
 	o.c.UI.Plan(out, how)
 }
 
-// savePlan writes a plan to the file with the name to. It reports an error and returns false if that fails.
+// savePlan writes a plan to the file with the name to. If the plan cannot be saved, it reports an error and returns
+// false.
 func (o *execution) savePlan(ctx context.Context, r *engine.Result, to string) bool {
 	ok, err := savedplan.New(o.s).Save(ctx, to, r.Plan)
 	return ok && saves(o.c, to, err)
@@ -114,7 +116,7 @@ func saves(c *base.Call, to string, err error) bool {
 }
 
 // mayDraw reports an error and returns false if the page of -html cannot be written, or if -full is set without -html.
-// It is called before the plan.
+// Callers call mayDraw before they plan, so that a long plan does not fail at its end.
 func (f *planFlags) mayDraw(c *base.Call) bool {
 	if f.page.Full && f.page.File == "" {
 		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -full belongs to -html."))
@@ -123,9 +125,9 @@ func (f *planFlags) mayDraw(c *base.Call) bool {
 	return f.page.MayWrite(c)
 }
 
-// maySave reports an error and returns false if the file of -out is a directory, or its directory does not exist. It is
-// called before the plan. It does not create a missing directory, because the name is probably misspelt. Without -out,
-// it returns true.
+// maySave reports an error and returns false if the file of -out is a directory, or its directory does not exist.
+// Callers call maySave before they plan. A missing directory is not created, because its name is probably misspelt.
+// Without -out, maySave returns true.
 func (f *planFlags) maySave(c *base.Call) bool {
 	if f.out == "" {
 		return true

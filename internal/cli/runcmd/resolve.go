@@ -83,7 +83,8 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// known reports an error and returns false if calls is empty: no call for the instance has an unknown result.
+// known reports an error and returns false if calls, the provider calls for the instance to with an unknown outcome, is
+// empty.
 func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	if len(calls) == 0 {
 		c.Bag.Add(diag.Errorf("Nothing to resolve", "No call for %s has an unknown outcome. To list such calls, run: lethe state check", to))
@@ -91,9 +92,10 @@ func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	return len(calls) > 0
 }
 
-// resolved returns the state after the user has given the result of calls. If absent is true, the objects of the calls
-// do not exist, and resolved removes them. Otherwise they exist. Then resolved reports an error and returns false for a
-// call that creates an object, because the state does not have the ID of the object.
+// resolved returns the state after the user has given the outcome of calls, provider calls that were interrupted before
+// the answer. If absent is true, the objects of the calls do not exist, and resolved removes them. Otherwise they
+// exist. For an existing object that a call created, resolved reports an error and returns false, because the state
+// does not have the ID of this object.
 func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag.Bag) (*state.Snapshot, bool) {
 	e := s.Edit()
 	for _, u := range calls {

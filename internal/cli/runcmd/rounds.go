@@ -13,9 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// applyRounds is an apply in rounds (ADR 52). A round plans the changes that can be decided, and applies them. The next
-// round plans the rest, from the new state. If all instances of the configuration are known, one round is sufficient.
-// The state stays locked until the last round has ended, even while the user reads a question.
+// applyRounds is an apply in rounds (ADR 52). A round makes a plan of the changes that can be decided, and applies it.
+// The next round plans the rest, from the new state. If all instances of the configuration are known, one round is
+// sufficient. The state stays locked until the last round has ended, even while the user reads a question.
 type applyRounds struct {
 	*execution
 	f        *applyFlags
@@ -24,8 +24,8 @@ type applyRounds struct {
 	unknown  []string         // names of the outputs that are unknown after the last round
 }
 
-// run applies rounds until no change is left, or the user has to approve the rest in another command. It returns the
-// exit code.
+// run applies rounds until no change is left, an error occurs, or the user has to approve the rest in another command.
+// It returns the exit code.
 func (r *applyRounds) run(ctx context.Context) int {
 	r.s.Engine.Rounds = &engine.Rounds{}
 	for {
@@ -46,8 +46,8 @@ func (r *applyRounds) run(ctx context.Context) int {
 	}
 }
 
-// planned plans a round, shows the plan and asks for approval. If the plan must not be applied, it returns nil and the
-// exit code.
+// planned makes the plan of a round, shows it and asks for approval, if the round needs one. If the plan must not be
+// applied, planned returns nil and the exit code of the command.
 func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
 	result, ok := r.planUnseen(ctx, r.number == 1 && !r.f.autoApprove)
 	if result == nil {
@@ -76,8 +76,8 @@ func (r *applyRounds) planned(ctx context.Context) (*engine.Result, int) {
 	return result, 0
 }
 
-// save writes the plan of a round to the file of -out, before the round is applied. It reports an error and returns
-// false if that fails. Without -out it does nothing.
+// save writes the plan of a round to the file of -out, before the round is applied. If the file cannot be written, save
+// reports an error and returns false. Without -out, save does nothing and returns true.
 func (r *applyRounds) save(ctx context.Context, result *engine.Result) bool {
 	to := r.f.out
 	if to == "" {
@@ -90,7 +90,7 @@ func (r *applyRounds) save(ctx context.Context, result *engine.Result) bool {
 }
 
 // approveLater reports whether a later round may be applied: either the first approval covers its plan, or the user
-// approves the plan now. If not, it returns the exit code.
+// approves the plan now. If not, approveLater returns false and the exit code of the command.
 func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	more := r.approval.Uncovered(pl)
 	switch {
@@ -102,7 +102,7 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 		r.s.Engine.EndRounds(&r.c.Bag)
 		again := "with the same options"
 		if len(r.f.replace) > 0 {
-			again += " except -replace" // the objects that are left are tainted
+			again += " except -replace" // the remaining objects of -replace are tainted in the state, so that the next plan replaces them without the option
 		}
 		return r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again "+again+". In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
 	case !approve(r.c, pl, r.f.rounds):
@@ -112,7 +112,8 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	return 0, true
 }
 
-// undone returns the changes of a plan that is not applied, without the objects that only stay as they are.
+// undone returns the changes of a plan that is not applied, without the entries for objects that the plan does not
+// change.
 func undone(pl *plan.Plan) (out []*plan.Change) {
 	for _, c := range pl.Changes {
 		if c.Action != plan.NoOp || c.Importing != nil {
@@ -122,8 +123,8 @@ func undone(pl *plan.Plan) (out []*plan.Change) {
 	return out
 }
 
-// apply applies a round that is not the last one, and prepares the next round. Its results are added to the results of
-// the earlier rounds. It reports an error and returns false if it fails.
+// apply applies the plan of a round that is not the last round, and prepares the next round. It adds the counts of the
+// round to the counts of the earlier rounds. After an error, which it reports, it returns false.
 func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	pl := result.Plan
 	if r.now.IsZero() {
@@ -140,7 +141,7 @@ func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	r.ended(pl, done.Summary)
 	r.add(&done.Summary)
 	r.total, r.unknown = done.Summary, done.Unknown
-	if !r.ws.EndRound() { // the state now has all data of the journal
+	if !r.ws.EndRound() { // the stored state now has all changes that the journal (the file beside the state) records
 		return false
 	}
 	if r.earlier == nil {
@@ -150,7 +151,7 @@ func (r *applyRounds) apply(ctx context.Context, result *engine.Result) bool {
 	return true
 }
 
-// last applies the last round and reports the result of all rounds. It returns the exit code.
+// last applies the plan of the last round and reports the result of all rounds. It returns the exit code.
 func (r *applyRounds) last(ctx context.Context, pl *plan.Plan) int {
 	done, ok := r.carryOutPlan(ctx, pl, r.f, r.s.Engine)
 	if !ok {
@@ -163,7 +164,7 @@ func (r *applyRounds) last(ctx context.Context, pl *plan.Plan) int {
 	return r.complete(ctx, pl, done, r.f)
 }
 
-// ended sends the event that a round has ended, with its counts.
+// ended sends the event that a round has ended, with the counts of the round, s.
 func (r *applyRounds) ended(pl *plan.Plan, s event.Summary) {
 	r.c.UI.Send(event.Round{Number: r.number, Ended: true, Left: len(pl.Deferred), Added: s.Added, Changed: s.Changed, Destroyed: s.Destroyed})
 }

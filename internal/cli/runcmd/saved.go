@@ -16,18 +16,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// changesPlan is the error for options that contradict a saved plan. The options -destroy and -refresh-only are
-// accepted if the plan has the same mode, because wrappers repeat the options of the plan.
+// changesPlan is the error for options that contradict a saved plan. The options -destroy and -refresh-only do not
+// contradict a plan of the same mode: wrapper programs repeat the options of the plan.
 var changesPlan = diag.Errorf("Can't change plan options when applying a saved plan", "The saved plan already includes its mode, targets and other planning options. To change them, make a new plan.")
 
-// plansOtherwise reports whether an option would change a saved plan. It ignores -refresh, because test suites of
-// providers use it with every plan, and -rounds=1, because a saved plan is one round.
+// plansOtherwise reports whether an option other than -destroy and -refresh-only would change a saved plan. It ignores
+// -refresh, because test suites of providers use it with every plan, and -rounds=1, because a saved plan is one round:
+// one plan and its apply.
 func (f *applyFlags) plansOtherwise() bool {
 	lists := len(f.targets) + len(f.targetFiles) + len(f.excludes) + len(f.excludeFiles) + len(f.replace) + len(f.allowDestroy) + len(f.invoke)
 	return lists > 0 || f.changed != nil || f.deferEphemerals != nil || f.rounds != "" && f.rounds != roundsOne
 }
 
-// applySaved applies a saved plan, without asking. It returns the exit code.
+// applySaved applies the saved plan in the file name, without asking for approval. It returns the exit code.
 func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
 	if f.plansOtherwise() {
 		c.Bag.Add(changesPlan)
@@ -72,7 +73,7 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	saved.Plan.AddLacking(ws.Snapshot())
 	now, was := ws.Snapshot(), saved.Plan.Previous
 	if ws.Shared() && was != nil && was.Lineage == now.Lineage && was.Serial <= now.Serial {
-		now = was // claim compares only the parts that the plan uses
+		now = was // file.Stale must not compare the whole state, because claim later compares only the parts that the plan uses
 	}
 	if d := file.Stale(saved.Plan, now, workdir.Workspaces(c).Selected(), s.Locked.Place); d != nil {
 		c.Bag.Add(*d)
@@ -92,8 +93,9 @@ func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) i
 	return o.carryOut(ctx, saved.Plan, f)
 }
 
-// ephemeralAgain checks that the same ephemeral variables have values as during planning, and asks for missing values.
-// The values may differ, because the plan does not depend on them. It returns false after an error.
+// ephemeralAgain checks that the ephemeral variables in planned, which had values when the plan was made, and no others
+// have values now. It asks for missing values. The values may differ, because the plan does not depend on them. It
+// returns false after an error.
 func ephemeralAgain(s *session.Session, planned []string) bool {
 	c, vars := s.Dir.Call, s.Loader.Vars
 	ok := true

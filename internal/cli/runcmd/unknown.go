@@ -24,7 +24,7 @@ func (o *execution) mayCreate(pl *plan.Plan) bool {
 		bag.Add(diag.Errorf("Object may exist already", "The plan creates objects that an earlier run may have created already. That run was interrupted before the provider answered these calls:\n%s\n%s. To create the objects again anyway, use -unknown=create.", list, advice))
 		return false
 	}
-	o.c.UI.Diagnostics(bag.List()) // print them before the user answers
+	o.c.UI.Diagnostics(bag.List()) // print the diagnostics before the user answers
 	bag.Clear()
 	yes, answered := o.c.UI.Confirm("Do you want to create objects that may exist already?", "An earlier run was interrupted before the provider answered these calls:\n"+list+advice+".", "create them again")
 	if !yes && (answered || !o.c.Interrupted()) {
@@ -33,8 +33,8 @@ func (o *execution) mayCreate(pl *plan.Plan) bool {
 	return yes
 }
 
-// mayExist lists the unanswered creations at addresses where a plan creates an object, one on each line. It returns ""
-// if no such creation exists.
+// mayExist lists the unanswered creations (provider calls of interrupted runs) at addresses where a plan creates an
+// object, one on each line. It returns "" without such creations.
 func mayExist(pl *plan.Plan, ws *workspace.State) string {
 	creates := map[addr.Instance]bool{}
 	for _, ch := range pl.Changes {
@@ -63,15 +63,14 @@ func unanswered(ws *workspace.State) []addr.Instance {
 	return out
 }
 
-// imported removes the notes about unanswered calls for an imported object, because it is now known that the object
-// exists.
+// imported removes the notes about unanswered provider calls for the imported instance i, because i exists.
 func imported(ws *workspace.State, i addr.Instance) {
 	notes := ws.Notes()
 	_, notes.Unknown = callsTo(i, notes.Unknown)
 	ws.Note(notes)
 }
 
-// callsTo divides calls into the calls for an instance and the others.
+// callsTo divides the unanswered provider calls all into the calls for an instance and the others.
 func callsTo(to addr.Instance, all []journal.Unknown) (calls, others []journal.Unknown) {
 	for _, u := range all {
 		if u.Object.Instance == to {

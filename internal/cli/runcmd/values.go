@@ -9,9 +9,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// noteValues records in the journal which objects the plan is about to write with values of ephemeral resources that
-// later rounds need, too. It is called before the plan is applied. If the journal cannot be written, it reports an
-// error and returns false.
+// noteValues records in the journal (a file beside the state) which objects the plan is about to write with values of
+// ephemeral resources that later rounds (plans and applies of this command) need, too. The caller calls noteValues
+// before it applies the plan. If the journal cannot be written, noteValues reports an error and returns false.
 func (o *execution) noteValues(pl *plan.Plan) bool {
 	o.values.written = o.s.Engine.EarlierValues(o.s.Program, pl, o.values.written)
 	if len(o.values.written) == 0 {
@@ -25,7 +25,8 @@ func (o *execution) noteValues(pl *plan.Plan) bool {
 }
 
 // applied records that a plan was applied. If the plan has no deferred changes, applied removes the notes of this
-// command, and from the notes of interrupted runs the objects in all plans that this command has applied.
+// command about objects with values of ephemeral resources. From the notes of interrupted runs it removes the objects
+// in all plans that this command has applied.
 func (o *execution) applied(pl *plan.Plan) {
 	v := &o.values
 	if len(v.found)+len(v.written) == 0 {
@@ -48,7 +49,7 @@ func (o *execution) applied(pl *plan.Plan) {
 		}
 	}
 	v.found, v.written = left, nil
-	_ = o.ws.NoteEarlier(left) // the end of the journal reports a failure
+	_ = o.ws.NoteEarlier(left) // closing the journal reports a failed write
 }
 
 // objects returns the objects that interrupted runs have written with a value of an ephemeral resource. The value of

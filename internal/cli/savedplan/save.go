@@ -16,9 +16,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Save writes a plan to a file. It encrypts the plan if the configuration requires that, and seals it with the key of
-// saved plans. ok is false if the encryption settings are invalid; that error is already reported. err is the error of
-// writing the file.
+// Save writes a plan to a file. It encrypts the plan if the configuration requires encryption, and seals the plan with
+// the user's plan key: the file then has a digest which only an owner of the key can make. ok is false if the
+// encryption settings are invalid; that error is already reported. err is the error of writing the file.
 func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool, err error) {
 	s, locked := p.session, p.session.Locked
 	made.Ephemeral, made.Place, made.Settings = s.Loader.Vars.GivenEphemeral(), locked.Place, locked.Settings
@@ -33,7 +33,7 @@ func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool
 		if !e.Plan.Encrypts() {
 			return file.Write(w, contents, key)
 		}
-		var b bytes.Buffer // encryption needs the whole plan
+		var b bytes.Buffer // e.Plan.Seal needs the whole plan in memory
 		if err := file.Write(&b, contents, key); err != nil {
 			return err
 		}
@@ -46,8 +46,8 @@ func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool
 	return true, err
 }
 
-// configuration returns the configuration for the plan file. It replaces the secrets of all backend blocks, including
-// blocks that are overridden, by null.
+// configuration returns the configuration for the plan file. It replaces the secrets in all backend blocks, including
+// blocks that override files replace, by null.
 func (p *Plans) configuration() []file.ConfigModule {
 	var out []file.ConfigModule
 	p.session.Loader.Tree.Root.Walk(func(n *config.Node) {
@@ -71,8 +71,8 @@ func (p *Plans) configuration() []file.ConfigModule {
 	return out
 }
 
-// nulled replaces the bytes from from up to to by null and spaces, so that the positions of the rest do not change. If
-// the part is shorter than "null", it stays unchanged.
+// nulled replaces text[from:to] by null and spaces, so that the positions of the rest do not change. If text[from:to]
+// is shorter than "null", nulled returns text unchanged.
 func nulled(text []byte, from, to int) []byte {
 	const null = "null"
 	if to-from < len(null) || to > len(text) {
@@ -89,7 +89,7 @@ func nulled(text []byte, from, to int) []byte {
 
 // described returns the encoded schemas that a saved plan needs, by provider: the schemas of the types in the
 // configuration, and of the objects in the previous and the refreshed state. It omits providers whose schemas cannot be
-// reduced to some types.
+// reduced to these types.
 func (p *Plans) described(made *plan.Plan) map[addr.Provider][]byte {
 	type name struct {
 		mode addr.Mode

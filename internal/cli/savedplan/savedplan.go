@@ -43,7 +43,7 @@ type Plans struct {
 // New returns the plans of a session.
 func New(s *session.Session) *Plans { return &Plans{session: s} }
 
-// Read reads and decodes the plan file with this name, as Decode does. It reports an error and returns false if that is
+// Read reads, decrypts and decodes the plan file with this name. It reports an error and returns false if a step is
 // impossible.
 func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.session.Dir.Call.Path(name))
@@ -54,7 +54,7 @@ func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	return p.Decode(ctx, name, data)
 }
 
-// Sensitive returns whether the configuration in a plan declares each root variable sensitive, keyed by name.
+// Sensitive returns, for each root variable by name, whether the configuration in a saved plan declares it sensitive.
 func (p *Plans) Sensitive(saved *file.Contents) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range saved.Config {
@@ -96,9 +96,10 @@ func (p *Plans) Decode(ctx context.Context, name string, data []byte) (*file.Con
 	return file.Read(name, data, p.session.Dir.PlanKey.Read(), &p.session.Dir.Call.Bag)
 }
 
-// Trust reports whether a saved plan may be applied. Without a key in the environment, it accepts every plan, but warns
-// if the user has a key and the plan was not sealed with it. With a key in the environment, a plan that was not sealed
-// with it is an error, unless foreign plans are permitted.
+// Trust reports whether a saved plan may be applied, according to the plan key with which it was sealed: the file has a
+// digest that was made with this key. Without a plan key in the environment, Trust accepts every plan, but warns if the
+// user has a key in a file and the plan was not sealed with this key. With a key in the environment, a plan that was
+// not sealed with this key is an error. If foreign is true, Trust accepts every plan without a warning.
 func (p *Plans) Trust(saved *file.Contents, foreign bool) bool {
 	switch {
 	case saved.Own || foreign:
@@ -112,9 +113,9 @@ func (p *Plans) Trust(saved *file.Contents, foreign bool) bool {
 }
 
 // SameProviders adds an error and returns false if, since the plan was made, a provider was removed from the lock file,
-// or its version there has changed, or all of its checksums there have changed. Another package may plan differently,
-// and may not understand the plan. Lists of checksums that share one checksum are no error. It does not check providers
-// with a development override or in an attached process.
+// or its version there has changed, or all of its checksums there have changed. Another package of a provider may plan
+// differently, and may not understand the plan. SameProviders does not check providers with a development override, and
+// providers in a process of another program.
 func (p *Plans) SameProviders(saved *file.Contents) bool {
 	var planned []lockfile.Provider
 	if len(saved.Lock) > 0 {
@@ -125,7 +126,7 @@ func (p *Plans) SameProviders(saved *file.Contents) bool {
 	}
 	text := ""
 	for _, was := range planned {
-		if p.session.Plugins.Developed(was.Provider) { // its version does not identify it
+		if p.session.Plugins.Developed(was.Provider) { // the version does not identify the program of a developed provider
 			continue
 		}
 		now, ok := p.session.Dir.Lock.Get(was.Provider)
@@ -144,9 +145,9 @@ func (p *Plans) SameProviders(saved *file.Contents) bool {
 	return text == ""
 }
 
-// Load reads the configuration and the variables from a saved plan and compiles the configuration. The files have the
-// same paths as when the plan was made, so that path.module and file functions return the same values. Load reports
-// errors, and returns false if it found any.
+// Load reads the configuration and the values of variables from a saved plan, and compiles the configuration. The files
+// have the same paths as when the plan was made, so that path.module and file functions return the same values. After
+// an error, which it reports, Load returns false.
 func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 	files := config.Memory{}
 	for _, m := range saved.Config {
@@ -158,7 +159,7 @@ func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 	o.Files = files
 	o.Follow = func(n *config.Node) string {
 		i := slices.IndexFunc(saved.Config, func(m file.ConfigModule) bool { return m.Key == loader.ModuleKey(n.Path) })
-		return saved.Config[i].Led // as recorded when the plan was made, because the links may have changed since
+		return saved.Config[i].Led // the recorded target of a symbolic link, because the links may have changed since the plan was made
 	}
 	var planned backend.Planned
 	if err := json.Unmarshal(saved.Plan.Settings, &planned); err != nil {
@@ -195,8 +196,8 @@ func (p *Plans) Load(ctx context.Context, saved *file.Contents) bool {
 }
 
 // unsecret replaces a backend block with secrets by the block of the working directory, because a plan does not contain
-// the secrets. If the two blocks differ in more than the secrets, it keeps the block of the plan, and records the names
-// of the missing secrets for Lacking.
+// the secrets. If the two blocks differ in more than the secrets, unsecret keeps the block of the plan, and records the
+// names of the missing secrets in p.lacking.
 func (p *Plans) unsecret() {
 	m := p.session.Loader.Tree.Root.Module
 	var lacking []string
@@ -239,8 +240,8 @@ func (p *Plans) Lacking() {
 	}
 }
 
-// Recall makes the session use the schemas in a plan file, so that their providers need not be started. It skips
-// schemas that cannot be decoded.
+// Recall makes the session use the schemas in a plan file, so that it need not start the providers to get their
+// schemas. It skips schemas that cannot be decoded.
 func (p *Plans) Recall(saved *file.Contents) {
 	for a, part := range saved.Schemas {
 		if s := wire.Described(part, a); s != nil {

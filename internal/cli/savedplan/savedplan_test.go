@@ -17,7 +17,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan/file"
 )
 
-// with calls do with the saved plans of a session, and returns all output.
+// with calls the function do with the Plans of a session, and returns all output.
 func with(d *basetest.Dir, do func(context.Context, *base.Call, *Plans)) string {
 	d.Helper()
 	return d.Do(func(ctx context.Context, c *base.Call) {
@@ -29,7 +29,7 @@ func with(d *basetest.Dir, do func(context.Context, *base.Call, *Plans)) string 
 	})
 }
 
-// save saves a plan of the configuration.
+// save saves a plan of the configuration in the directory d to the file name.
 func save(ctx context.Context, d *basetest.Dir, p *Plans, name string) {
 	d.Helper()
 	s := p.session
@@ -58,7 +58,7 @@ func TestSavedPlanIsTrustedByTheKeyThatSealedIt(t *testing.T) {
 		foreign, trusted bool
 		text             string
 	}{
-		{"", false, true, ""}, // the user's key, which Save created
+		{"", false, true, ""}, // without a key in the environment, the user's key file counts, which Save created
 		{"another-key-0123456789", false, false, "Saved plan of unknown origin"},
 		{"another-key-0123456789", true, true, ""},
 	} {

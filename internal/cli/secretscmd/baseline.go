@@ -50,8 +50,8 @@ func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	return out, true
 }
 
-// accept writes the findings of a report to the file of -baseline-out, if this option is set. It adds an error if that
-// fails.
+// accept writes the findings of a report to the file of -baseline-out, if this option is set. If the file cannot be
+// written, accept adds an error.
 func (f *secretsFlags) accept(c *base.Call, r *audit.Report) {
 	if f.baselineOut == "" {
 		return

@@ -37,12 +37,12 @@ type scrubFlags struct {
 type scrubbing struct {
 	collection
 	flags   *scrubFlags
-	places  []*audit.Place                // all examined places
+	places  []*audit.Place                // all examined places: the state, and files and versions with copies of it
 	removal *audit.Removal                // the values to remove, and the copies that contain them
 	planned []string                      // plan files that contain a value to remove
 	doomed  []*store.ServiceVersion       // versions in the service that contain a value and still exist
 	changed int                           // number of changed copies
-	renamed map[state.Digest]state.Digest // the digests of states that change, with the next digests; nil until it is needed
+	renamed map[state.Digest]state.Digest // the new digest of each state that changes, by its old digest; nil before the first call of digests
 }
 
 // say prints a text, unless the output is JSON.
@@ -67,7 +67,8 @@ func (x *scrubbing) variables() func(string) bool {
 	return func(value string) bool { return known[value] }
 }
 
-// aside runs f and returns the diagnostics of f as sentences. It does not add them to bag.
+// aside runs f and returns the diagnostics that f adds to bag as sentences. Afterwards bag has the same diagnostics as
+// before.
 func aside(bag *diag.Bag, f func()) string {
 	before := bag.List()
 	bag.Clear()
@@ -78,7 +79,7 @@ func aside(bag *diag.Bag, f func()) string {
 	return text
 }
 
-// texts adds the strings in the value of a variable to known.
+// texts adds the strings in a given value of a root variable to known.
 func texts(given frame.Given, known map[string]bool) {
 	if given.IsText {
 		known[given.Text] = true
@@ -87,7 +88,7 @@ func texts(given frame.Given, known map[string]bool) {
 	secret.Leaves(given.Value, func(_ cty.Path, _ cty.Value, text string) { known[text] = true })
 }
 
-// findPlans examines the plan files in the working directory, except the named files, and returns their names. If a
+// findPlans examines the plan files in the working directory, except the files in named, and returns their names. If a
 // plan cannot be read, findPlans records this problem and still returns its name. It returns nil if the directory
 // cannot be read.
 func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
@@ -99,7 +100,7 @@ func (x *scrubbing) findPlans(ctx context.Context, named []string) []string {
 	var out []string
 	for _, e := range entries {
 		name := e.Name()
-		info, err := os.Stat(c.Path(name)) // follows links, so that a link to a plan counts
+		info, err := os.Stat(c.Path(name)) // os.Stat follows symbolic links, so a link to a plan counts as a plan
 		if err != nil || !info.Mode().IsRegular() || slices.Contains(named, name) || !isPlan(c.Path(name)) {
 			continue
 		}
@@ -140,8 +141,8 @@ func isPlan(path string) bool {
 	return err == nil && crypt.Sealed(data) && !crypt.IsState(data)
 }
 
-// withValues returns the names in plans, in their order, of the plan files that contain a value to remove. A plan that
-// Lethe cannot read, such as a plan of another program, is searched as a zip archive. An encrypted plan that Lethe
+// withValues returns the names in plans of the plan files that contain a value to remove, in the order of plans. A plan
+// that Lethe cannot read, such as a plan of another program, is searched as a zip archive. An encrypted plan that Lethe
 // cannot read is not searched, and so is not returned.
 func (x *scrubbing) withValues(plans []string, r *audit.Report) []string {
 	has := map[string]bool{}
@@ -158,12 +159,11 @@ func (x *scrubbing) withValues(plans []string, r *audit.Report) []string {
 	return slices.DeleteFunc(slices.Clone(plans), func(name string) bool { return !has[name] })
 }
 
-// mostOfMember is the maximum number of uncompressed bytes of an archive member that are searched. inMembers does not
-// find a value after them.
+// mostOfMember is the number of uncompressed bytes at the beginning of an archive member that inMembers searches.
 const mostOfMember = 1 << 30
 
-// inMembers reports whether a member of a zip archive contains a value to remove. If path is not a zip archive, or a
-// member cannot be read, their content counts as text without such a value.
+// inMembers reports whether a member of a zip archive contains a value to remove. If path is not a zip archive,
+// inMembers returns false. It skips the members that cannot be read.
 func (x *scrubbing) inMembers(path string) bool {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -184,10 +184,10 @@ func (x *scrubbing) inMembers(path string) bool {
 	return false
 }
 
-// change removes the values from all copies: it changes journals and states, and deletes plan files. With the option
-// -versions, it also deletes versions in the service of the backend. It reports an error for each copy that it cannot
-// change, and continues. After an interrupt, it changes no further copy. It changes journals before states, because it
-// must compute the new digests of the states from their former content.
+// change removes the secrets in x.removal from all copies of the state: it changes journals and states, and deletes
+// plan files. With the option -versions, it also deletes versions in the service of the backend. It reports an error
+// for each copy that it cannot change, and continues. After an interrupt, it changes no further copy. It changes
+// journals before states, because it must compute the new digests of the states from their former content.
 func (x *scrubbing) change(ctx context.Context) {
 	c := x.session.Dir.Call
 	var steps []func()
@@ -222,8 +222,8 @@ func (x *scrubbing) change(ctx context.Context) {
 
 const changingCopies = "Copies of the state"
 
-// note adds an error to the diagnostics of the command: that the copy name could not be changed. It ignores a nil error
-// and an interrupt (context.Canceled).
+// note adds the error that the copy called name could not be changed because of err to the diagnostics of the command.
+// It ignores a nil error and an interrupt (context.Canceled).
 func (x *scrubbing) note(name string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		x.session.Dir.Call.Bag.Add(diag.Errorf("Copy not changed", "The values cannot be removed from %s: %s. Delete it if you do not need it.", name, strings.TrimSuffix(disk.Reason(err).Error(), ".")))
@@ -250,7 +250,8 @@ func (x *scrubbing) deletePlan(name string) {
 	}
 }
 
-// deleteVersion deletes a version in the service of the backend. It reports an error if that fails.
+// deleteVersion deletes a version in the service of the backend. If the service refuses, deleteVersion reports an
+// error.
 func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) {
 	err := x.at.DeleteVersion(ctx, *v)
 	if x.note("the version "+v.ID+" of "+v.Name, err); err == nil {
@@ -259,8 +260,8 @@ func (x *scrubbing) deleteVersion(ctx context.Context, v *store.ServiceVersion) 
 	}
 }
 
-// changeFile removes the values from a file with a state or a journal. It changes nothing if the file is empty or
-// contains no value to remove.
+// changeFile removes the secrets in x.removal from a file with a state or a journal (the record of the changes of an
+// apply). It changes nothing if the file is missing or empty, or contains no value to remove.
 func (x *scrubbing) changeFile(ctx context.Context, t *workspace.Text) error {
 	data, err := t.Stored(ctx)
 	if err != nil || len(data) == 0 {
@@ -297,7 +298,7 @@ func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest
 				data, err = x.at.Open(ctx, data)
 			}
 			if err != nil {
-				continue // this copy will not change
+				continue // a copy that cannot be read will not change
 			}
 			if next, err := x.without(data); err == nil && next != nil {
 				x.renamed[state.DigestOf(data)] = state.DigestOf(next)
@@ -346,8 +347,8 @@ func (x *scrubbing) without(plain []byte) ([]byte, error) {
 	return next, nil
 }
 
-// changeFormer removes the values from the former states in the store. If a state cannot be changed, changeFormer
-// reports an error and continues.
+// changeFormer removes the secrets in x.removal from the former states that the store keeps. If a state cannot be
+// changed, changeFormer reports an error and continues.
 func (x *scrubbing) changeFormer(ctx context.Context) {
 	n, err := x.at.RewriteFormer(ctx, func(serial uint64, stored []byte) ([]byte, error) {
 		next, err := x.rewritten(ctx, stored)

@@ -25,20 +25,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// move is a target with the result of its edit.
+// move is the edit of the configuration for one target: a secret that is not to be stored any longer.
 type move struct {
 	target target
-	result *rewrite.Result
+	result *rewrite.Result // the edits for target, or advice for an edit by hand
 }
 
-// edition is the configuration with the edits of all moves.
+// edition is the edited configuration: the texts of its files in draft, and the moves (edits for one secret each).
 type edition struct {
 	draft  *rewrite.Draft
-	moves  []move
-	byHand []move // edits that the user must make
+	moves  []move // the moves that draft contains
+	byHand []move // moves that only the user can make
 }
 
-// edit makes the edits of all targets that are not skipped. It skips a target that cannot be moved.
+// edit makes the edits for all targets (secrets to move) that are not skipped. If a target cannot be edited, edit skips
+// it.
 func (x *moving) edit(ctx context.Context) *edition {
 	given := x.session.Loader.Vars.Given
 	e := &edition{draft: rewrite.New(rewrite.Inputs{
@@ -77,7 +78,7 @@ func (e *edition) results() []*rewrite.Result {
 	return out
 }
 
-// byResource returns the moves by the resources whose arguments they change.
+// byResource returns the moves of an edition, keyed by the resources whose arguments they change.
 func (e *edition) byResource() map[addr.Resource][]move {
 	out := map[addr.Resource][]move{}
 	for _, m := range e.moves {
@@ -88,7 +89,7 @@ func (e *edition) byResource() map[addr.Resource][]move {
 	return out
 }
 
-// apply makes the edit of one target.
+// apply makes the edit for the target t in the draft d.
 func apply(d *rewrite.Draft, t target) *rewrite.Result {
 	switch t.way {
 	case toArgument:
@@ -124,8 +125,8 @@ func (x *moving) fixed(path string) string {
 	return "it is read-only"
 }
 
-// filePlaces counts, for each file, the modules of the configuration that contain it. A file may be in several modules
-// through symbolic links.
+// filePlaces counts, for each file by its path without symbolic links, the modules of the configuration that contain
+// it. A file may be in several modules through symbolic links.
 func (x *moving) filePlaces() map[string]int {
 	out, seen := map[string]int{}, map[*config.Module]bool{}
 	x.tree.Root.Walk(func(n *config.Node) {
@@ -171,8 +172,8 @@ func real(path string) string {
 	return path
 }
 
-// plan makes a plan with the edited configuration, and returns false if the plan has errors. Afterwards the bag of the
-// command has the diagnostics of the plan instead of earlier ones.
+// plan makes a plan with the edited configuration, and returns false after errors. Afterwards the bag of the command
+// has the diagnostics of the plan and x.warnings, and no earlier diagnostics.
 func (x *moving) plan(ctx context.Context, e *edition) (*engine.Result, bool) {
 	s := x.session
 	s.Dir.Call.Bag.Clear()
@@ -196,9 +197,11 @@ func (x *moving) compile(ctx context.Context, e *edition) bool {
 	return s.Loader.LoadOver(e.draft.Changed()) && s.Loader.Vars.Collect() && s.Loader.Vars.AskAll() && s.Compile(ctx, vet.CheckOptions{})
 }
 
-// retries changes the settings for another attempt after a plan with errors, and returns true. First, moves about which
-// errors exist get plain numbers as versions. Then, with -all, the targets about which errors exist are skipped. If no
-// error is about a resource, all moves get plain numbers as versions. retries returns false if no change is possible.
+// retries changes x for another attempt after a plan with errors, and returns true. A move (edit for one secret) whose
+// resources have errors gets a plain number as the version of its write-only argument. If it has no version and -all is
+// set, its target is skipped. If no error is about a resource of a move, all moves with versions get plain numbers. If
+// no move has a version and -all is set, the moves that do not compile alone are skipped. retries returns false if it
+// can change nothing.
 func (x *moving) retries(ctx context.Context, e *edition) bool {
 	errs, found := e.errors(x.session.Dir.Call.Bag.List()), false
 	for _, m := range e.moves {
@@ -224,7 +227,8 @@ func (x *moving) retries(ctx context.Context, e *edition) bool {
 	return found || x.flags.all && x.alone(ctx, e)
 }
 
-// errors returns the errors that are about resources. If several are about the same resource, it returns the last.
+// errors returns the errors in all that are about resources, by resource. If several errors are about the same
+// resource, it returns the last.
 func (e *edition) errors(all []diag.Diagnostic) map[addr.Resource]diag.Diagnostic {
 	out := map[addr.Resource]diag.Diagnostic{}
 	for _, d := range all {
@@ -243,8 +247,8 @@ func (e *edition) errors(all []diag.Diagnostic) map[addr.Resource]diag.Diagnosti
 	return out
 }
 
-// alone skips each move whose edits do not compile without the other moves. It returns false if all compile, and leaves
-// the former errors in the bag.
+// alone skips each move whose edits do not compile without the other moves. It returns false if it skipped none.
+// Afterwards the bag of the command has the same errors as before.
 func (x *moving) alone(ctx context.Context, e *edition) bool {
 	bag, targets, skipped := &x.session.Dir.Call.Bag, x.targets, len(x.order)
 	errs := bag.List()
@@ -256,7 +260,7 @@ func (x *moving) alone(ctx context.Context, e *edition) bool {
 }
 
 // halve skips each move whose edits do not compile without the other moves. Each compilation parses all files, so halve
-// compiles many moves together, and divides a list of moves that does not compile.
+// compiles many moves together. If they do not compile, it divides the list and checks each half.
 func (x *moving) halve(ctx context.Context, moves []move) {
 	x.targets = nil
 	for _, m := range moves {
@@ -274,14 +278,15 @@ func (x *moving) halve(ctx context.Context, moves []move) {
 	}
 }
 
-// replacement is an object of a move that the plan replaces.
+// replacement is an object that the plan replaces because of a move (the edit for one secret).
 type replacement struct {
 	move   move
 	change *plan.Change
 }
 
-// replaced returns the objects of moves that the plan replaces, each with a move that causes the replacement. If no
-// cause is found, each move of the resource counts as a cause.
+// replaced returns the replacements in the plan of r of objects whose resources moves change, each with a move that
+// causes the replacement. If no cause is found, each move of the resource counts as a cause. If r is nil, it returns
+// nil.
 func (x *moving) replaced(e *edition, r *engine.Result) []replacement {
 	var out []replacement
 	if r == nil {
@@ -351,20 +356,21 @@ func (x *moving) refuses(replaced []replacement) bool {
 	return false
 }
 
-// loss is a move after which a generated value would be nowhere.
+// loss is a move after which a generated value, such as a password, would be stored nowhere. why is the reason.
 type loss struct {
 	move move
 	why  string
 }
 
-// lost returns the moves of generated values whose secret manager has another value, for example because another
-// program has changed it. After such a move, the generated value would be lost.
+// lost returns the moves of generated values whose secret manager stores another value, for example because another
+// program has changed it. After such a move, the generated value would be lost. If r is nil, lost returns nil.
 func (e *edition) lost(r *engine.Result) []loss {
 	var out []loss
 	if r == nil {
 		return nil
 	}
-	// In the plan, the module may have several instances. Generators and secret managers that move have no key.
+	// A module may have several instances in the plan. Generators and secret managers whose values move have no
+	// instance key.
 	current, modules := map[addr.AbsResource]*plan.Change{}, map[addr.Resource][]addr.ModuleInstance{}
 	for _, c := range r.Plan.Changes {
 		if o := c.Object; o.Key.IsNone() && !o.IsDeposed() {
@@ -405,7 +411,8 @@ func textBefore(c *plan.Change, attribute string) string {
 	return v.AsString()
 }
 
-// leaveOutLost skips moves after which a value would be nowhere. It returns true if it skipped any.
+// leaveOutLost skips the moves in lost, after which a generated value would be stored nowhere. It returns true if it
+// skipped any.
 func (x *moving) leaveOutLost(lost []loss) bool {
 	for _, l := range lost {
 		x.skip(l.move.target.name, l.why)
@@ -413,7 +420,7 @@ func (x *moving) leaveOutLost(lost []loss) bool {
 	return len(lost) > 0
 }
 
-// finish prints which secrets the planned state still stores, and writes the edited files, unless -dry-run is set. It
+// finish prints which secrets the planned state still stores. Unless -dry-run is set, it writes the edited files. It
 // returns the exit code.
 func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 	c := x.session.Dir.Call
@@ -444,7 +451,7 @@ func (x *moving) finish(ctx context.Context, e *edition, r *engine.Result) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// judge prints the secrets that the planned state still stores, or may still store.
+// judge prints the moved secrets that the planned state still stores, or, because values are unknown, may still store.
 func (x *moving) judge(e *edition, p *plan.Plan) {
 	c := x.session.Dir.Call
 	kept, unsure := map[string]bool{}, map[string]bool{}

@@ -12,8 +12,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TestGeneratedValuesAreComparedWithTheManager refuses a move if the secret manager has another value than the
-// generator. A write-only argument has no stored value to compare.
+// TestGeneratedValuesAreComparedWithTheManager checks that a move of a generated value is refused if the secret manager
+// has another value than the generator. If the secret manager has a write-only argument, the state has no value to
+// compare.
 func TestGeneratedValuesAreComparedWithTheManager(t *testing.T) {
 	generator := addr.Resource{Mode: addr.Managed, Type: "random_password", Name: "p"}
 	manager := addr.Resource{Mode: addr.Managed, Type: "test_secret", Name: "m"}
@@ -39,8 +40,8 @@ func TestGeneratedValuesAreComparedWithTheManager(t *testing.T) {
 	}
 }
 
-// TestGeneratedValuesAreComparedPerInstance compares the objects of each instance of a module. Deposed objects, and
-// objects with a key, which the configuration no longer has, do not count.
+// TestGeneratedValuesAreComparedPerInstance checks that generator and secret manager are compared in each instance of a
+// module. Deposed objects and objects with an instance key, which the configuration no longer has, are ignored.
 func TestGeneratedValuesAreComparedPerInstance(t *testing.T) {
 	module := func(key string) addr.ModuleInstance {
 		i, err := addr.ParseInstance(`module.m["` + key + `"].random_password.p`)

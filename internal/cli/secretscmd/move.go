@@ -89,7 +89,8 @@ func (x *moving) open(ctx context.Context) bool {
 	return ok
 }
 
-// run edits the configuration, plans with the edits, and writes the files. It returns the exit code.
+// run edits the configuration, makes a plan with the edited configuration, and writes the files. It returns the exit
+// code.
 func (x *moving) run(ctx context.Context) int {
 	c := x.session.Dir.Call
 	for {
@@ -146,7 +147,7 @@ func (x *moving) nothing(edited *edition) int {
 	return c.UI.Fail()
 }
 
-// printSkipped prints the targets that are not moved.
+// printSkipped prints the targets (secrets) that are not moved, with the reasons.
 func (x *moving) printSkipped() {
 	if len(x.order) == 0 {
 		return
@@ -174,7 +175,7 @@ func (x *moving) printByHand(edited *edition) bool {
 	return len(edited.byHand) > 0
 }
 
-// announce prints where each value will be after the move, and the differences of the files.
+// announce prints where each moved secret value will be after the next apply, and the differences of the edited files.
 func (x *moving) announce(edited *edition) {
 	c := x.session.Dir.Call
 	for _, m := range edited.moves {

@@ -18,18 +18,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// collection collects the contents of all places for an audit.
+// collection collects the contents of all places for an audit. A place is a state, a copy of a state, a journal or a
+// plan file.
 type collection struct {
 	session *session.Session
 	plans   *savedplan.Plans
 	auditor *audit.Auditor
-	hints   []string // sentences about places that Lethe cannot list
-	at      states.Selected
-	texts   []workspace.Text
-	current *audit.Place // place of the current state; nil if there is no state
+	hints   []string         // sentences about places that Lethe cannot list
+	at      states.Selected  // the selected workspace; set by state
+	texts   []workspace.Text // all stored texts that may contain the state, with the versions in the service; set by state
+	current *audit.Place     // place of the current state; nil if there is no state
 
-	versions map[*audit.Place]*store.ServiceVersion // the versions of the places in the service of the backend
-	pieces   []*store.ServiceVersion                // versions with parts of journals, which are not read
+	versions map[*audit.Place]*store.ServiceVersion // by place: the version in the service of the backend; places elsewhere have no element; nil if no service keeps versions
+	pieces   []*store.ServiceVersion                // versions in the service with parts of journals, which are not read
 }
 
 var kinds = map[workspace.TextKind]audit.Kind{
@@ -37,9 +38,9 @@ var kinds = map[workspace.TextKind]audit.Kind{
 	workspace.ErroredText: audit.Errored, workspace.JournalText: audit.Journal,
 }
 
-// state adds the state of the selected workspace with all its copies. others is true if the command also examines other
-// places, such as plan files. If neither a state nor a copy exists and others is false, state reports an error. It
-// returns false after an error, and after an interrupt.
+// state adds the state of the selected workspace and all its copies to the collection. others is true if the command
+// also examines other places, such as plan files. If neither a state nor a copy exists and others is false, state
+// reports an error. It returns false after an error, and after an interrupt.
 func (x *collection) state(ctx context.Context, others bool) bool {
 	c := x.session.Dir.Call
 	at, ok := x.session.States.Selected(ctx)
@@ -64,8 +65,9 @@ func (x *collection) state(ctx context.Context, others bool) bool {
 	return any || others
 }
 
-// each calls read for each text that is not a part of a journal, and sends the progress over earlier versions. found is
-// true if read has found any text. ok is false if read returned false or the context ended.
+// each calls read for each text, and sends the progress over earlier versions as events. It does not read parts of
+// journals, and adds these to x.pieces. found is true if read has found any text. ok is false if read returned ok false
+// or the context ended.
 func (x *collection) each(ctx context.Context, texts []workspace.Text, send func(event.Event), read func(*workspace.Text) (found, ok bool)) (found, ok bool) {
 	former, done := 0, 0
 	for _, t := range texts {
@@ -99,8 +101,8 @@ func (x *collection) each(ctx context.Context, texts []workspace.Text, send func
 
 const readingVersions = "Earlier versions of the state"
 
-// text adds the content of one text. found is false if the text does not exist. ok is false after an error about the
-// current state. For other texts, an error is recorded as a problem of the place.
+// text adds the content of one text, such as the state, a backup or a journal. found is false if the text does not
+// exist. ok is false after an error about the current state. For other texts, an error is recorded in the place.
 func (x *collection) text(ctx context.Context, at states.Selected, t *workspace.Text) (found, ok bool) {
 	c := x.session.Dir.Call
 	data, err := t.Stored(ctx)
@@ -159,14 +161,14 @@ func problems(bag *diag.Bag) string {
 	return strings.Join(out, " ")
 }
 
-// unread records a place that cannot be read.
+// unread records a place that cannot be read because of problem, a sentence.
 func (x *collection) unread(p audit.Place, problem string) {
 	p.Problem = strings.TrimSuffix(problem, ".") + "."
 	x.auditor.Place(p)
 }
 
-// journal adds the objects of a journal. If the journal cannot be read, or a part of it is damaged, journal records
-// that as a problem of the place.
+// journal adds the objects in the records of a journal with the content data. If the journal cannot be read, or a part
+// of it is damaged, the place p records this problem.
 func (x *collection) journal(at states.Selected, p audit.Place, data []byte) {
 	changes, encrypted, damaged, err := at.Objects(data)
 	if p.Encrypted = encrypted; err != nil {
@@ -179,7 +181,8 @@ func (x *collection) journal(at states.Selected, p audit.Place, data []byte) {
 	x.auditor.Journal(x.auditor.Place(p), changes)
 }
 
-// savedPlans adds the contents of plan files. It returns false after an error.
+// savedPlans adds the contents of the plan files names. At the first file that cannot be read, it reports an error and
+// returns false.
 func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	c := x.session.Dir.Call
 	for _, name := range names {

@@ -72,7 +72,7 @@ func runScrub(ctx context.Context, c *base.Call, f *scrubFlags) int {
 		if _, ok := s.Lock(ctx, nil); !ok {
 			return c.UI.Fail()
 		}
-		disk.SweepAll(c.FS(), c.Dir) // killed processes may have left parts of plans and of states there
+		disk.SweepAll(c.FS(), c.Dir) // killed processes may have left parts of plans and states in c.Dir
 	}
 	x := &scrubbing{collection: collection{session: s, plans: savedplan.New(s)}, flags: f}
 	if !x.examine(ctx, c.Operands) {
@@ -82,7 +82,8 @@ func runScrub(ctx context.Context, c *base.Call, f *scrubFlags) int {
 	return x.done(ctx, outcome)
 }
 
-// scrub removes the values, unless the user does not approve this or a value would be lost.
+// scrub removes the secrets in x.removal from the copies, unless the user does not approve or a value would be lost. It
+// returns the outcome for the report.
 func (x *scrubbing) scrub(ctx context.Context) stateview.ScrubOutcome {
 	c := x.session.Dir.Call
 	if len(x.removal.Secrets) == 0 {
@@ -108,12 +109,12 @@ func (x *scrubbing) scrub(ctx context.Context) stateview.ScrubOutcome {
 	return stateview.Changed
 }
 
-// list prints a line of a list. It escapes control characters.
+// list prints an indented line, without output for -json. It escapes control characters.
 func (x *scrubbing) list(format string, a ...any) {
 	x.say("  %s\n", view.EscapeLine(fmt.Sprintf(format, a...)))
 }
 
-// examine reads all copies and determines the values to remove. It returns false after an error.
+// examine reads the state and all its copies, and determines the values to remove. It returns false after an error.
 func (x *scrubbing) examine(ctx context.Context, plans []string) bool {
 	x.begin(ctx)
 	if !x.state(ctx, false) || !x.savedPlans(ctx, plans) {
@@ -136,8 +137,8 @@ func (x *scrubbing) examine(ctx context.Context, plans []string) bool {
 	return true
 }
 
-// findVersions finds the versions in the service that contain a value to remove. A version that stays counts as a
-// further copy of the value.
+// findVersions finds the versions in the service of the backend that contain a value to remove. A version that stays,
+// because -versions is not set, counts as a further copy of the value.
 func (x *scrubbing) findVersions() {
 	for i := range x.removal.Secrets {
 		s := &x.removal.Secrets[i]
@@ -157,7 +158,7 @@ func (x *scrubbing) findVersions() {
 	}
 }
 
-// work returns the number of places that the command would change.
+// work returns the number of places (copies of the state) that the command would change.
 func (x *scrubbing) work() int {
 	places := map[*audit.Place]bool{}
 	for _, s := range x.removal.Secrets {
@@ -170,7 +171,7 @@ func (x *scrubbing) work() int {
 	return len(places) + len(x.planned)
 }
 
-// announce prints the values to remove, by label, and the copies that contain them.
+// announce prints the values to remove, as labels such as #3, and the copies that contain the values.
 func (x *scrubbing) announce() {
 	x.say("These copies contain secrets that the state no longer stores:\n\n")
 	for _, s := range x.removal.Secrets {
@@ -190,7 +191,7 @@ func (x *scrubbing) announce() {
 	x.printKept()
 }
 
-// names returns the names of places. It counts earlier versions instead of naming them.
+// names returns the names of places, and one text with the number of earlier versions, which have no names.
 func names(places []*audit.Place) []string {
 	var out []string
 	versions := 0
@@ -207,7 +208,7 @@ func names(places []*audit.Place) []string {
 	return out
 }
 
-// printKept prints which secrets stay in copies, and which copies could not be read.
+// printKept prints which secrets stay in copies and why, and which copies could not be read.
 func (x *scrubbing) printKept() {
 	for _, k := range x.removal.Kept {
 		x.say("%s\n", view.EscapeLine(fmt.Sprintf("Kept: %s of %s: %s.", stateview.Labels(k.Labels), k.Stored, k.Why)))
@@ -234,7 +235,7 @@ func (x *scrubbing) refuse() bool {
 	return true
 }
 
-// rotate prints the secrets that the user should rotate.
+// rotate prints the removed secrets, which the user should rotate.
 func (x *scrubbing) rotate() {
 	x.say("\nRotate these secrets, because everyone who could read a copy knows them:\n\n")
 	for _, s := range x.removal.Secrets {
@@ -246,7 +247,8 @@ func (x *scrubbing) rotate() {
 	}
 }
 
-// done prints the commands to run and the places to clean by other means. It returns the exit code.
+// done prints the result of the command: the commands to run, and the places that Lethe cannot clean. It returns the
+// exit code.
 func (x *scrubbing) done(ctx context.Context, outcome stateview.ScrubOutcome) int {
 	c := x.session.Dir.Call
 	if outcome == stateview.Interrupted && !c.Bag.HasErrors() {

@@ -1,12 +1,12 @@
 // Package secretscmd defines the commands about secrets that are stored unencrypted.
 //
-//	secretscmd.go  the command that lists them
-//	baseline.go    the flags of that command, and the baseline: the accepted findings
-//	move.go        the command that edits the configuration
-//	edit.go        its edits, its plan, and the judgement of the plan
-//	targets.go     the secrets that it moves
-//	scrub.go       the command that removes values from copies
-//	copies.go      changes the copies
+//	secretscmd.go  the command secrets, which lists them
+//	baseline.go    the flags of secrets, and its baseline: the accepted findings
+//	move.go        the command secrets move, which edits the configuration
+//	edit.go        the edits and the plan of secrets move, and the check of the plan
+//	targets.go     the secrets that secrets move moves
+//	scrub.go       the command secrets scrub, which removes values from copies of the state
+//	copies.go      the changes of the copies by secrets scrub
 //	services.go    places that only a user can clean
 //	places.go      collects the contents of the places for an audit
 package secretscmd
@@ -90,7 +90,8 @@ func runSecrets(ctx context.Context, c *base.Call, f *secretsFlags) int {
 	return base.ExitOK
 }
 
-// audit collects the contents of all places and examines them. It returns false after an error.
+// audit collects the contents of all places (the state, its copies and the plan files plans) and searches them for
+// secrets. It returns false after an error.
 func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, bool) {
 	x.begin(ctx)
 	if !x.state(ctx, len(plans) > 0) || !x.savedPlans(ctx, plans) {
@@ -99,7 +100,7 @@ func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, 
 	return x.report(ctx)
 }
 
-// begin creates the auditor.
+// begin creates x.auditor, which finds secrets in states.
 func (x *collection) begin(ctx context.Context) {
 	s := x.session
 	x.auditor = audit.New(audit.Inputs{
@@ -110,7 +111,7 @@ func (x *collection) begin(ctx context.Context) {
 	})
 }
 
-// report examines the collected contents. It returns false after an error.
+// report searches the collected contents for secrets. It returns false after an error.
 func (x *collection) report(ctx context.Context) (*audit.Report, bool) {
 	r, err := x.auditor.Report(ctx)
 	if err != nil {

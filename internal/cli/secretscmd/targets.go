@@ -20,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// way is the kind of a move.
+// way is the kind of a move: the edit after which the state does not store a secret.
 type way uint8
 
 const (
@@ -30,13 +30,14 @@ const (
 	toManager              // a generated value is read from a secret manager
 )
 
-// target is a secret that the command moves. It names a declaration, and the move changes all instances.
+// target is a secret that the command moves. It names a declaration, so the move concerns all instances of the
+// declaration.
 type target struct {
 	name     string // the name in messages
 	way      way
 	resource addr.Resource // if way is toVariable, only Name is set: the name of the variable
-	stored   []string      // the path of the attribute that stores the secret: its names, without keys
-	to       []string      // if way is toArgument: the path of the write-only argument that replaces it, as names
+	stored   []string      // the path of the attribute that stores the secret: names of attributes and blocks, without keys
+	to       []string      // if way is toArgument: the path of the write-only argument that replaces the stored attribute
 }
 
 type moveFlags struct {
@@ -45,12 +46,13 @@ type moveFlags struct {
 	replaceOK   base.List
 }
 
-// block is a target without the calls of its module: one edit concerns all of them.
+// block identifies the edit for a target by a module's source in place of its calls, because one edit concerns all
+// calls of the module.
 type block struct {
 	way    way
-	module *config.Module
-	local  addr.Resource
-	stored string
+	module *config.Module // the module whose source declares the secret; nil if the configuration has no such module
+	local  addr.Resource  // the declaration of the secret, with its module address only if module is nil
+	stored string         // target.stored, joined by dots; "" for toEphemeral
 }
 
 // notMoved returns the error for a move that changed nothing.
@@ -62,22 +64,22 @@ func notMoved(format string, a ...any) diag.Diagnostic {
 type moving struct {
 	session   *session.Session
 	flags     *moveFlags
-	permitted []addr.Target // the addresses in -replace-ok
-	snapshot  *state.Snapshot
-	report    *audit.Report
+	permitted []addr.Target   // the addresses in -replace-ok
+	snapshot  *state.Snapshot // the state
+	report    *audit.Report   // the audit of the state: the secrets in it
 	targets   []target
-	skipped   map[string]string // why a target is not moved, by its name; used with -all
-	order     []string          // the names in skipped, in order
+	skipped   map[string]string // the reason why a target is not moved, by the name of the target
+	order     []string          // the keys of skipped, in the order in which they were skipped
 	numbers   map[string]bool   // the names of the targets whose moves set a number as the version argument, not an expression
-	known     map[block]bool    // the targets
-	tree      *config.Tree      // before edits
+	known     map[block]bool    // the edits of the targets that were found so far
+	tree      *config.Tree      // the configuration before the edits
 	texts     *rewrite.Texts    // the texts of the files of tree
 	tests     []rewrite.Test    // the test files of the modules of tree
-	places    map[string]int    // the number of places of each file in tree, by its path without symbolic links
-	warnings  []diag.Diagnostic // about the targets
+	places    map[string]int    // the number of modules in tree that contain a file, by its path without symbolic links
+	warnings  []diag.Diagnostic // warnings about known defects of providers of the targets
 }
 
-// skip records why a target is not moved. A later reason replaces an earlier one.
+// skip records the reason why the target called name is not moved. A later reason replaces an earlier reason.
 func (x *moving) skip(name, why string) {
 	if x.skipped[name] == "" {
 		x.order = append(x.order, name)
@@ -85,13 +87,13 @@ func (x *moving) skip(name, why string) {
 	x.skipped[name] = why
 }
 
-// defectWarning returns the warning about a known defect of a provider.
+// defectWarning returns the warning about a known defect of a provider that affects the target t.
 func defectWarning(t target, d *published.Defect) diag.Diagnostic {
 	return diag.Warningf("Known defect of a provider", "%s: %s. The provider's issue is %s. Verify the result before you rely on it.", t.name, d.Effect, d.Issue)
 }
 
 // find determines the targets of the command: the secrets that the operand names, or with -all every secret that can be
-// moved. It reports an error and returns false if that fails.
+// moved. If it finds no target, it reports an error and returns false.
 func (x *moving) find(ctx context.Context) bool {
 	c := &collection{session: x.session}
 	c.begin(ctx)
@@ -118,8 +120,8 @@ func (x *moving) find(ctx context.Context) bool {
 	return true
 }
 
-// add adds a target to x.targets, unless a target with the same edit is there already: a module that is called several
-// times has one source. If why is not "", add does not add the target, and records why as the reason for skipping it.
+// add adds a target to x.targets, unless x.targets has a target with the same edit already: the calls of a module share
+// its source. If why is not "", add does not add the target, and records why as the reason for skipping it.
 func (x *moving) add(t target, why string) {
 	if why != "" {
 		x.skip(t.name, why)
@@ -171,9 +173,9 @@ func (x *moving) targetOf(f *audit.Finding) (target, string) {
 	return x.generated(t)
 }
 
-// generated completes the target for an attribute without a write-only argument. Such an attribute can be moved only if
-// it is the value of a generator. If it is not, generated returns the reason why the attribute cannot be moved;
-// otherwise the reason is "".
+// generated completes the target for an attribute that has no write-only argument. Such an attribute can be moved only
+// if it is the value of a generator, such as random_password, or belongs to a data source. Otherwise generated returns
+// the reason why the attribute cannot be moved.
 func (x *moving) generated(t target) (target, string) {
 	p, declared := rewrite.ProviderOf(x.session.Loader.Tree, t.resource)
 	switch {
@@ -188,7 +190,8 @@ func (x *moving) generated(t target) (target, string) {
 	return t, "The type has no write-only argument for it. Encrypt the state."
 }
 
-// findOne determines the targets that an operand names. It reports an error and returns false if none can be moved.
+// findOne determines the targets that the operand ADDRESS.ATTRIBUTE names. It reports an error and returns false if no
+// target can be moved.
 func (x *moving) findOne(ctx context.Context, operand string) bool {
 	bag := &x.session.Dir.Call.Bag
 	if name, is := strings.CutPrefix(operand, "var."); is {

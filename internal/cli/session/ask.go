@@ -15,7 +15,8 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// AskProviders makes Compile ask for missing arguments of providers, if the user may be asked.
+// AskProviders makes Compile ask the user for missing required arguments of the root module's provider configurations,
+// if the user may be asked.
 func (s *Session) AskProviders() {
 	if s.Dir.MayAsk() {
 		s.Engine.Supply = s.askProviders
@@ -23,7 +24,7 @@ func (s *Session) AskProviders() {
 }
 
 // askProviders asks for the required arguments that the provider configurations of the root module do not set, and adds
-// the answers to the loaded configuration. added reports whether there are any. ok is false after an interrupt.
+// the answers to the loaded configuration. added reports whether it added an answer. ok is false after an interrupt.
 func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (added, ok bool) {
 	for _, d := range prog.Decls() {
 		if d.Kind != program.Provider || !d.Provider.Module.IsRoot() {
@@ -31,7 +32,7 @@ func (s *Session) askProviders(prog *program.Program, schemas provider.Lookup) (
 		}
 		described := schemas(d.Provider.Provider)
 		if described == nil || described.Config == nil {
-			continue // Check reports the error
+			continue // vet.Check reports the error
 		}
 		name := config.ProviderName{Local: s.localName(d.Provider.Provider), Alias: d.Provider.Alias}
 		values := s.askArguments(name, described.Config)
@@ -59,8 +60,8 @@ func (s *Session) localName(a addr.Provider) string {
 }
 
 // askArguments asks for the required arguments that a provider block does not set, and returns the answers. It asks
-// only for strings, numbers and booleans, and stops when the user does not answer or may not be asked. Check later
-// reports arguments without a value, and values of a wrong type.
+// only for strings, numbers and booleans, and stops when the user does not answer or may not be asked. Later checks
+// report arguments without a value, and values of a wrong type.
 func (s *Session) askArguments(name config.ProviderName, block *schema.Schema) map[string]cty.Value {
 	var required []string
 	about := map[string]*schema.Attr{}
@@ -82,7 +83,7 @@ func (s *Session) askArguments(name config.ProviderName, block *schema.Schema) m
 		}
 		v, err := convert.Convert(cty.StringVal(text), a.Type)
 		if err != nil {
-			v = cty.StringVal(text) // Check reports the error
+			v = cty.StringVal(text) // vet.Check reports the error
 		}
 		values[arg] = v
 	}

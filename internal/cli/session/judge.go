@@ -9,16 +9,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// JudgeEncryption reports errors in the encryption block of the loaded configuration. It reports nothing if the tree is
-// closed, because an earlier error makes further checks impossible.
+// JudgeEncryption reports errors in the encryption block of the loaded configuration. It reports nothing if an earlier
+// error in the tree makes further checks impossible (Tree.Closed).
 func (s *Session) JudgeEncryption() {
 	if !s.Loader.Tree.Closed {
 		s.States.Backend.CheckEncryption(s.Loader.Tree, s.unvalued())
 	}
 }
 
-// unvalued returns the static frame of the root module for validation, which evaluates expressions before the
-// configuration is compiled. Everything except literals is unknown.
+// unvalued returns a frame (an evaluator of expressions) of the root module for validation before the configuration is
+// compiled. In this frame, everything except literals is unknown.
 func (s *Session) unvalued() *frame.StaticFrame {
 	o := s.Loader.Vars.StaticOptions()
 	o.Validate = true
@@ -26,7 +26,8 @@ func (s *Session) unvalued() *frame.StaticFrame {
 }
 
 // Judge reports all errors of the loaded configuration, even if loading it reported some. It does not report errors
-// that only follow from a reported error: see config.Module.Unreadable and diag.Bag.Enough.
+// that only follow from a reported error, such as references to a block in a file that could not be read. After an
+// error that makes further checks impossible, it does nothing.
 func (s *Session) Judge(ctx context.Context, check vet.CheckOptions) {
 	if s.Loader.Tree.Closed || ctx.Err() != nil {
 		return

@@ -45,16 +45,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Session holds everything that a command has opened.
+// Session holds everything that a command has opened: its configuration, its states, its providers and the engine.
 type Session struct {
 	Dir       *workdir.Directory
 	Loader    *loader.Loader
 	States    *states.States
-	Plugins   *plugins.Installation
-	Pool      *provider.Pool
+	Plugins   *plugins.Installation // the installed provider plugins
+	Pool      *provider.Pool        // starts the providers, and has their schemas
 	Engine    *engine.Engine
-	Operation operation.Operation // None for a command that locks no state
-	Program   *program.Program    // nil before Compile
+	Operation operation.Operation // operation.None for a command that locks no state
+	Program   *program.Program    // the compiled configuration; nil before Compile
 	Locked    *states.Locked      // nil before Lock
 }
 
@@ -78,23 +78,28 @@ func Open(c *base.Call, o *workdir.Options, of operation.Operation) (*Session, b
 	return s, true
 }
 
-// close closes everything that the session has opened. It unlocks states first, while the keeper still runs, because
-// the keeper stores the journal of the run if this process dies. Then the providers end, and after them the keeper.
+// close closes everything that the session has opened. It unlocks states first, while the keeper (a second process,
+// which starts the providers) still runs, because it stores the journal of the run if this process dies. Then the
+// providers end, and after them the keeper.
 func (s *Session) close() {
 	s.States.Unlock()
 	_ = s.Pool.Close()
 }
 
-// Lock locks the state of the selected workspace for the operation of the session. part selects the part of the state
-// that the command needs; nil selects the whole state. The engine records open leases in that state. Lock reports an
-// error and returns false if the state cannot be locked or read.
+// Lock locks the state of the selected workspace for the operation of the session, and reads it. part selects the part
+// of the state that the command needs; nil selects the whole state. The engine records leases (opened ephemeral
+// resources) in the journal of that state. Lock reports an error and returns false if the state cannot be locked or
+// read.
 func (s *Session) Lock(ctx context.Context, part workspace.Selecting) (*workspace.State, bool) {
-	// The journal of a state records open leases of one command. The edits of secrets move may add ephemeral resources.
+	// A command shares the lock with other commands only if it opens no leases, because the journal of a state records
+	// the leases of only one command. Commands with Makes may open leases even if the loaded configuration has no
+	// ephemeral resources: the edits of secrets move may add ephemeral resources.
 	return s.lock(ctx, states.Locking{Operation: s.Operation, Part: part, Shared: !s.Dir.Call.Command.Makes && !s.opens()})
 }
 
-// LockToSettle is like Lock, but for an operation that settles the unknown outcomes of provider calls for the instance
-// i.
+// LockToSettle locks and reads the whole state of the selected workspace, for an operation that settles the unknown
+// outcomes of interrupted provider calls for the instance i. If the state cannot be locked or read, it reports an error
+// and returns false.
 func (s *Session) LockToSettle(ctx context.Context, i addr.Instance) (*workspace.State, bool) {
 	return s.lock(ctx, states.Locking{Operation: s.Operation, Settles: i})
 }
@@ -108,10 +113,11 @@ func (s *Session) lock(ctx context.Context, l states.Locking) (_ *workspace.Stat
 	return s.Locked.State, true
 }
 
-// FrameOptions returns the options of frames for the session's operation.
+// FrameOptions returns the options of frames (evaluators of expressions) for the session's operation.
 func (s *Session) FrameOptions() frame.Options { return s.Loader.Vars.FrameOptions(s.Operation) }
 
-// Schemas returns the schemas of providers. It starts a provider if its schemas are unknown.
+// Schemas returns a function that returns the schemas of a provider. The function starts the provider if its schemas
+// are unknown, and adds errors to the bag of the command.
 func (s *Session) Schemas() provider.Lookup {
 	return s.Pool.Lookup(context.Background(), &s.Dir.Call.Bag)
 }
@@ -132,15 +138,15 @@ func (s *Session) SchemasOf(ctx context.Context, a addr.Provider) (*provider.Sch
 }
 
 // Installed checks that the providers of the configuration are installed, in the versions of the lock file, and that
-// the configuration permits these versions. It adds errors and returns false if not: see plugins.Installation.Check.
-// The engine does not start the providers that the errors name.
+// the configuration permits these versions. If not, it adds errors and returns false. The engine does not start the
+// providers that the errors name.
 func (s *Session) Installed() (ok bool) {
 	s.Engine.Providers.Absent, ok = s.Plugins.Check(s.Loader.Tree, s.Loader.Needs(), s.Pool.Known(), &s.Dir.Call.Bag)
 	return ok
 }
 
-// Compile compiles the loaded configuration, and checks everything that can be checked without values. It returns false
-// after an error.
+// Compile compiles the loaded configuration into s.Program, and checks everything that can be checked without the
+// values of objects. It returns false after an error.
 func (s *Session) Compile(ctx context.Context, o vet.CheckOptions) bool {
 	s.Plugins.WarnOverrides()
 	installed := s.Installed()
@@ -179,15 +185,17 @@ func (s *Session) skipsDeposed() (skip, ok bool) {
 	return skip, err == nil
 }
 
-// Remember uses the schemas that installed providers returned to earlier commands, so that a command that only shows
-// schemas starts no provider. It must be called after Installed, which compares the providers with the lock file.
+// Remember makes the session use the schemas that installed providers returned to earlier commands, so that a command
+// that only shows schemas starts no provider. Remember must be called after Installed, which compares the providers
+// with the lock file.
 func (s *Session) Remember() {
 	for _, n := range s.Loader.Needs() {
 		s.remember(n.Provider)
 	}
 }
 
-// remember uses the schemas that a provider returned to an earlier command, if there are any.
+// remember makes the session use the schemas that a provider returned to an earlier command, if this machine has stored
+// such schemas.
 func (s *Session) remember(a addr.Provider) {
 	d := s.Plugins.Providers.Described(a, s.Dir.Call.Environ)
 	if d == nil {
@@ -216,13 +224,13 @@ func (s *Session) newEngine() *engine.Engine {
 	}}
 }
 
-// recorded is a sink whose events are recorded, too.
+// recorded is a sink of events that also passes them to times, which records the times of a command.
 type recorded struct {
 	event.Sink
 	times *timing.Recorder
 }
 
-// Send implements event.Sink.
+// Send passes an event to the recorder and to the sink. It implements event.Sink.
 func (r recorded) Send(e event.Event) {
 	r.times.Send(e)
 	r.Sink.Send(e)
@@ -237,7 +245,7 @@ func (s *Session) start(ctx context.Context, program launch.Program, log func(le
 	return s.Dir.Call.Keeps.Load().Start(ctx, program, log)
 }
 
-// opens reports whether the configuration has ephemeral resources.
+// opens reports whether the loaded configuration has ephemeral resources, which a command opens.
 func (s *Session) opens() bool {
 	found := false
 	if s.Loader.Tree != nil && s.Loader.Tree.Root != nil {

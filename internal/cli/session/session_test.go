@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// with calls do with a session for an operation, and returns all output.
+// with calls the function do with a Session for an operation in the directory d, and returns all output.
 func with(d *basetest.Dir, of operation.Operation, do func(context.Context, *base.Call, *Session)) string {
 	d.Helper()
 	return d.Do(func(ctx context.Context, c *base.Call) {

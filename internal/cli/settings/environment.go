@@ -20,16 +20,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// limitsVariable is the environment variable for the limits of package limits. templateVariable is OpenTofu's variable
-// for one of these limits. docs/limits.md describes both.
+// limitsVariable is the environment variable for the limits of package limits: maximum sizes, depths and times.
+// templateVariable is OpenTofu's variable for the nesting of templates. docs/limits.md describes both variables.
 const (
 	limitsVariable   = "LETHE_LIMITS"
 	templateVariable = "TF_TEMPLATE_RECURSION_DEPTH"
 )
 
-// ReadLimits reads the limits from LETHE_LIMITS and TF_TEMPLATE_RECURSION_DEPTH. If they limit the time of the command,
-// ReadLimits sets the end of the command. The time counts from the start of the command, not from this call. If a value
-// is invalid, ReadLimits adds an error and returns false.
+// ReadLimits reads the limits from LETHE_LIMITS and TF_TEMPLATE_RECURSION_DEPTH. If the limits include the time of the
+// command, ReadLimits sets the time at which the command is stopped. The time counts from the start of the command, not
+// from this call. If a value is invalid, ReadLimits adds an error and returns false.
 func ReadLimits(c *base.Call) (limits.Limits, bool) {
 	var l limits.Limits
 	if depth := c.Getenv(templateVariable); depth != "" {
@@ -64,7 +64,8 @@ var unhonoured = []unhonouredVariable{
 	{"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "0", cacheKeepsLock},
 }
 
-// honoured are the variables that affect Lethe. A pattern that ends with * matches all names that begin with the rest.
+// honoured are the names of the variables that affect Lethe. A name that ends with * is a pattern: it matches all names
+// that begin with the text before the *.
 var honoured = []string{
 	"TF_VAR_*", "TF_INPUT", "TF_IN_AUTOMATION", "TF_CLI_ARGS*", "TF_WORKSPACE", "TF_DATA_DIR", "TF_LOG", "TF_LOG_CORE", "TF_LOG_PROVIDER*", "TF_LOG_PATH", "TF_LOG_SDK*", "TF_ENCRYPTION",
 	"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_DIR", "TF_TOKEN_*", "TF_PROVIDER_DOWNLOAD_RETRY", "TF_REGISTRY_DISCOVERY_RETRY",
@@ -76,12 +77,12 @@ var honoured = []string{
 	"OTEL_TRACES_EXPORTER", "OTEL_EXPORTER_OTLP_*", "TRACEPARENT",
 }
 
-// ours are the beginnings of the names of variables that only Terraform, OpenTofu and Lethe read.
+// ours are prefixes: only Terraform, OpenTofu and Lethe read variables whose names begin with them.
 var ours = []string{"TF_", "TERRAFORM_", "TOFU_", "OPENTOFU_", "LETHE_"}
 
-// Honoured returns the names of the set variables that affect Lethe. unknown has the names that begin like a variable
-// of Terraform, OpenTofu or Lethe, but that Lethe does not know. Variables in unhonoured are in neither list, because
-// WarnUnhonoured warns of them.
+// Honoured returns the names of the set variables that affect Lethe. unknown has the names of the set variables that
+// begin like a variable of Terraform, OpenTofu or Lethe, but that Lethe does not know. Variables in unhonoured are in
+// neither list, because WarnUnhonoured warns of them.
 func Honoured(c *base.Call) (used, unknown []string) {
 	for _, e := range c.Environ {
 		name, value, _ := strings.Cut(e, "=")
@@ -110,7 +111,8 @@ func Honoured(c *base.Call) (used, unknown []string) {
 // completes the sentence "… has no effect:".
 type unhonouredVariable struct{ name, unset, why string }
 
-// cacheKeepsLock is the reason why users need not choose between the plugin cache and the lock file.
+// cacheKeepsLock is the reason why a variable with which users choose between the plugin cache and the lock file has no
+// effect.
 const cacheKeepsLock = "the dependency lock file always gets checksums for packages of the plugin cache"
 
 // WarnUnhonoured warns of each variable in unhonoured that is set. It does not warn if the value has the same meaning
@@ -128,7 +130,7 @@ func WarnUnhonoured(c *base.Call) {
 const intervalVariable = "TF_STATE_PERSIST_INTERVAL"
 
 // readInterval reads the time between two writes of the state during an apply from the environment. Without a setting,
-// it returns the default. It reports an error and returns false if the setting is invalid.
+// it returns workspace.DefaultInterim. It reports an error and returns false if the setting is invalid.
 func readInterval(c *base.Call) (time.Duration, bool) {
 	text := c.Getenv(intervalVariable)
 	if text == "" {
@@ -142,7 +144,8 @@ func readInterval(c *base.Call) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, true
 }
 
-// forgetVariable is the environment variable that selects the data sources whose results the state does not store.
+// forgetVariable is the environment variable that selects data sources. The state does not store the results of the
+// selected data sources.
 const forgetVariable = "LETHE_FORGET_DATA"
 
 // forgetData returns the setting for results of data sources. The environment overrides the CLI configuration. It

@@ -44,16 +44,18 @@ func (s *Settings) ReadNetwork(c *base.Call) (*Network, bool) {
 	return n, true
 }
 
-// Hosts returns a client for the services of hosts, such as the state storage of HCP Terraform. It discovers services
-// like registries do, and uses the user's credentials.
+// Hosts returns a client for the services of hosts, such as the state storage of HCP Terraform. The client finds the
+// address of a service in the host's discovery document, as for registries, and uses the user's credentials.
 func (n *Network) Hosts() store.Hosts { return hosts{n.Registry, n.Credentials} }
 
+// hosts is a client for the services of hosts, with the user's credentials. It implements store.Hosts.
 type hosts struct {
 	*registry.Registry
 	*cliconfig.Credentials
 }
 
-// Service implements store.Hosts.
+// Service returns the base address of a service of a host, such as "tfe.v2". It returns an error if the host does not
+// offer the service or cannot be reached. It implements store.Hosts.
 func (h hosts) Service(ctx context.Context, host, service string) (*url.URL, error) {
 	_, u, err := h.Registry.Service(ctx, host, service)
 	return u, err
@@ -75,7 +77,7 @@ func Hosts(c *base.Call) (*registry.Registry, *cliconfig.Credentials, bool) {
 	return r, credentials, ok
 }
 
-// credentialsOf returns the user's credentials. It masks their secrets in all output.
+// credentialsOf returns the user's credentials. Their secrets are masked in all output of the command.
 func credentialsOf(c *base.Call, s *cliconfig.Settings) *cliconfig.Credentials {
 	return &cliconfig.Credentials{Settings: s, Getenv: c.Getenv, Environ: c.Environ, Learned: func(text, host string) {
 		c.Secrets.Add(text, secret.Origin{Addr: "the credentials for " + host, Kind: secret.Setting})
@@ -162,7 +164,8 @@ func defaultRegistry(c *base.Call, s *cliconfig.Settings) (string, bool) {
 	return "", false
 }
 
-// newImages creates the client for OCI registries.
+// newImages creates the client for OCI registries, with the transport of r, and with retries as the number of
+// repetitions of a failed request.
 func newImages(r *registry.Registry, retries int, credentials *cliconfig.Credentials) *oci.Client {
 	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: retries}
 }
@@ -183,7 +186,7 @@ func number(c *base.Call, name string, unset int) (int, bool) {
 }
 
 // yes returns the value of a boolean environment variable, or false if it is not set. If the value is invalid, yes adds
-// an error and returns false for ok.
+// an error, and ok is false.
 func yes(c *base.Call, name string) (set, ok bool) {
 	text := c.Getenv(name)
 	if text == "" {

@@ -4,7 +4,7 @@
 //	environment.go  limits, intervals, versions; variables of Terraform and OpenTofu without effect
 //	network.go      Network: registries, credentials, retries
 //
-// Every command reports an invalid setting when it is read, even if the command would not use it.
+// A command reports an invalid setting when it reads the settings, even if the command would not use the setting.
 package settings
 
 import (
@@ -27,17 +27,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// Settings are the values of the environment variables and the CLI configuration.
+// Settings are the settings of the environment variables and of the CLI configuration.
 type Settings struct {
 	CLI         *cliconfig.Settings
 	Limits      limits.Limits
-	Deadlines   provider.Deadlines // for calls of providers
+	Deadlines   provider.Deadlines // time limits for calls of providers
 	Disabled    shortcut.Set       // disabled optimizations
 	Experiments experiment.Set
 	Interim     time.Duration    // the time between two states that are stored during an apply
 	Language    string           // the version that is compared with required_version; "" means the version of Lethe
 	WithoutInit bool             // a backend may be used without init
-	ForgetData  state.Forgetting // results of data sources that are not stored
+	ForgetData  state.Forgetting // selects the data sources whose results are not stored in states
 }
 
 // Read reads the settings. At the first invalid setting, it reports an error and returns false.
@@ -85,8 +85,8 @@ func Read(c *base.Call) (*Settings, bool) {
 	return s, true
 }
 
-// ReadReattached returns the providers in TF_REATTACH_PROVIDERS, which another program has started. It reports an error
-// and returns false if the variable is invalid.
+// ReadReattached returns the provider processes in TF_REATTACH_PROVIDERS, which another program has started, by
+// provider. It reports an error and returns false if the variable is invalid.
 func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 	running, err := launch.ParseReattach(c.Getenv("TF_REATTACH_PROVIDERS"))
 	if err != nil {
@@ -96,7 +96,8 @@ func ReadReattached(c *base.Call) (map[addr.Provider]launch.Reattach, bool) {
 }
 
 // cliConfig reads the CLI configuration files. If a file cannot be opened, it prints a warning on standard error, even
-// if the command prints a document, unless the command reports the file itself. It returns false if a file is invalid.
+// if the output of the command is a document such as JSON. It does not warn if the command reports the file itself. It
+// returns false if a file is invalid.
 func cliConfig(c *base.Call, l limits.Limits) (*cliconfig.Settings, bool) {
 	getenv := func(name string) string {
 		v := c.Getenv(name)

@@ -85,7 +85,8 @@ func TestCredentialsOfTheEnvironmentAreMasked(t *testing.T) {
 	}
 }
 
-// TestVariablesAreDocumented checks that the page of settings has each variable that the program knows.
+// TestVariablesAreDocumented checks that docs/reference/settings.md lists each environment variable that the program
+// knows.
 func TestVariablesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/reference/settings.md")
 	if err != nil {

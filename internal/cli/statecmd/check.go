@@ -90,7 +90,7 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 		return c.UI.Fail()
 	case r.State.Problem != "":
 		replace := "To replace the state with a state in a file, run: lethe state push -force FILE"
-		if f.State != "" { // "state push" would replace the state of the workspace
+		if f.State != "" { // with -state, the state is in the file f.State, and "state push" would replace the state of the workspace
 			replace = fmt.Sprintf("To use another state, replace the file %s.", f.State)
 		}
 		c.Bag.Add(diag.Errorf("State cannot be repaired", "Neither the state nor a backup can be read: %s\n\n%s", r.State.Problem, replace))
@@ -106,7 +106,7 @@ func runRepair(ctx context.Context, c *base.Call, f *repairFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// mended prints the steps of a repair, asks for approval, and reports whether it was given. approved is true with
+// mended prints the steps of a repair, asks for approval, and reports whether the user approved. approved is true with
 // -auto-approve: then mended does not ask.
 func mended(c *base.Call, at states.Selected, r workspace.Repair, approved bool) bool {
 	c.UI.Print("Lethe will repair the state:\n\n")

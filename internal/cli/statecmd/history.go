@@ -31,8 +31,8 @@ type past struct {
 	now       *state.Snapshot // the current state
 }
 
-// pastOf opens the store of the selected workspace, which keeps its former states. now is the current state. pastOf
-// reports an error and returns false if the store cannot be opened or keeps no former states.
+// pastOf opens the store of the selected workspace, to read the former states that the store keeps. now is the current
+// state. pastOf reports an error and returns false if the store cannot be opened or keeps no former states.
 func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Snapshot) (past, bool) {
 	out := past{c: c, states: st, workspace: workdir.Workspaces(c).Selected(), now: now}
 	opened, ok := st.OpenStore(ctx)
@@ -59,7 +59,8 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 	return out, out.store != nil
 }
 
-// readPast is like pastOf, but also reads the current state. Commands that only read use it.
+// readPast reads the current state without a lock, and opens the store with its former states. If a state or the store
+// cannot be read, or the store keeps no former states, it reports an error and returns false.
 func readPast(ctx context.Context, c *base.Call, st *states.States) (past, bool) {
 	now, ok := read(ctx, c, st)
 	if !ok {
@@ -85,8 +86,8 @@ func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	return t.former(ctx, serial, &t.c.Bag)
 }
 
-// former returns a former state. If the store does not keep it, or it cannot be read, former adds an error to bag and
-// returns false.
+// former returns the former state with a serial number. If the store does not keep the state, or cannot read it, former
+// adds an error to bag and returns false.
 func (t past) former(ctx context.Context, serial uint64, bag *diag.Bag) (*state.Snapshot, bool) {
 	data, err := t.store.Former(ctx, t.workspace, store.Past{Serial: serial})
 	switch {
@@ -160,11 +161,12 @@ func runHistory(ctx context.Context, c *base.Call, f *historyFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// overriddenStates is the number of states that count reads to find overridden protections. It applies only if the
-// store counts the changes itself, so that count need not read the states.
+// overriddenStates is the maximum number of states that count reads to find objects whose prevent_destroy was
+// overridden, if the store counts the changes itself. Otherwise count reads all states.
 const overriddenStates = 20
 
-// read returns the state with a serial number. Unlike at, it adds no errors if it returns false.
+// read returns the state with a serial number. It returns false, without an error in the bag of the command, if the
+// store does not keep this state or cannot read it.
 func (t past) read(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	if serial == t.now.Serial {
 		return t.now, true
@@ -176,8 +178,8 @@ func unwritten(file string, err error) diag.Diagnostic {
 	return diag.Errorf("Failed to write the page", "The page of the history cannot be written to %s: %s.", file, disk.Reason(err))
 }
 
-// page writes the history as a page to a file. A state has no changes on the page if it, or the state before it, cannot
-// be read. page reports an error if the page cannot be written.
+// page writes the history as a page to a file. The page shows no changes for the oldest state, and for a state if this
+// state, or the state before it, cannot be read. page reports an error if the page cannot be written.
 func (t past) page(ctx context.Context, file string, kept []store.Past) {
 	var list []historypage.Writing
 	var aside diag.Bag
@@ -207,8 +209,9 @@ func (t past) page(ctx context.Context, file string, kept []store.Past) {
 	}
 }
 
-// count adds the counts of changes to kept, unless the store has added them: it compares each state with the state
-// before it. One warning lists the states that cannot be read, for example because a former key encrypts them.
+// count compares each state in kept with the state before it, and sets the counts of changes in kept. It does not
+// compare states if the store has set the counts. One warning lists the states that cannot be read, for example because
+// a former key encrypts them.
 func (t past) count(ctx context.Context, kept []store.Past) {
 	var aside diag.Bag
 	missingText := ""
@@ -218,7 +221,7 @@ func (t past) count(ctx context.Context, kept []store.Past) {
 			kept[i].Overridden = s.Overridden()
 		}
 	}
-	for i := 0; i+1 < len(kept) && kept[i].Counts == nil; i++ { // a store counts all states that it can
+	for i := 0; i+1 < len(kept) && kept[i].Counts == nil; i++ { // if the store set the counts of the newest states, it counted all that it could
 		before, ok := t.former(ctx, kept[i+1].Serial, &aside)
 		if !ok {
 			missingText += fmt.Sprintf(", %d", kept[i+1].Serial)
@@ -348,8 +351,8 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// agreed prints the changes of a restore to the state with this serial, asks for approval, and reports whether it was
-// given. approved is true with -auto-approve: then agreed does not ask.
+// agreed prints the changes of a restore to the state with this serial, asks for approval, and reports whether the user
+// approved. approved is true with -auto-approve: then agreed does not ask.
 func agreed(c *base.Call, diff *view.StateDifference, serial uint64, approved bool) bool {
 	c.UI.Print(c.Renamed(fmt.Sprintf("Lethe will restore the state with the serial %d:\n\n", serial)))
 	for _, d := range diff.Objects {

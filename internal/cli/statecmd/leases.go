@@ -102,8 +102,8 @@ func runLeasesClose(ctx context.Context, c *base.Call, f *leasesFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// closed prints the leases that the user must revoke, asks whether that is done, and reports the answer. approved is
-// true with -auto-approve: then closed does not ask.
+// closed prints the leases (opened ephemeral resources) that the user must revoke, asks whether the user has done so,
+// and reports the answer. approved is true with -auto-approve: then closed does not ask.
 func closed(c *base.Call, leases []journal.Lease, approved bool) bool {
 	c.UI.Print("Lethe cannot close these leases, because the data for closing them was only in the\nmemory of their run.\n\n")
 	for _, l := range leases {

@@ -63,7 +63,7 @@ func runList(ctx context.Context, c *base.Call, f *listFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listed is an object in the JSON output.
+// listed is an object in the JSON output of state list.
 type listed struct {
 	Address string `json:"address"`
 	Module  string `json:"module_address,omitempty"`
@@ -110,8 +110,8 @@ func runIdentities(ctx context.Context, c *base.Call, f *listFlags) int {
 	return c.UI.DoneDocument()
 }
 
-// find returns the state, and the sorted objects that match the operands and -id. It reports an error and returns false
-// if the state cannot be read, or if an operand matches no object.
+// find returns the state, and the objects that match the operands and -id, sorted by address. It reports an error and
+// returns false if the state cannot be read, or if an operand matches no object.
 func (f *listFlags) find(ctx context.Context, c *base.Call) (*state.Snapshot, []addr.Object, bool) {
 	st, ok := states.Open(c, &f.Options)
 	if !ok {

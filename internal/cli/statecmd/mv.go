@@ -51,7 +51,7 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	out := f.StateOut // the destination; from here on, StateOut must not be another name for the source
+	out := f.StateOut // the file of the destination; StateOut is cleared, because it would otherwise select the file to which the source is written
 	f.StateOut = ""
 	if out != "" {
 		return moveInto(ctx, c, f, ends[0], ends[1], out)
@@ -59,7 +59,8 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	return change(ctx, c, &f.Options, operation.Move, f.within(c, ends[0], ends[1]))
 }
 
-// within returns the edit that moves objects within one state.
+// within returns an edit for change: a function that moves the objects at from to the address to within one state, and
+// prints the moves.
 func (f *mvFlags) within(c *base.Call, from, to addr.Target) func(*state.Snapshot) (*state.Snapshot, bool) {
 	return func(s *state.Snapshot) (*state.Snapshot, bool) {
 		next, _, done, ok := s.Mv(from, to, nil, &c.Bag)
@@ -83,9 +84,9 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	}
 }
 
-// moveInto moves objects into the state in the file out, and returns the exit code. It writes the destination first: if
-// the second write fails, the objects are in both states, and none is lost. If out is a name of the source, moveInto
-// moves the objects within the source. With -dry-run, it only prints the moves.
+// moveInto moves objects into the state in the file out, and returns the exit code. It writes the destination before
+// the source: if the second write fails, the objects are in both states, and no object is lost. If the file out is the
+// source, moveInto moves the objects within the source. With -dry-run, it only prints the moves.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
 	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
 	st, source, ok := locked(ctx, c, &f.Options, operation.Move)

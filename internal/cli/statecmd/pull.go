@@ -30,7 +30,7 @@ func runPull(ctx context.Context, c *base.Call, f *workdir.Options) int {
 		return c.UI.Fail()
 	case s == nil && at.InFile():
 		return c.UI.Done(base.ExitOK)
-	case s == nil: // print an empty state, like Terraform and OpenTofu, because programs read it
+	case s == nil: // without a state, print an empty state, as Terraform and OpenTofu do, because programs read the output
 		s = &state.Snapshot{Version: base.Version}
 	}
 	if err := s.Write(c.Stdout); err != nil {

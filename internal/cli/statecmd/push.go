@@ -57,9 +57,9 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 }
 
 // follows adds an error and returns false if the pushed state would replace a state of another lineage, a newer state,
-// or a different state with the same serial. An empty state may always be replaced. A state without a lineage, as older
-// programs write, may belong to any lineage, so only the serials are compared. "state pull" prints a state without a
-// lineage and with the serial 0 if a workspace has no state.
+// or a state with the same serial and other objects; goesOn permits some differences of the objects. An empty state may
+// always be replaced. If a state has no lineage, the lineages are not compared: old programs write states without a
+// lineage, and "state pull" prints such a state, with the serial 0, for a workspace without a state.
 func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 	have := ws.Snapshot()
 	switch {
@@ -78,16 +78,17 @@ func follows(ws *workspace.State, pushed *state.Snapshot, bag *diag.Bag) bool {
 }
 
 // sameObjects reports whether two states differ at most in outputs and check results. If a run could not write its
-// state, that state differs in this way from the state that is recovered from the journal of the run. The next run
-// computes outputs and checks again.
+// state, its errored.tfstate differs in this way from the state that was recovered from the journal of the run (the
+// file that records its changes). The next run computes outputs and checks again.
 func sameObjects(have, pushed *state.Snapshot) bool {
 	head := have.Edit().Head()
 	head.Outputs, head.Checks = pushed.Outputs, pushed.Checks
 	return state.Equal(head, pushed)
 }
 
-// goesOn reports whether a state contains all changes that this command has recovered from journals. Then the pushed
-// state comes from the interrupted run, which could write neither the state nor its whole journal.
+// goesOn reports whether this command has recovered changes of objects from journals, and the pushed state differs from
+// the state of ws at most in these objects. Then the pushed state comes from the interrupted run, which could write
+// neither the state nor its whole journal.
 func goesOn(ws *workspace.State, pushed *state.Snapshot) bool {
 	restored := ws.Restored()
 	return len(restored) > 0 && !slices.ContainsFunc(state.Differences(ws.Snapshot(), pushed), func(d state.Difference) bool { return slices.Contains(restored, d.Object) })

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base/basetest"
 )
 
-// has fails the test unless the state contains exactly the objects with these names.
+// has fails the test unless the state in the directory d contains exactly the objects with these names.
 func has(d *basetest.Dir, names ...string) {
 	d.Helper()
 	text := d.Read("terraform.tfstate")

@@ -29,7 +29,8 @@ func read(ctx context.Context, c *base.Call, st *states.States) (*state.Snapshot
 	return s, s != nil
 }
 
-// selected opens the store for the selected workspace. It reports an error and returns false if that fails.
+// selected opens the store for the selected workspace. If the directory or the store cannot be opened, it reports an
+// error and returns false.
 func selected(ctx context.Context, c *base.Call, o *workdir.Options) (states.Selected, bool) {
 	st, ok := states.Open(c, o)
 	if !ok {
@@ -38,8 +39,8 @@ func selected(ctx context.Context, c *base.Call, o *workdir.Options) (states.Sel
 	return st.Selected(ctx)
 }
 
-// locked opens the working directory and locks the state of the selected workspace for an operation. It reports an
-// error and returns false if that fails.
+// locked opens the working directory and locks the state of the selected workspace for an operation. If a step fails,
+// it reports an error and returns false.
 func locked(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation) (*states.States, *workspace.State, bool) {
 	st, ok := states.Open(c, o)
 	if !ok {
@@ -56,9 +57,9 @@ func noState() diag.Diagnostic {
 	return diag.Errorf("No state file was found!", "This command needs a state. Run it in a directory where Lethe has been applied, or name a state file with -state.")
 }
 
-// stamped returns the name of the backup of a state file that the user named. Like Terraform's, it contains the time in
-// seconds, so that no command overwrites the backup of another. It returns "" for the state of the workspace, which has
-// a history.
+// stamped returns the name of the backup of a state file that the user named. As in Terraform, the name contains the
+// time in seconds, so that no command overwrites the backup of another. If file is "", stamped returns "", and the
+// store of the workspace decides how it keeps the previous state.
 func stamped(c *base.Call, file string) string {
 	if file == "" {
 		return ""
@@ -67,7 +68,7 @@ func stamped(c *base.Call, file string) string {
 }
 
 // change locks the state for the operation of, changes it with edit and writes it. If edit returns false, change writes
-// nothing; that is no error unless edit has added one. A missing state is an error, except for the operation Taint.
+// nothing, and fails only if edit has added an error. A missing state is an error, except for the operation Taint.
 // change returns the exit code.
 func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
 	if of != operation.Taint {
@@ -77,7 +78,7 @@ func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.
 	if !ok {
 		return c.UI.Fail()
 	}
-	if ws.Missing() && of != operation.Taint { // taint reports a missing object instead, like Terraform and OpenTofu
+	if ws.Missing() && of != operation.Taint { // without a state, taint reports that the object is missing, as Terraform and OpenTofu do
 		c.Bag.Add(noState())
 		return c.UI.Fail()
 	}

@@ -144,8 +144,8 @@ func (t *transferring) open(ctx context.Context) (r transfer.Request, ok bool) {
 	return r, t.source.open(ctx, &f.Options) && t.target.open(ctx, &f.target)
 }
 
-// open opens a session in the directory of a side and reads its configuration. It reports an error and returns false if
-// that fails.
+// open opens a session in the directory of a side and reads its configuration. If a step fails, it reports an error and
+// returns false.
 func (s *side) open(ctx context.Context, o *workdir.Options) (ok bool) {
 	if s.Session, ok = session.Open(s.call, o, operation.Transfer); !ok {
 		return false
@@ -154,8 +154,8 @@ func (s *side) open(ctx context.Context, o *workdir.Options) (ok bool) {
 }
 
 // lock locks both states in the order of the paths of their directories. Without a fixed order, two opposite transfers
-// could wait for each other. If a state cannot be locked, or both directories have the same state, lock reports an
-// error and returns false.
+// could wait for each other. If a state cannot be locked, if both directories have the same state, or if the source has
+// no state, lock reports an error and returns false.
 func (t *transferring) lock(ctx context.Context) bool {
 	order := []*side{&t.source, &t.target}
 	if t.target.call.Dir < t.source.call.Dir {
@@ -179,15 +179,15 @@ func (t *transferring) lock(ctx context.Context) bool {
 	return true
 }
 
-// shared reports whether two directories have the same state. The state of locked must be locked already. shared
-// returns false if the place of the other state is not known.
+// shared reports whether the directory s has the same state as the directory locked, whose state is locked already. It
+// returns false if the place of the state of s is not known.
 func (t *transferring) shared(ctx context.Context, locked, s *side) bool {
 	at, ok := s.States.Selected(ctx)
 	return ok && at.MachinePlace() != "" && at.MachinePlace() == locked.ws.Place()
 }
 
-// settled adds an error and returns false if a moved object has a provider call with an unknown outcome, or if an
-// interrupted apply wrote it with a value of an ephemeral resource that its later plans and applies need.
+// settled adds an error and returns false if a moved object has a provider call with an unknown outcome. It also does
+// so if an interrupted apply wrote the object with a value of an ephemeral resource that the rest of this apply needs.
 func (t *transferring) settled() bool {
 	var open []string
 	find := func(ws *workspace.State, at func(transfer.Move) addr.Instance) {
@@ -215,9 +215,9 @@ func (t *transferring) settled() bool {
 	return true
 }
 
-// planned makes the next plan of a directory, the plan with the state after the move, and sets s.next. c is the call of
-// the source directory, in which the process works. planned returns false after an error; s.next may be set
-// nevertheless.
+// planned makes the next plan of a directory: the plan with after, the state after the move. It sets s.next. c is the
+// call of the source directory, which is the current directory of the process. planned returns false after an error;
+// s.next may be set nevertheless.
 func (s *side) planned(ctx context.Context, c *base.Call, after *state.Snapshot) bool {
 	req, ok := s.PlanRequest(after)
 	if !ok {
@@ -240,7 +240,7 @@ func (s *side) planned(ctx context.Context, c *base.Call, after *state.Snapshot)
 	return ok
 }
 
-// show prints the next plan of a directory in short form.
+// show prints the next plan of a directory in short form, one line for each change.
 func (s *side) show() {
 	lines := ""
 	for _, c := range s.next.Changes {
@@ -287,8 +287,8 @@ func (t *transferring) unchanged() bool {
 	return false
 }
 
-// touching returns the changes of the next plan that concern moved objects. at selects the source or the target address
-// of a move.
+// touching returns the changes and the deferred changes of the next plan of s that concern moved objects. at selects
+// the source or the target address of a move.
 func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Object) (out []*plan.Change) {
 	for _, c := range slices.Concat(s.next.Changes, s.next.Deferred) {
 		if slices.ContainsFunc(moves, func(m transfer.Move) bool {
@@ -300,9 +300,9 @@ func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Objec
 	return out
 }
 
-// changing returns a text if the next plan of the target would change a moved object, move it again, or omit it. It
+// changing returns a text if the next plan of the target changes the moved object of m, moves it again, or omits it. It
 // returns "" if the plan leaves the object unchanged. The destruction of a deposed object and the replacement of a
-// tainted object do not count, because a plan of the source would do the same.
+// tainted object do not count, because a plan of the source would contain the same change.
 func (t *transferring) changing(m transfer.Move) string {
 	for _, c := range t.target.next.Changes {
 		switch {

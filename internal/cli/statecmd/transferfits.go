@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/transfer"
 )
 
-// unfit adds the error for a configuration that does not fit the transfer, and returns false.
+// unfit adds the error that a configuration does not fit the transfer, with a formatted text, and returns false.
 func (t *transferring) unfit(format string, a ...any) bool {
 	t.source.call.Bag.Add(diag.Errorf("Transfer does not fit the configuration", format, a...))
 	return false
@@ -69,7 +69,7 @@ func (t *transferring) fitsTarget() bool {
 	return true
 }
 
-// called reports whether a program calls a module.
+// called reports whether the configuration of a program has a module call with the address m.
 func called(p *program.Program, m addr.Module) bool {
 	_, declared := p.Call(m)
 	return declared
@@ -88,12 +88,12 @@ func (t *transferring) config(d *program.Declaration) addr.ProviderConfig {
 // provider configuration in the source, from which declared takes the registry host. If the target's provider block has
 // for_each, the result has no key, or the key of was if the key in the target depends on resources.
 func (t *transferring) declared(m transfer.Move, was addr.ProviderInstance) addr.ProviderInstance {
-	d, _ := t.target.Program.Resource(m.To.Resource()) // fitsTarget has found it
+	d, _ := t.target.Program.Resource(m.To.Resource()) // fitsTarget has checked that the resource is declared
 	now := addr.ProviderInstance{ProviderConfig: t.config(d)}
 	if p, ok := t.target.Program.ProviderConfig(now.ProviderConfig); ok && p.Prov != nil && p.Prov.ForEach != nil && !declared.Early(t.target.Program, t.target.steady, d) {
-		now.Key = was.Key // only the plan can compute the key of the target; without a key, the plan uses that key
+		now.Key = was.Key // only the plan can compute the key of the target
 	}
-	now.Provider = was.Provider // keep the host
+	now.Provider = was.Provider // keep the registry host of was
 	return now
 }
 

@@ -16,11 +16,11 @@ type transferFlags struct {
 	workdir.Options                 // for the source directory
 	target          workdir.Options // for the target directory
 	to, as          string          // -to, -as
-	dryRun          bool
-	autoApprove     bool
+	dryRun          bool            // -dry-run: show the move and the next plans, and move nothing
+	autoApprove     bool            // -auto-approve: do not ask for approval
 }
 
-// transferring is a transfer in progress.
+// transferring is one run of the command state transfer.
 type transferring struct {
 	f              *transferFlags
 	source, target side
@@ -30,12 +30,12 @@ type transferring struct {
 // side is one directory of a transfer.
 type side struct {
 	*session.Session
-	call *base.Call
-	name string // the target in messages: a relative path as the user gave it, or the real path; empty for the source
-	role string // the word for the directory in messages, with its name
-	ws   *workspace.State
-	next *plan.Plan          // the plan with the state after the move
-	refs *receivers.Analysis // of the program; nil until it is needed
+	call *base.Call          // the call of the command in the directory
+	name string              // the target in messages: a relative path as the user gave it, or the real path; empty for the source
+	role string              // "source" or "target" in messages, with the name of the directory
+	ws   *workspace.State    // the locked state; nil before lock
+	next *plan.Plan          // the plan of the directory with the state after the move
+	refs *receivers.Analysis // the analysis of the references in the program; nil before the first call of steady
 }
 
 // steady reports whether a declaration depends on no managed resource.

@@ -12,22 +12,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// mostVersions is the number of earlier versions that a history reads. A service keeps any number of them.
+// mostVersions is the maximum number of earlier versions that History lists. A service may keep more.
 const mostVersions = 20
 
-// versions is the history of a state in a service that keeps earlier versions of objects. The versions have no serials,
-// so their contents are read. Their writers are unknown.
+// versions is the history of a state in a service that keeps earlier versions of objects. The service does not know the
+// serials, so History reads the contents of the versions. Their writers are unknown.
 type versions struct {
 	service store.ServiceVersions
 	states  *states.States
-	now     *state.Snapshot
-	bag     *diag.Bag // receives a warning for a version that cannot be read
+	now     *state.Snapshot // the current state
+	bag     *diag.Bag       // receives a warning for a version that cannot be read
 
-	list    []store.ServiceVersion          // after find
-	serials map[uint64]store.ServiceVersion // after History
+	list    []store.ServiceVersion          // the earlier versions, newest first; set by find
+	serials map[uint64]store.ServiceVersion // the listed versions by serial; nil before History
 }
 
-// find lists the earlier versions of the state. It returns false if the service keeps none.
+// find lists the earlier versions of the state in the service, without the versions of its journal. It returns false if
+// the service keeps no earlier version of the state.
 func (v *versions) find(ctx context.Context, workspace string) (bool, error) {
 	list, err := v.service.EarlierVersions(ctx, workspace)
 	slices.SortStableFunc(list, func(a, b store.ServiceVersion) int { return b.Time.Compare(a.Time) })
@@ -35,7 +36,10 @@ func (v *versions) find(ctx context.Context, workspace string) (bool, error) {
 	return len(v.list) > 0, err
 }
 
-// History implements store.Historian. Of versions with equal serials it lists the latest.
+// History lists the current state, and then the earlier versions, the latest first. Of versions with equal serials it
+// lists only the latest. It omits versions with the lineage and the serial of the current state, and a version that
+// cannot be decoded, with a warning in v.bag. An error means that a version could not be fetched. It implements
+// store.Historian.
 func (v *versions) History(ctx context.Context, workspace string) ([]store.Past, error) {
 	v.serials = map[uint64]store.ServiceVersion{}
 	out := []store.Past{{Serial: v.now.Serial, Lineage: v.now.Lineage}}
@@ -68,7 +72,8 @@ func (v *versions) History(ctx context.Context, workspace string) ([]store.Past,
 	return out, nil
 }
 
-// Former implements store.Historian.
+// Former returns the content of the earlier version with the serial of p, or nil if History does not list such a
+// version. An error means that the version could not be fetched. It implements store.Historian.
 func (v *versions) Former(ctx context.Context, workspace string, p store.Past) ([]byte, error) {
 	if v.serials == nil {
 		if _, err := v.History(ctx, workspace); err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // storePlugins starts the providers of state stores. Their processes are separate from the provider processes of the
-// configuration. They are not started by the keeper, and end after all states are unlocked: an interrupt does not end
-// them before.
+// configuration. Lethe starts them without its keeper (the process that starts the other providers). They end after all
+// states are unlocked, even after an interrupt.
 type storePlugins struct {
 	*plugins.Installation
 	pool *provider.Pool // nil before the first use
@@ -23,6 +23,6 @@ func (p *storePlugins) Pool() *provider.Pool {
 
 func (p *storePlugins) close() {
 	if p.pool != nil {
-		_ = p.pool.Close() // no caller is left who could act on its error
+		_ = p.pool.Close() // at the end of the command, nobody can act on the error
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// Selected is the selected workspace in the store in use.
+// Selected is the selected workspace in the store that the backend settings name.
 type Selected struct {
-	of    *States
+	of    *States // the states of the working directory
 	env   *workspace.Env
 	store store.Store
-	name  string
+	name  string // the name of the selected workspace
 
 	Type string // the type of the backend
 }
@@ -57,8 +57,8 @@ func (at Selected) BeginRepair(ctx context.Context) (*workspace.Repairing, bool)
 	return r, ok
 }
 
-// ReadNotes reads the notes that interrupted runs left beside the state, without a lock. It reports an error and
-// returns false if they cannot be read.
+// ReadNotes reads the notes that interrupted runs left beside the state, such as provider calls without an answer. It
+// takes no lock. If the notes cannot be read, it reports an error and returns false.
 func (at Selected) ReadNotes(ctx context.Context) (workspace.RunNotes, bool) {
 	return workspace.ReadNotes(ctx, at.env, at.store, at.name)
 }
@@ -69,22 +69,24 @@ func (at Selected) Read(ctx context.Context) (*state.Snapshot, bool) {
 	return workspace.Read(ctx, at.env, at.store, at.name)
 }
 
-// Inventory lists all texts that may contain the state or parts of it, such as copies and journals: see
-// workspace.Inventory. The error names a list that could not be read.
+// Inventory lists all texts that may contain the state or parts of it: the state, backups, former states and journals
+// (records of the changes of runs). If a list of such texts cannot be read, the error names the list.
 func (at Selected) Inventory(ctx context.Context) ([]workspace.Text, error) {
 	return workspace.Inventory(ctx, at.env, at.store, at.name)
 }
 
-// Versions lists the earlier versions of the state that the service of the store keeps by itself.
+// Versions lists the earlier versions of the state that the service of the store, such as a bucket with versioning,
+// keeps by itself. The error says why they cannot be listed.
 func (at Selected) Versions(ctx context.Context) ([]workspace.Text, error) {
 	return workspace.Versions(ctx, at.store, at.name)
 }
 
-// Capabilities returns the optional abilities of the store.
+// Capabilities returns the optional interfaces that the store implements; a field for an ability that the store lacks
+// is nil.
 func (at Selected) Capabilities() store.Capabilities { return at.store.Capabilities() }
 
 // Open returns the decrypted text of a state, or of a copy of the state. It returns a text that is not encrypted
-// unchanged, even if the settings require encryption.
+// unchanged, even if the settings require encryption. The error says why the text cannot be decrypted.
 func (at Selected) Open(ctx context.Context, data []byte) ([]byte, error) {
 	if !crypt.Sealed(data) {
 		return data, nil
@@ -93,7 +95,7 @@ func (at Selected) Open(ctx context.Context, data []byte) ([]byte, error) {
 }
 
 // Seal encrypts a text that replaces a stored text, if the stored text is encrypted. Otherwise it returns the text
-// unchanged.
+// unchanged. The error says why the text cannot be encrypted.
 func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, error) {
 	if s := at.store.Capabilities().Sealer; s != nil && crypt.Sealed(stored) {
 		return s.Seal(ctx, plain)
@@ -101,13 +103,15 @@ func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, erro
 	return plain, nil
 }
 
-// RewriteJournal returns the journal data after the rewriting how, or nil if nothing changes.
+// RewriteJournal returns the content data of a journal after the rewriting how, or nil if nothing changes. A journal
+// that cannot be read is an error.
 func (at Selected) RewriteJournal(data []byte, how journal.Rewriting) ([]byte, error) {
 	return journal.Rewrite(data, workspace.Sealing(at.store), how)
 }
 
-// RewriteFormer passes each former state in the store through rewrite, as in store.FormerRewriter. The store must have
-// the capability Rewriter.
+// RewriteFormer calls rewrite with each former state in its stored form, and replaces the state by the result; nil
+// keeps the state. It returns the number of changed states. The error says which state could not be read or written.
+// The store must have the capability Rewriter.
 func (at Selected) RewriteFormer(ctx context.Context, rewrite func(serial uint64, stored []byte) ([]byte, error)) (int, error) {
 	return at.store.Capabilities().Rewriter.RewriteFormer(ctx, at.name, rewrite)
 }
@@ -134,7 +138,7 @@ func (at Selected) LockInfo() string {
 	return filepath.Join(dir, "."+base+".lock.info")
 }
 
-// Place returns the place of the state according to the settings of the backend. It returns "" if the backend cannot
+// Place returns the place of the state in its backend, such as a bucket and a key. It returns "" if the backend cannot
 // name the place.
 func (at Selected) Place() string {
 	if p := at.store.Capabilities().Place; p != nil {
@@ -144,10 +148,11 @@ func (at Selected) Place() string {
 }
 
 // MachinePlace returns a text that identifies the state on this machine: two workspaces with the same text have the
-// same state.
+// same state. It returns "" if the place of the state is not known.
 func (at Selected) MachinePlace() string { return workspace.PlaceOf(at.env, at.store, at.name) }
 
-// DeleteVersion deletes an earlier version that the service keeps. The store must have the capability Service.
+// DeleteVersion deletes an earlier version that the service keeps. The error says why the service refused. The store
+// must have the capability Service.
 func (at Selected) DeleteVersion(ctx context.Context, v store.ServiceVersion) error {
 	return at.store.Capabilities().Service.DeleteVersion(ctx, at.name, v)
 }
@@ -159,12 +164,12 @@ func (at Selected) DeleteCommand(v store.ServiceVersion) string {
 }
 
 // Objects returns the changes of objects in a journal of the state, and whether the journal is encrypted. damaged is
-// the number of bytes that cannot be read.
+// the number of bytes that cannot be read. err is not nil if the journal as a whole cannot be read.
 func (at Selected) Objects(data []byte) (changes []journal.Change, encrypted bool, damaged int, err error) {
 	return journal.Objects(data, workspace.Sealing(at.store))
 }
 
-// Display returns a path for messages, relative to the working directory.
+// Display returns a path for messages: relative to the working directory if possible, and otherwise unchanged.
 func (at Selected) Display(path string) string { return at.of.dir.Display(path) }
 
 // InFile reports whether the state is stored in a local file.

@@ -3,7 +3,7 @@
 //
 //	plugins.go   storePlugins: the providers of state stores
 //	selected.go  Selected: the selected workspace, without a lock
-//	states.go    States: the store in use, and locked states
+//	states.go    States: the store that the backend settings name, and locked states
 package states
 
 import (
@@ -32,21 +32,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// States holds the states of a working directory.
+// States opens and locks the states of a working directory. It keeps a function for each locked state that unlocks this
+// state.
 type States struct {
 	Backend *backend.Directory // the location of the states
 
 	dir     *workdir.Directory
-	loader  *loader.Loader // for the backend block
+	loader  *loader.Loader // loads the configuration, which has the backend block
 	plugins *storePlugins
-	locked  []func() // the functions that unlock
+	locked  []func() // for each locked state, a function that unlocks it
 }
 
 // New returns the states of a working directory. The caller must call Unlock at the end of the command.
 func New(l *loader.Loader) *States {
 	s := &States{dir: l.Dir, loader: l, plugins: &storePlugins{Installation: plugins.New(l.Dir)}}
 	l.Dir.Call.Other = s.other
-	l.Dir.Call.AtEnd(s.plugins.close) // after Unlock
+	l.Dir.Call.AtEnd(s.plugins.close) // called after Unlock, because functions of AtEnd run in the reverse order
 	s.Backend = backend.New(s.options())
 	return s
 }
@@ -63,8 +64,8 @@ func Open(c *base.Call, o *workdir.Options) (*States, bool) {
 	return s, true
 }
 
-// other opens the store of another working directory, to finish a transfer. If that fails, it returns false, and the
-// bag of the returned Env has the error.
+// other opens the store of another working directory, to finish a transfer. If the store cannot be opened, other
+// returns false, and the bag of the returned Env has the error.
 func (s *States) other(ctx context.Context, dir string) (*workspace.Env, store.Store, bool) {
 	o, err := s.dir.Call.In(dir)
 	if err != nil {
@@ -105,8 +106,8 @@ func (s *States) options() backend.Options {
 	}
 }
 
-// BackendOf returns the backend that another root module declares, such as the module of a test run. The backend stores
-// its files in the directory data, and adds its errors to bag.
+// BackendOf returns the backend of the module root, which is not the root module of the working directory, such as the
+// module of a test run. The backend stores its files in the directory data, and adds its errors to bag.
 func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *backend.Directory {
 	o := s.options()
 	o.Root = func() *config.Module { return root }
@@ -114,15 +115,16 @@ func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *bac
 	return backend.New(o)
 }
 
-// Ready reports whether init has set up the backend of the loaded configuration. It adds an error if not. It returns
-// true if no configuration is loaded, and if errors of the configuration hide its backend, because OpenStore reports
-// them.
+// Ready reports whether init has set up the backend of the loaded configuration. If not, it adds an error. It returns
+// true if no configuration is loaded. It also returns true if errors of the configuration hide its backend, because
+// OpenStore reports these errors.
 func (s *States) Ready() bool {
 	return s.loader.Tree == nil || s.loader.Unsure() != nil || s.Backend.Ready()
 }
 
-// OpenStore opens the store in use. If flags such as -state name files, the store reads and writes these files. After
-// an error it returns false.
+// OpenStore opens the store that the backend settings name. If flags such as -state name files, the store reads and
+// writes these files. It reports an error and returns false if the store cannot be opened, or if errors of the
+// configuration hide its backend.
 func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 	if unsure := s.loader.Unsure(); unsure != nil {
 		s.dir.Call.Bag.Move(unsure)
@@ -136,8 +138,9 @@ func (s *States) OpenStore(ctx context.Context) (*backend.Opened, bool) {
 	return s.Backend.Open(ctx, backend.Files{In: c.Path(o.State), Out: c.Path(o.StateOut), Backup: backup, Alone: !o.Runs})
 }
 
-// OpenAll opens the store in use. If the backend has changed and init must still choose between the former and the next
-// store, OpenAll opens both. It reports an error and returns false if that fails.
+// OpenAll opens the store that the backend settings name. If the backend block has changed, and init has not yet moved
+// the state from the former store to the next store, OpenAll opens both; it opens only the former store if the block
+// does not name the next store completely. If a store cannot be opened, OpenAll reports an error and returns false.
 func (s *States) OpenAll(ctx context.Context) ([]store.Store, bool) {
 	if s.loader.Unsure() == nil {
 		if both, ok := s.Backend.OpenBoth(ctx); !ok || len(both) > 0 {
@@ -151,7 +154,8 @@ func (s *States) OpenAll(ctx context.Context) ([]store.Store, bool) {
 	return []store.Store{st.Store}, true
 }
 
-// Request returns the request to lock a state for an operation, with the settings of the flags.
+// Request returns the request to lock a state for an operation, with the settings of the flags. The caller sets the
+// store and the name of the workspace.
 func (s *States) Request(of operation.Operation) workspace.Request {
 	interim := &workspace.Interim{Every: s.dir.Settings.Interim}
 	if begin := s.dir.Call.Stops.Begin; begin != nil {
@@ -174,8 +178,8 @@ func (s *States) Request(of operation.Operation) workspace.Request {
 type Locking struct {
 	Operation operation.Operation
 	Workspace string              // "" means the selected workspace
-	Part      workspace.Selecting // selects the parts to lock, if the store can; nil: the whole state
-	Shared    bool                // other commands that only read may hold the lock, too
+	Part      workspace.Selecting // selects the parts to lock, if the store can lock parts; nil: the whole state
+	Shared    bool                // if the operation only reads (its Policy), other commands with Shared may hold the lock at the same time
 	Settles   addr.Instance       // the instance whose provider calls with an unknown outcome the command settles
 }
 
@@ -183,15 +187,15 @@ type Locking struct {
 type Locked struct {
 	State *workspace.State
 
-	// The following fields are stored in saved plans: the type of the backend, the place of the state, the settings
-	// without secrets.
+	// The following fields are stored in saved plans: the type of the backend, the place of the state, and the backend
+	// settings without secrets.
 	Type     string
 	Place    string
 	Settings json.RawMessage
 }
 
-// Lock locks a state and reads it. The lock lasts until Unlock. If the state cannot be locked or read, Lock reports an
-// error and returns false.
+// Lock locks the state of a workspace and reads it. The lock lasts until Unlock. If the state cannot be locked or read,
+// Lock reports an error and returns false.
 func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	env := workdir.Workspaces(s.dir.Call)
 	name := cmp.Or(l.Workspace, env.Selected())
@@ -218,7 +222,7 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	return &Locked{State: ws, Type: st.Type, Place: st.Place(name), Settings: st.ForPlan()}, true
 }
 
-// Unlock releases all locks of Lock and BeginRepair, the last first. Further calls have no effect.
+// Unlock releases all locks of Lock and BeginRepair, in reverse order. Further calls have no effect.
 func (s *States) Unlock() {
 	for n := len(s.locked) - 1; n >= 0; n-- {
 		s.locked[n]()
@@ -240,7 +244,7 @@ func (s *States) permitted(ctx context.Context, g store.PolicyChecker, name stri
 }
 
 // OpenState decodes the content of a state file, which may be encrypted, and reports errors to bag. which is a sentence
-// that names the file in messages. It returns false if it reported an error.
+// that names the file in messages. ok is false if it reported an error.
 func (s *States) OpenState(ctx context.Context, data []byte, which string, bag *diag.Bag) (*state.Snapshot, bool) {
 	var reported diag.Bag
 	decoded, ok := s.openState(ctx, data, &reported)

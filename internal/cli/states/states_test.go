@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// with calls do with the states of a directory, and returns all output.
+// with calls the function do with the States of the directory d, and returns all output.
 func with(d *basetest.Dir, do func(context.Context, *base.Call, *States)) string {
 	d.Helper()
 	return d.Do(func(ctx context.Context, c *base.Call) {

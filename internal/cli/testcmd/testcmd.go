@@ -1,5 +1,5 @@
 // Package testcmd defines the commands test and test cleanup. They run test files, and destroy the objects that tests
-// left behind (package suite).
+// left behind. Package suite runs the tests.
 package testcmd
 
 import (
@@ -68,7 +68,7 @@ type flags struct {
 	junit   string // the file of -junit-xml; "" without it
 	cloud   string // -cloud-run, which is not supported
 	atOnce  int    // -run-parallelism: the number of runs at the same time
-	repair  bool   // a flag of test cleanup
+	repair  bool   // -repair of test cleanup: destroy only objects that tests failed to destroy
 }
 
 func run(ctx context.Context, c *base.Call, f *flags) int {
@@ -117,7 +117,7 @@ func run(ctx context.Context, c *base.Call, f *flags) int {
 			c.Bag.Add(unwritten(f.junit, err))
 		}
 	}
-	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt during the cleanup prevents no tests
+	undone := sum.Skipped > 0 || sum.Status == suite.Error // an interrupt that came during the cleanup at the end, when all tests had run, is no failure
 	if undone && c.Interrupted() || sum.Status > suite.Pass {
 		return c.UI.Fail()
 	}
@@ -128,13 +128,13 @@ func unwritten(file string, err error) diag.Diagnostic {
 	return diag.Errorf("Failed to write report", "The report cannot be written to %s: %s.", file, disk.Reason(err))
 }
 
-// collector forwards reports, and keeps the test files for the report file.
+// collector forwards the reports of a suite to another reporter, and keeps the test files for the file of -junit-xml.
 type collector struct {
 	suite.Reporter
 	files []*suite.File
 }
 
-// Found implements suite.Reporter.
+// Found keeps the files and forwards the report. It implements suite.Reporter.
 func (c *collector) Found(files []*suite.File) {
 	c.files = files
 	c.Reporter.Found(files)
@@ -144,7 +144,7 @@ func options(s *session.Session, f *flags) testview.Options {
 	return testview.Options{Options: s.Dir.Call.ViewOptions(), Verbose: f.verbose, Schemas: s.Schemas(), Version: base.Version}
 }
 
-// reporter returns the reporter for the output format of the command.
+// reporter returns the reporter for the output format of the command: JSON or text.
 func reporter(s *session.Session, f *flags) suite.Reporter {
 	if j, ok := s.Dir.Call.UI.View.(*view.JSON); ok {
 		return &testview.JSON{O: options(s, f), Out: j}
@@ -152,8 +152,9 @@ func reporter(s *session.Session, f *flags) suite.Reporter {
 	return &testview.Text{O: options(s, f), Out: s.Dir.Call.UI.View.(*view.Human)}
 }
 
-// prepare reads the configuration and the test files, compiles the program, and returns the suite of the chosen files.
-// If the files have errors, it reports them and returns false. Compilation starts only without such errors.
+// prepare reads the configuration and the test files, compiles the program, and returns the suite of the files that
+// -filter selects. After an error, which it reports, it returns false. Compilation starts only if the files have no
+// errors.
 func prepare(ctx context.Context, t *tests, f *flags) (*suite.Suite, bool) {
 	s, c := t.s, t.s.Dir.Call
 	s.Loader.Vars.ExpectTests()
@@ -177,7 +178,7 @@ func prepare(ctx context.Context, t *tests, f *flags) (*suite.Suite, bool) {
 	}, true
 }
 
-// logged collects the lines of the log until they are written to the report.
+// logged collects the lines of Lethe's log until drain returns them.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -22,7 +22,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// tests connects a suite with the working directory. It implements suite.Modules and suite.States.
+// tests connects a suite (the tests of a command) with the working directory. It implements suite.Modules, which loads
+// and compiles tested modules, and suite.States, which stores states of tests.
 type tests struct {
 	*teststates.Leftovers
 	s *session.Session
@@ -31,7 +32,7 @@ type tests struct {
 func newTests(s *session.Session) *tests { return &tests{teststates.New(s.Dir, s.States), s} }
 
 // values collects the values of variables, by the directory of the test files to which they apply. A values file in the
-// directory of test files applies only to the test files there. It reports errors, and returns false if it found any.
+// directory of test files applies only to the test files there. After errors, which it reports, it returns false.
 func (t *tests) values(files []*testfile.File) (given map[string]map[string]frame.Given, ok bool) {
 	vars := t.s.Loader.Vars
 	ok = vars.CollectForTests(files, t.s.Loader.All().Children)
@@ -40,12 +41,14 @@ func (t *tests) values(files []*testfile.File) (given map[string]map[string]fram
 	return map[string]map[string]frame.Given{dirs[0]: vars.Given, dirs[1]: beside}, ok && read
 }
 
-// LoadModule implements suite.Modules.
+// LoadModule loads the module of a run block with the modules that it calls. After an error, it adds the error to bag
+// and returns false. It implements suite.Modules.
 func (t *tests) LoadModule(key string, call *config.Call, bag *diag.Bag) (*config.Tree, bool) {
 	return t.s.Loader.LoadTestModule(key, call, bag)
 }
 
-// Compile implements suite.Modules.
+// Compile compiles a tested configuration with the engine e, after it has checked that its providers are installed.
+// After an error, it adds the error to bag and returns false. It implements suite.Modules.
 func (t *tests) Compile(ctx context.Context, e *engine.Engine, tree *config.Tree, bag *diag.Bag) (*program.Program, bool) {
 	var installed bool
 	e.Providers.Absent, installed = t.s.Plugins.Check(tree, loader.Needs(tree.Root), t.s.Pool.Known(), bag)
@@ -55,8 +58,9 @@ func (t *tests) Compile(ctx context.Context, e *engine.Engine, tree *config.Tree
 	return prog, ok && installed
 }
 
-// FrameOptions implements suite.Modules. Paths such as path.module are relative to the working directory, even if the
-// tested module is in a subdirectory.
+// FrameOptions returns the options of evaluations in a tested configuration, without values of variables. Paths such as
+// path.module are relative to the working directory, even if the tested module is in a subdirectory. It implements
+// suite.Modules.
 func (t *tests) FrameOptions() frame.Options {
 	o := t.s.FrameOptions()
 	o.Variables = nil
@@ -83,7 +87,8 @@ func (t *tests) backendOf(f *testfile.File, r *testfile.Run, bag *diag.Bag) *bac
 	return t.s.States.BackendOf(&root, filepath.Join(t.Dir(), testfile.Key(f, r)), bag)
 }
 
-// Open implements suite.States. It locks the state of the default workspace, even if another workspace is selected.
+// Open locks and reads the state in the backend block of a run. It uses the default workspace, even if another
+// workspace is selected. After an error, it adds the error to bag and returns false. It implements suite.States.
 func (t *tests) Open(ctx context.Context, r *suite.Run, bag *diag.Bag) (suite.Place, bool) {
 	d := t.backendOf(r.File.File, r.Run, bag)
 	env := d.Env

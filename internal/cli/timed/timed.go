@@ -34,14 +34,15 @@ func Flag(c *base.Call, to *string) {
 type recording struct {
 	c           *base.Call
 	file        string         // the file of -timings; "" for none
-	parallelism int            // the permitted number of calls at the same time
-	traces      *otlp.Settings // nil: no collector
+	parallelism int            // the maximum number of provider calls at the same time
+	traces      *otlp.Settings // the settings of the OpenTelemetry collector; nil: no collector
 	trace       otlp.Trace     // zero if traces is nil
 }
 
 // Begin starts to record the times of a command if file is not "" or if the environment requests OpenTelemetry traces.
 // file is the value of -timings. parallelism is the value of -parallelism; 0 means 10. Begin returns false if the file
-// cannot be written. Programs that the command starts inherit its span in their environment.
+// cannot be written. Programs that the command starts get its span (the command's entry in the trace) in the variable
+// TRACEPARENT.
 func Begin(c *base.Call, file string, parallelism int) bool {
 	r := &recording{c: c, file: file, parallelism: cmp.Or(parallelism, 10)}
 	if file != "" && !r.mayWrite() {
@@ -59,8 +60,8 @@ func Begin(c *base.Call, file string, parallelism int) bool {
 }
 
 // join prepares the command's trace for sending. If TRACEPARENT names the trace of the caller, the command's spans
-// belong to that trace, otherwise to a new one. join also sets TRACEPARENT for child processes. Nothing is sent if the
-// caller's trace is not sampled, or if the settings cannot be read: then join warns.
+// belong to the caller's trace, otherwise to a new trace. join also sets TRACEPARENT for child processes. If the
+// caller's trace is not sampled, nothing is sent. If the settings cannot be read, nothing is sent and join warns.
 func (r *recording) join() {
 	c := r.c
 	settings, err := otlp.Read(c.Getenv, c.Path)
@@ -96,7 +97,7 @@ func (r *recording) failed(err error) bool {
 	return false
 }
 
-// end writes the file and sends the spans, even if the command failed.
+// end writes the file of -timings and sends the spans to the collector, even if the command failed.
 func (r *recording) end() {
 	c := r.c
 	interrupted := c.Stops.Begin != nil && c.Stops.Begin.Err() != nil

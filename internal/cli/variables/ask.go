@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// AskAll asks for the required variables that no source sets. It returns false if the user does not answer. If
-// questions are not permitted, a variable stays without a value, and its first use reports the error.
+// AskAll asks for the required variables that no source sets. It returns false if the user does not answer. If the
+// command may not ask, such a variable stays without a value, and the first use of the variable reports the error.
 func (v *Values) AskAll() bool {
 	all := v.root.Variables
 	for _, name := range names(all) {
@@ -22,7 +22,7 @@ func (v *Values) AskAll() bool {
 	return true
 }
 
-// LeaveUnset sets required variables without a value to unknown.
+// LeaveUnset gives required variables that no source sets an unknown value of their type.
 func (v *Values) LeaveUnset() {
 	for name, of := range v.root.Variables {
 		if _, set := v.Given[name]; !set && Required(of) {

@@ -1,4 +1,5 @@
-// Package variables collects the values of root variables, and evaluates expressions with them before a program exists.
+// Package variables collects the values of root variables, and evaluates expressions with them before the configuration
+// is compiled into a program.
 //
 //	saved.go      values from a saved plan
 //	tests.go      values for test files

@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/operation"
 )
 
-// FrameOptions returns the options of a frame: the values and limits with which an operation evaluates the expressions
-// of the configuration.
+// FrameOptions returns the options of a frame (an evaluator of expressions) for an operation: values of variables,
+// paths and limits.
 func (v *Values) FrameOptions(of operation.Operation) frame.Options {
 	d := v.dir
 	return frame.Options{
@@ -20,8 +20,8 @@ func (v *Values) FrameOptions(of operation.Operation) frame.Options {
 	}
 }
 
-// StaticOptions returns the options of evaluations before a program exists. They ask the user for missing variables, if
-// the user may be asked.
+// StaticOptions returns the options of static evaluations, which happen before the configuration is compiled. Such
+// evaluations ask the user for missing variables, if the user may be asked.
 func (v *Values) StaticOptions() frame.Options {
 	o := v.FrameOptions(operation.None)
 	if v.dir.MayAsk() {
@@ -30,12 +30,13 @@ func (v *Values) StaticOptions() frame.Options {
 	return o
 }
 
-// asker asks for variables during static evaluations, which happen before a program exists. Functions of providers are
-// not available.
+// asker asks for variables during static evaluations, which happen before the configuration is compiled. Functions of
+// providers are not available.
 type asker struct {
 	frame.NoRun
 	v *Values
 }
 
-// Ask implements frame.Run.
+// Ask asks the user for the value of a root variable. It returns false if the user does not answer. It implements
+// frame.Run.
 func (a asker) Ask(of *config.Variable) bool { return a.v.Ask(of) }

@@ -14,8 +14,9 @@ import (
 )
 
 // CollectSaved uses the variable values of a saved plan. The plan does not contain ephemeral variables, so CollectSaved
-// collects their values as usual. The user may repeat a value of the plan, but a different value on the command line is
-// an error. CollectSaved returns false if an error was reported.
+// uses their values from the flags, files and environment of this command. The user may also give values of other
+// variables. A value that equals the value in the plan has no effect. Any other value is an error if it comes from -var
+// or -var-file, and otherwise is ignored with a warning. CollectSaved returns false if an error was reported.
 func (v *Values) CollectSaved(values map[string]plan.Variable) bool {
 	if !v.Collect() {
 		return false
@@ -51,9 +52,10 @@ func (v *Values) onCommandLine(given frame.Given) bool {
 	})
 }
 
-// ignored warns of a value that has no effect because the plan has another. The value comes from the environment, or
-// from a file that no option names. kept is the value in the plan. It is shown only if isKept is true, because
-// otherwise the plan does not contain the value.
+// ignored warns of a value that has no effect, because the variables have the values of the saved plan. The ignored
+// value comes from the environment, or from a file that no option names. kept is the value in the plan. The warning
+// shows kept only if isKept is true, because otherwise the plan does not contain the value, and only if the variable is
+// not sensitive.
 func (v *Values) ignored(of *config.Variable, given frame.Given, kept cty.Value, isKept bool) {
 	values := ""
 	if !of.Sensitive && isKept {

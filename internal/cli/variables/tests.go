@@ -9,13 +9,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 )
 
-// ExpectTests announces that test files will be read. They may use variables that the root module does not declare.
+// ExpectTests announces that test files will be read, which may use variables that the root module does not declare.
 // Until CollectForTests is called, Values accepts values of such variables.
 func (v *Values) ExpectTests() { v.undecided = true }
 
-// CollectForTests collects the values of root variables and of the variables that only test files use. modules holds
-// the modules under test, by testfile.Key. If such a variable has no type, and its text is a valid expression, the
-// value is the result of the expression. CollectForTests returns false if an error was reported.
+// CollectForTests collects the values of root variables, of variables of the modules that run blocks test, and of
+// variables that test files declare or use. modules holds the tested modules, by testfile.Key. If no module declares a
+// variable, and test files declare it without a type or only use it, CollectForTests takes a given text as an
+// expression: if the expression is valid, its result is the value. CollectForTests returns false if an error was
+// reported.
 func (v *Values) CollectForTests(files []*testfile.File, modules map[string]*config.Node) bool {
 	v.expected = map[string]*config.Variable{}
 	for _, f := range files {
@@ -42,8 +44,8 @@ func (v *Values) CollectForTests(files []*testfile.File, modules map[string]*con
 	return ok
 }
 
-// With returns the given values together with the values in the files of a directory. These apply to the test files in
-// the directory. With does not change v.Given. It returns false if a file cannot be read.
+// With returns the values in v.Given, overridden by the values in the values files of a directory. The result applies
+// to the test files in this directory. With does not change v.Given. It returns false if a file cannot be read.
 func (v *Values) With(dir string) (values map[string]frame.Given, ok bool) {
 	given := v.Given
 	v.Given, ok = maps.Clone(given), true

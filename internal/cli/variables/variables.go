@@ -15,15 +15,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Values are the values of root variables.
+// Values collects and holds the values of root variables.
 type Values struct {
 	Given map[string]frame.Given // the collected values, keyed by name; nil before Collect
 
 	dir      *workdir.Directory
 	root     *config.Module              // declares the variables; nil before Declare
-	expected map[string]*config.Variable // variables of test files, in addition to the declarations of the root module
-	// undecided is true until test files are read, because they may use more variables. Meanwhile, values of undeclared
-	// variables are accepted.
+	expected map[string]*config.Variable // variables of tested modules and of test files, in addition to the variables of the root module; nil before CollectForTests
+	// undecided is true while a command has not read its test files yet, which may use more variables. Meanwhile,
+	// values of undeclared variables are accepted.
 	undecided bool
 	answers   map[string]frame.Given // answers of the user, keyed by name of the variable
 }
@@ -90,7 +90,7 @@ func (v *Values) Declared(name string) *config.Variable {
 }
 
 // ReadFile reads the values in a file into Given. It warns of values of undeclared variables. If the file cannot be
-// read or has errors, it reports them and returns false.
+// read or has errors, ReadFile reports the errors and returns false.
 func (v *Values) ReadFile(path string) bool {
 	name := v.dir.Display(path)
 	var found diag.Bag
@@ -125,14 +125,16 @@ func (v *Values) hides(name string) bool {
 	return of != nil && (of.Ephemeral || of.Sensitive)
 }
 
-// mayHide reports whether a values file may contain a value that must not be shown.
+// mayHide reports whether a values file may contain a value that must not be shown: a variable is sensitive or
+// ephemeral, or the root module cannot be read completely.
 func (v *Values) mayHide() bool {
 	m := v.root
 	return m.Unreadable() || slices.ContainsFunc(names(m.Variables), v.hides)
 }
 
-// showable returns the text of a values file for messages. It omits the values of variables that must not be shown, and
-// of undeclared variables, because their names may be misspelt.
+// showable returns the text of a values file for messages. If the file may contain a value that must not be shown,
+// showable omits the values of sensitive, ephemeral and undeclared variables. The names of undeclared variables may be
+// misspelt.
 func (v *Values) showable(src []byte, values map[string]*config.Value) []byte {
 	if !v.mayHide() {
 		return src
@@ -146,8 +148,8 @@ func (v *Values) showable(src []byte, values map[string]*config.Value) []byte {
 	return out
 }
 
-// addUnshown reports the errors in a text that must not be shown. The messages quote no words of the text, and explain
-// why.
+// addUnshown reports the errors in a text that must not be shown. The messages quote no words of the text, except names
+// of declared variables, and explain why the text is not shown.
 func (v *Values) addUnshown(text []byte, found []diag.Diagnostic) {
 	hide := func(quoted string) string {
 		if name := strings.Trim(quoted, `"`); v.Declared(name) != nil || !bytes.Contains(text, []byte(name)) {
@@ -165,8 +167,8 @@ func (v *Values) addUnshown(text []byte, found []diag.Diagnostic) {
 // quotedWord matches the words that messages quote from a text, but not quoted punctuation.
 var quotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[\pL\pN_][^"]*"`) })
 
-// blank replaces a value by asterisks and spaces, so that its length is not visible. The text after the value keeps its
-// position.
+// blank replaces a value by three asterisks and spaces, so that its length is not visible. It keeps the line ends, so
+// that the text after the value keeps its position.
 func blank(text []byte) {
 	for i := range text {
 		switch {
@@ -188,7 +190,7 @@ func (v *Values) fromFlag(text string) bool {
 	name, value, found := strings.Cut(text, "=")
 	if !found || name == "" {
 		if v.Declared(text) == nil {
-			text = "" // it may be a secret value
+			text = "" // text may be a secret value, and not a name
 		}
 		v.dir.Call.Bag.Add(workdir.NoAssignment(text))
 		return false
@@ -202,7 +204,7 @@ func (v *Values) fromFlag(text string) bool {
 			return true
 		}
 		if v.root.Unreadable() {
-			return false // the part that cannot be read may declare the variable
+			return false // the part of the root module that cannot be read may declare the variable
 		}
 		v.dir.Call.Bag.Add(diag.Errorf("Value for undeclared variable", "A variable named %q was assigned on the command line, but the root module does not declare a variable of that name. To use this value, add a \"variable\" block to the configuration.%s", name, diag.Meant(diag.Suggest(name, names(v.root.Variables)))))
 		return false

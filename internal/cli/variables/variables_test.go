@@ -14,7 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// with calls do with the values of a directory after reading the root module, and returns all output.
+// with reads the root module in the directory d, calls the function do with the Values of this module, and returns all
+// output.
 func with(d *basetest.Dir, o *workdir.Options, do func(*base.Call, *Values)) string {
 	d.Helper()
 	return d.Do(func(_ context.Context, c *base.Call) {

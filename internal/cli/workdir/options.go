@@ -16,16 +16,16 @@ import (
 // Options are the flags for a working directory. Each command registers the flags that it supports.
 type Options struct {
 	Vars         []Assignment  // -var and -var-file, in the order of the command line
-	Input        bool          // questions may be asked
-	Lock         bool          // the state is locked
-	LockTimeout  time.Duration // how long to wait for a lock; 0: not at all
+	Input        bool          // -input: the command may ask questions
+	Lock         bool          // the command locks the state
+	LockTimeout  time.Duration // how long to wait for a lock that another process holds; 0: not at all
 	State        string        // the file of -state; "" means the file of the workspace
 	StateOut     string        // the file of -state-out, to which the state is written; "" means the file that was read
 	Backup       string        // the file of -backup for the previous state; "-" for none, "" for the default
-	Runs         bool          // the command calls providers, so it works on the state of the workspace
+	Runs         bool          // the command calls providers; then the state belongs to a workspace, even if a flag names its file
 	Parallelism  int           // the number of provider calls at the same time; Open replaces 0 by the default
-	CloseTimeout time.Duration // the time limit for closing one lease; 0 means the setting of the CLI configuration
-	Deprecation  string        // one of Deprecations
+	CloseTimeout time.Duration // the time limit for closing one lease (an open ephemeral resource); 0 means the setting of the CLI configuration
+	Deprecation  string        // the value of -deprecation, an element of Deprecations
 	Tests        string        // the directory of test files, in addition to the directory of the root module
 	Timings      string        // the file of -timings; "" for none
 	Config       string        // the directory of the root module; "" means the working directory
@@ -37,7 +37,8 @@ type Assignment struct {
 	Text string
 }
 
-// assignments collects -var and -var-file in the order of the command line.
+// assignments is the flag.Value of -var (file is false) or -var-file (file is true). Both append to one list, which
+// keeps the order of the command line.
 type assignments struct {
 	to   *[]Assignment
 	file bool
@@ -54,7 +55,7 @@ func (o *Options) VarFlags(c *base.Call) {
 	c.Flags.Var(assignments{&o.Vars, false}, "var", "Set a root variable, as `name=value`. May be given many times.")
 	c.Flags.Var(assignments{&o.Vars, true}, "var-file", "Load root variables from the `file`. May be given many times.")
 	o.InputFlag(c)
-	c.Misread = func() (diag.Diagnostic, bool) { // for -var NAME VALUE, the error must not show the value
+	c.Misread = func() (diag.Diagnostic, bool) { // after -var NAME VALUE, without an equals sign, the error must not show VALUE as an operand
 		return NoAssignment(""), slices.ContainsFunc(o.Vars, func(a Assignment) bool { return !a.File && !strings.Contains(a.Text, "=") })
 	}
 }
@@ -70,23 +71,23 @@ func (o *Options) InputFlag(c *base.Call) {
 	c.Flags.BoolVar(&o.Input, "input", base.Asks(c), "Ask for missing values.")
 }
 
-// TestsFlag registers the flag for the directory of test files.
+// TestsFlag registers -test-directory, the directory of test files.
 func (o *Options) TestsFlag(c *base.Call) {
 	c.Flags.StringVar(&o.Tests, "test-directory", "tests", "The `directory` of test files.")
 }
 
-// LockFlags registers the flags for locking the state.
+// LockFlags registers -lock and -lock-timeout.
 func (o *Options) LockFlags(c *base.Call) {
 	c.Flags.BoolVar(&o.Lock, "lock", true, "Hold a lock on the state.")
 	c.Flags.DurationVar(&o.LockTimeout, "lock-timeout", 0, "How `long` to wait for a lock that another process holds.")
 }
 
-// StateFlag registers the flag for the file of the state.
+// StateFlag registers -state, the file from which the state is read.
 func (o *Options) StateFlag(c *base.Call) {
 	c.Flags.StringVar(&o.State, "state", "", "Read the state from this `file`.")
 }
 
-// StateFlags registers the flags for the files of the state and its backup.
+// StateFlags registers -state, -state-out and -backup, the files of the state and its backup.
 func (o *Options) StateFlags(c *base.Call) {
 	c.Flags.StringVar(&o.State, "state", "", "Read the state from this `file` instead of the state of the workspace.")
 	c.Flags.StringVar(&o.StateOut, "state-out", "", "Write the state to this `file`.")
@@ -97,7 +98,7 @@ func (o *Options) StateFlags(c *base.Call) {
 // whose source is a path, or of none.
 var Deprecations = []string{"module:all", "module:local", "module:none"}
 
-// WarningFlags registers the flags that select the diagnostics to show.
+// WarningFlags registers -deprecation, -consolidate-warnings and -consolidate-errors.
 func (o *Options) WarningFlags(c *base.Call) {
 	o.Deprecation = Deprecations[0]
 	c.Flags.Func("deprecation", "Warn of deprecated outputs and variables of modules: `module:all`, module:local (only modules whose source is a path), or module:none.", func(s string) error {
@@ -113,7 +114,7 @@ func (o *Options) WarningFlags(c *base.Call) {
 // defaultParallelism is the default number of provider calls at the same time.
 const defaultParallelism = 10
 
-// OperationFlags registers the flags of commands that call providers.
+// OperationFlags registers the flags of commands that call providers, and sets o.Runs.
 func (o *Options) OperationFlags(c *base.Call) {
 	o.Runs = true
 	f, v := c.Flags, &c.View
@@ -130,8 +131,8 @@ func (o *Options) OperationFlags(c *base.Call) {
 }
 
 // Addresses parses the addresses in the values of an option, and in files with one address per line. It skips empty
-// lines and lines that begin with #. option is the name of the option for messages. Addresses reports errors, and
-// returns false if a file cannot be read or an address is invalid.
+// lines and lines that begin with #. option is the name of the option for messages. If a file cannot be read or an
+// address is invalid, Addresses reports an error and returns false.
 func Addresses(c *base.Call, option string, given, files []string) ([]addr.Target, bool) {
 	ok := true
 	for _, f := range files {
@@ -158,7 +159,7 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 	return out, ok
 }
 
-// NoAssignment returns the error for a -var without a name or a value. The error quotes name, unless it is "".
+// NoAssignment returns the error for a -var without a name or an equals sign. The error quotes name, unless name is "".
 func NoAssignment(name string) diag.Diagnostic {
 	given := "A given -var option"
 	if name != "" {

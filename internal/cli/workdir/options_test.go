@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// call returns a command that has parsed its flags, and its options.
+// call returns the Call of a command that has parsed the flags in args, and the Options that the flags set.
 func call(t *testing.T, environ []string, args ...string) (*base.Call, *Options) {
 	t.Helper()
 	o := &Options{}
@@ -39,7 +39,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestNoOperands checks that an operand after -var NAME is treated as a value, and not shown.
+// TestNoOperands checks that operands are refused. The error about an operand after -var NAME does not show the
+// operand, because it may be a secret value.
 func TestNoOperands(t *testing.T) {
 	c, _ := call(t, nil)
 	if !c.NoOperands() {

@@ -3,7 +3,7 @@
 //	workdir.go  Directory: paths, settings, the lock file; no configuration
 //	options.go  Options: the flags for a working directory
 //
-// A Directory reads no configuration and opens nothing that must be closed.
+// Package workdir reads no configuration and opens nothing that must be closed.
 package workdir
 
 import (
@@ -31,15 +31,15 @@ import (
 type Directory struct {
 	Call       *base.Call
 	Options    *Options
-	Path       string // the working directory
-	Root       string // the directory of the root module
-	Data       string // .terraform
-	Settings   *settings.Settings
-	Network    *settings.Network
-	Lock       *fetch.Lockfile
-	Log        *logging.Log // nil without a log
-	PlanKey    *plankey.Key
-	Reattached map[addr.Provider]launch.Reattach // providers that another program has started
+	Path       string                            // the working directory
+	Root       string                            // the directory of the root module
+	Data       string                            // the data directory: .terraform, or TF_DATA_DIR
+	Settings   *settings.Settings                // the CLI configuration and the settings in the environment
+	Network    *settings.Network                 // the clients for registries and other servers
+	Lock       *fetch.Lockfile                   // the dependency lock file of the working directory
+	Log        *logging.Log                      // nil if no log is written
+	PlanKey    *plankey.Key                      // seals saved plans
+	Reattached map[addr.Provider]launch.Reattach // provider processes that another program has started
 }
 
 // Open reads the settings and the lock file, and finds the paths. At the first invalid setting, it reports an error and
@@ -48,11 +48,11 @@ func Open(c *base.Call, o *Options) (*Directory, bool) {
 	if !o.inRange(c) {
 		return nil, false
 	}
-	if o.Parallelism == 0 { // 0 means the default
+	if o.Parallelism == 0 { // the flag is not set or 0
 		o.Parallelism = defaultParallelism
 	}
 	settings.WarnUnhonoured(c)
-	if w := c.Getenv(workspace.Variable); w != "" && !Workspaces(c).CheckName(w) { // before other workspaces are used
+	if w := c.Getenv(workspace.Variable); w != "" && !Workspaces(c).CheckName(w) { // check the name of TF_WORKSPACE before a command uses another workspace
 		return nil, false
 	}
 	d := &Directory{Call: c, Options: o, Path: c.Dir, Root: cmp.Or(c.Path(o.Config), c.Dir), Data: dataDir(c.Env)}
@@ -69,7 +69,7 @@ func Open(c *base.Call, o *Options) (*Directory, bool) {
 	d.Log = logging.New(c)
 	d.Log.Begin(c)
 	if c.Flags.Lookup("input") == nil {
-		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && base.Asks(c) // if a program reads the output, no user answers questions
+		o.Input = base.IsTerminal(c.Stdin) && base.IsTerminal(c.Stdout) && base.Asks(c) // for a command without -input: if a program reads the output, no user answers questions
 	}
 	if d.PlanKey = plankey.New(c); d.PlanKey == nil {
 		return nil, false
@@ -77,7 +77,7 @@ func Open(c *base.Call, o *Options) (*Directory, bool) {
 	return d, d.read()
 }
 
-// read reads the settings and the lock file. It reports an error and returns false if one of them is invalid.
+// read reads the settings and the lock file. At the first error, it reports the error and returns false.
 func (d *Directory) read() (ok bool) {
 	c := d.Call
 	if d.Settings, ok = settings.Read(c); !ok {
@@ -126,7 +126,7 @@ func dataDir(e *base.Env) string {
 // created them.
 func (d *Directory) tidy() {
 	for _, name := range []string{"modules", "providers", ""} {
-		_ = os.Remove(filepath.Join(d.Data, name)) // fails if the directory has files
+		_ = os.Remove(filepath.Join(d.Data, name)) // os.Remove fails if the directory has files
 	}
 }
 
@@ -139,11 +139,12 @@ func (d *Directory) SaveLock() bool {
 	return err == nil
 }
 
-// MayAsk reports whether the user may be asked questions.
+// MayAsk reports whether the command may ask the user questions. It returns false with -input=false, with -json, after
+// the end of the input, and for a command without the flag -input if a program reads its output.
 func (d *Directory) MayAsk() bool { return d.Options.Input && d.Call.UI.MayAsk() }
 
-// Cache returns the directory of a cache that all working directories of the user share, or "" if the user has no
-// directory for caches.
+// Cache returns the directory of the cache called name that all working directories of the user share, or "" if the
+// user has no directory for caches.
 func (d *Directory) Cache(name string) string {
 	if dir := paths.Cache(d.Call.Getenv); dir != "" {
 		return filepath.Join(dir, name)
@@ -151,7 +152,7 @@ func (d *Directory) Cache(name string) string {
 	return ""
 }
 
-// PluginCache returns the directory of the plugin cache, or "" without one.
+// PluginCache returns the directory of the plugin cache, or "" if there is no plugin cache.
 func (d *Directory) PluginCache() string {
 	return d.setting("TF_PLUGIN_CACHE_DIR", d.Settings.CLI.PluginCacheDir)
 }
@@ -179,7 +180,8 @@ func (d *Directory) LoadOptions() config.Options {
 	}
 }
 
-// follow returns the real directory of a local module if its path contains symbolic links, and "" otherwise.
+// follow returns the directory of a local module without symbolic links if its path contains symbolic links, and ""
+// otherwise.
 func (d *Directory) follow(n *config.Node) string {
 	trail := n.SourceDir(d.Display)
 	if to := paths.Follow(d.Path, trail); to != trail {
@@ -188,8 +190,8 @@ func (d *Directory) follow(n *config.Node) string {
 	return ""
 }
 
-// Display returns a path for messages, relative to the working directory. If that is impossible, it returns the path
-// unchanged.
+// Display returns a path for messages, relative to the working directory. A path without such a form, as on another
+// drive of Windows, is returned unchanged.
 func (d *Directory) Display(path string) string {
 	if rel, err := filepath.Rel(d.Path, path); err == nil {
 		return rel

@@ -57,8 +57,8 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 
 var errNoLocks = errors.New("this backend has no locks that another process can release")
 
-// unlock releases a lock in the first store that has the lock. If all stores fail, it returns the error of the first
-// store that supports releasing, or errNoLocks if none of them does.
+// unlock releases the lock with the ID id of the workspace name in the first store that has this lock. If all stores
+// fail, it returns the error of the first store that supports releasing, or errNoLocks if no store supports it.
 func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 	why := errNoLocks
 	for _, st := range stores {
@@ -71,7 +71,7 @@ func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 			return nil
 		}
 		if why == errNoLocks {
-			why = err // the first store is the likely one, so its error is more useful than the errors of the next stores
+			why = err // the lock is most likely in the first store, so the error of this store is the most useful
 		}
 	}
 	return why

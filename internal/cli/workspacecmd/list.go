@@ -53,7 +53,7 @@ func runList(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listDocument returns the list of workspaces for JSON.
+// listDocument returns the JSON document with the workspaces names. selected is the selected workspace.
 func listDocument(names []string, selected string) any {
 	type entry struct {
 		Name      string `json:"name"`

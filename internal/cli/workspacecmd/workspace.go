@@ -78,7 +78,8 @@ func create(ctx context.Context, c *base.Call, st *states.States, name string, i
 	return err == nil
 }
 
-// choose selects a workspace. It reports an error and returns false if that fails.
+// choose selects a workspace for later commands. If the selection cannot be written, it reports an error and returns
+// false.
 func choose(c *base.Call, name string) bool {
 	err := workdir.Workspaces(c).Select(name)
 	if err != nil {

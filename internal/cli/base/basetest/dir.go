@@ -1,4 +1,4 @@
-// Package basetest runs commands in this process, in a directory with a local state.
+// Package basetest runs commands in the process of a test, in a temporary directory with a local state.
 package basetest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// Dir is a working directory.
+// Dir is a temporary working directory for the commands of one test.
 type Dir struct {
 	*testing.T
 	Path    string
 	Environ []string // "NAME=value", in addition to the variables that Run sets
 }
 
-// New creates a working directory with one configuration file.
+// New creates a working directory with one configuration file, main.tf, which contains text.
 func New(t *testing.T, text string) *Dir {
 	t.Helper()
 	d := &Dir{T: t, Path: t.TempDir()}
@@ -29,7 +29,7 @@ func New(t *testing.T, text string) *Dir {
 	return d
 }
 
-// Write writes a file in the directory. If that fails, it ends the test.
+// Write writes a file in the directory. If the file cannot be written, Write ends the test.
 func (d *Dir) Write(name, text string) {
 	d.Helper()
 	if err := os.WriteFile(filepath.Join(d.Path, name), []byte(text), 0o666); err != nil {
@@ -37,7 +37,8 @@ func (d *Dir) Write(name, text string) {
 	}
 }
 
-// Read returns the content of a file, or "" if it does not exist. After any other error, it ends the test.
+// Read returns the content of a file in the directory, or "" if the file does not exist. After any other error, it ends
+// the test.
 func (d *Dir) Read(name string) string {
 	text, err := os.ReadFile(filepath.Join(d.Path, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -46,7 +47,7 @@ func (d *Dir) Read(name string) string {
 	return string(text)
 }
 
-// State writes a state with terraform_data objects that have these names. Their input is "in".
+// State writes a state with a terraform_data object for each name. The input of each object is "in".
 func (d *Dir) State(names ...string) {
 	var all []string
 	for _, n := range names {

@@ -21,11 +21,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/suite"
 )
 
-// Each state that a test has in memory has a journal in the data directory while the test runs, and beside the journal
-// a file with the initial state, if that is not empty. A journal that no process uses belongs to a test that was
-// killed.
+// Each state that a test has in memory has a journal in the data directory while the test runs. If the run uses outputs
+// of earlier runs, the initial state has these outputs, and is in a file beside the journal. A journal that no process
+// uses belongs to a test that was killed.
 
-// testJournal is the journal of a running test (suite.Noted).
+// testJournal is the journal of a running test. It implements suite.Noted.
 type testJournal struct {
 	*journal.Writer
 	t    *Leftovers
@@ -36,8 +36,8 @@ type testJournal struct {
 // calls could choose the same name.
 var begins sync.Mutex
 
-// Begin starts the journal of a state. If that fails, it adds a warning and returns nil. It also returns nil if the
-// encryption settings are invalid, which are reported elsewhere.
+// Begin starts the journal of a state that a test has in memory. If the files cannot be written, it adds a warning and
+// returns nil. It also returns nil if the encryption settings are invalid, which Encryption reports.
 func (t *Leftovers) Begin(k suite.Kept) suite.Noted {
 	begins.Lock()
 	defer begins.Unlock()
@@ -94,8 +94,8 @@ func (t *Leftovers) removeJournal(path string) error {
 	return err
 }
 
-// End implements suite.Noted. It closes the journal, and removes its files if remove is true. It adds a warning if that
-// fails.
+// End closes the journal. If remove is true, it deletes the files of the journal. If a step fails, it adds a warning.
+// It implements suite.Noted.
 func (j *testJournal) End(remove bool) {
 	err := j.Close()
 	if remove {
@@ -107,8 +107,9 @@ func (j *testJournal) End(remove bool) {
 	}
 }
 
-// Kept returns the states that tests left. It first recovers the states of killed tests. It omits the state of objects
-// that could not be destroyed if the user has removed its file. It returns false after an error.
+// Kept returns the states that tests left. It first recovers the states of killed tests from their journals. It omits a
+// state of objects that could not be destroyed (Failed) if the user has removed the file of this state. It returns
+// false after an error.
 func (t *Leftovers) Kept() ([]suite.Kept, bool) {
 	if !t.recover() {
 		return nil, false
@@ -122,7 +123,7 @@ func (t *Leftovers) Kept() ([]suite.Kept, bool) {
 	for _, k := range list.States {
 		path := t.path(k)
 		if _, err := t.dir.Call.FS().Lstat(path); k.Failed && errors.Is(err, fs.ErrNotExist) {
-			continue // the user has removed it
+			continue // the user has removed the file
 		}
 		s, ok := t.readState(path)
 		if !ok {
@@ -133,8 +134,9 @@ func (t *Leftovers) Kept() ([]suite.Kept, bool) {
 	return out, true
 }
 
-// recover recovers the states of killed tests from their journals. It lists their remains in a single warning, because
-// several similar warnings would be shown as one. It returns false if it could not recover a state.
+// recover recovers the states of killed tests from their journals. It lists everything that killed tests left in a
+// single warning, because commands show several similar warnings as one unless -consolidate-warnings is false. It
+// returns false if it could not recover a state.
 func (t *Leftovers) recover() bool {
 	var texts []string
 	defer func() {
@@ -146,7 +148,7 @@ func (t *Leftovers) recover() bool {
 	left, _ := filepath.Glob(filepath.Join(t.Dir(), "*.journal"))
 	for _, path := range left {
 		if journal.Held(fsys, path) {
-			continue // the test still runs
+			continue // a test that still runs uses the journal
 		}
 		e, ok := t.states.Backend.Encryption()
 		if !ok {
@@ -176,8 +178,8 @@ func (t *Leftovers) recover() bool {
 	return true
 }
 
-// report stores the objects of a killed test, and returns a text about everything that the test left, or "" if it left
-// nothing.
+// report stores the objects in r, the recovered journal of a killed test, and returns a text about everything that the
+// test left, or "" if it left nothing.
 func (t *Leftovers) report(r *journal.Recovery) (string, error) {
 	text := ""
 	list := func(head string, n int, line func(i int) string) {

@@ -1,5 +1,5 @@
 // Package teststates keeps the states of tests. It stores the states that tests leave in files. Each running test has a
-// journal, from which the next command recovers the state if the test is killed.
+// journal, a file that records its changes, from which the next command recovers the state if the test is killed.
 //
 //	journals.go    journals of running tests, and their recovery
 //	teststates.go  Leftovers: files with states, and the list of them
@@ -30,7 +30,7 @@ import (
 // directory. A list in the data directory names all these states.
 type Leftovers struct {
 	dir    *workdir.Directory
-	states *states.States // for the encryption
+	states *states.States // has the encryption settings of the configuration
 }
 
 // New returns the states that tests leave in a working directory.
@@ -60,10 +60,10 @@ type manifestEntry struct {
 	File   string `json:"test_file"`
 	Run    string `json:"test_run"`
 	State  string `json:"state_file"`       // a file in the directory of the manifest or, if Failed, of the configuration
-	Failed bool   `json:"failed,omitempty"` // its objects could not be destroyed
+	Failed bool   `json:"failed,omitempty"` // the objects of the state could not be destroyed
 }
 
-// path returns the file with a state.
+// path returns the path of the file with the state of an entry.
 func (t *Leftovers) path(k manifestEntry) string {
 	if k.Failed {
 		return t.dir.Call.Path(filepath.Base(k.State))
@@ -71,7 +71,8 @@ func (t *Leftovers) path(k manifestEntry) string {
 	return filepath.Join(t.Dir(), filepath.Base(k.State))
 }
 
-// Dir returns the directory of the states that tests keep on purpose, and of the journals of tests.
+// Dir returns the directory of the states that tests keep on purpose, of the list of states, and of the journals of
+// tests.
 func (t *Leftovers) Dir() string { return filepath.Join(t.dir.Data, "test") }
 
 func (t *Leftovers) listFile() string { return filepath.Join(t.Dir(), "manifest.json") }
@@ -124,9 +125,10 @@ func (t *Leftovers) readState(path string) (*state.Snapshot, bool) {
 	return s, ok
 }
 
-// Keep writes the state of objects that a test keeps or could not destroy, and adds it to the list. It writes to the
-// file from which the state was read, or else to a new file. It returns the path of the file for messages. If k.Failed
-// is true, an error of the list is no error of Keep.
+// Keep writes the state of objects that a test keeps or could not destroy, and adds the state to the list. It writes to
+// the file k.Written, from which the state was read, or to a new file if k.Written is "". It returns the path of the
+// file for messages. The error says why the state or the list cannot be written. If k.Failed is true, an error of the
+// list is ignored.
 func (t *Leftovers) Keep(k suite.Kept) (string, error) {
 	list, unread := t.readList()
 	made := t.dir.Call.FS().MkdirAll(t.Dir(), 0o755)
@@ -160,7 +162,7 @@ func (t *Leftovers) Keep(k suite.Kept) (string, error) {
 }
 
 // Forget removes the file of a state that has no objects any more, and its entry in the list. If the list cannot be
-// read or written, the file remains.
+// read or written, Forget returns an error and the file remains.
 func (t *Leftovers) Forget(k suite.Kept) error {
 	list, err := t.readList()
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/suite"
 )
 
-// with runs do with the states that tests left in a directory, and returns all that was printed.
+// with calls the function do with the Leftovers (states that tests left) of the directory d and a state with one
+// object, and returns all output.
 func with(d *basetest.Dir, do func(*Leftovers, *state.Snapshot)) string {
 	d.Helper()
 	d.State("a")
@@ -38,7 +39,7 @@ func TestKeptStateIsListedUntilItIsForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	with(d, func(l *Leftovers, _ *state.Snapshot) { // another command
+	with(d, func(l *Leftovers, _ *state.Snapshot) { // as in another command
 		kept, ok := l.Kept()
 		if !ok || len(kept) != 1 || kept[0].Run != "r" || kept[0].Failed || kept[0].State.Len() != 1 {
 			t.Fatalf("%t: %+v", ok, kept)
@@ -100,7 +101,7 @@ func TestJournalOfARunningTestIsLeftAlone(t *testing.T) {
 			t.Errorf("%t, %d journals", ok, journals())
 		}
 		j.End(true)
-		other.End(false) // as if the process had been killed
+		other.End(false) // the journal stays, as if the process had been killed
 		if journals() != 1 {
 			t.Errorf("%d journals", journals())
 		}
@@ -123,7 +124,8 @@ func TestUnreadableListIsReported(t *testing.T) {
 		if _, ok := l.Kept(); ok {
 			t.Error("read")
 		}
-		// The state is written nevertheless: it may be the only record of the objects.
+		// The state is written although the list cannot be written, because the state may be the only record of the
+		// objects.
 		if _, err := l.Keep(suite.Kept{File: "x.tftest.hcl", Run: "r", State: some, Failed: true}); err != nil || d.Read("errored_test.tfstate") == "" {
 			t.Error(err)
 		}
