@@ -10,13 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// clients makes the clients of stores and key services.
+// clients makes the clients of stores and key services, with the settings that all of them share.
 type clients struct {
 	env *workspace.Env
 	o   Clients
 }
 
-// settings returns the settings for a client. where describes the settings for Clients.Secret.
+// settings returns the settings with which a store or a key provider is opened. The store passes each secret in them,
+// with where (a text that describes their place), to Clients.Secret.
 func (c *clients) settings(sch *schema.Block, config cty.Value, where string) store.Settings {
 	s := store.Settings{Config: config, Schema: sch, Dir: c.env.Dir, FS: c.env.FS, Getenv: c.env.Getenv, Agent: c.o.Agent, Hosts: c.o.Hosts, Notify: c.o.Notify, Stop: c.o.Stop}
 	if c.o.Secret != nil {
@@ -25,12 +26,12 @@ func (c *clients) settings(sch *schema.Block, config cty.Value, where string) st
 	return s
 }
 
-// open opens a store without encryption. It returns the error, and adds no diagnostic.
+// open opens a store without encryption. It returns the error instead of reporting a diagnostic.
 func (c *clients) open(ctx context.Context, s settings) (store.Store, error) {
 	return s.driver.Open(ctx, c.settings(s.driver.Schema, s.config, backendSettings(s.driver)))
 }
 
-// backendSettings describes the settings of a store for Clients.Secret.
+// backendSettings returns a description of the settings of a store, for Clients.Secret.
 func backendSettings(driver store.Driver) string {
 	return fmt.Sprintf("the settings of backend %q", driver.Name)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// declaration is the backend block of the root module, and the settings that -backend-config adds.
+// declaration reads the backend block of the root module, and the settings that -backend-config adds.
 type declaration struct {
 	env     *workspace.Env
 	root    func() *config.Module
@@ -37,7 +37,7 @@ func newDeclaration(o Options) *declaration {
 	return &declaration{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, sources: o.Sources, stores: newStateStores(o)}
 }
 
-// block returns the backend block or the cloud block. It returns nil if the root module has neither.
+// block returns the backend block, the cloud block or the state_store block of the root module, or nil if it has none.
 func (d *declaration) block() *config.Backend {
 	if m := d.root(); m != nil {
 		return m.Stored()
@@ -71,8 +71,9 @@ func (d *declaration) settings() (settings, bool) {
 	return settings{driver: kind, config: v.Raw, ephemeral: append(v.PathsOf(mark.Ephemeral), v.PathsOf(mark.Sensitive)...)}, ok
 }
 
-// of returns the settings in the block of a module, without reporting errors. A literal secret in the block counts like
-// an ephemeral setting, which the record of init does not contain. If the settings are invalid, of returns false.
+// of returns the settings in the block of a module, and reports no errors. A literal secret in the block is treated
+// like a value of an ephemeral variable: the record of init does not contain it. If the settings are invalid, of
+// returns false.
 func (d *declaration) of(m *config.Module) (settings, bool) {
 	b := m.Stored()
 	if b == nil {
@@ -97,8 +98,8 @@ func (d *declaration) of(m *config.Module) (settings, bool) {
 	return s, ok
 }
 
-// overridden returns s with the settings of -backend-config, in overrides. Without a backend block, it warns and
-// returns s. It reports an error and returns false if a setting is invalid.
+// overridden returns s with the settings of the -backend-config options in overrides. Without a backend block, it warns
+// and returns s. If a setting is invalid, it reports an error and returns false.
 func (d *declaration) overridden(s settings, overrides []string) (settings, bool) {
 	if len(overrides) == 0 {
 		return s, true
@@ -108,7 +109,7 @@ func (d *declaration) overridden(s settings, overrides []string) (settings, bool
 		return s, true
 	}
 	if slices.Equal(overrides, []string{""}) {
-		return s, true // -backend-config= drops the earlier settings
+		return s, true // an empty -backend-config= drops the settings of an earlier init
 	}
 	attrs := s.config.AsValueMap()
 	for _, text := range overrides {
@@ -125,8 +126,9 @@ func (d *declaration) overridden(s settings, overrides []string) (settings, bool
 	return s, true
 }
 
-// override adds the settings of one -backend-config to attrs: "name=value", or a file of settings. It reports an error
-// and returns false if the settings cannot be read, or if the backend has no such setting.
+// override adds the settings of one -backend-config option to attrs. text is "name=value", or the name of a file with
+// settings. If the settings cannot be read, or if the backend has no such setting, override reports an error and
+// returns false.
 func (d *declaration) override(driver store.Driver, text string, attrs map[string]cty.Value) bool {
 	given := map[string]cty.Value{}
 	ty := driver.Schema.Type()
@@ -137,7 +139,7 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 			return false
 		}
 	case driver.Schema.Attr(name) != nil && !ty.AttributeType(name).IsPrimitiveType():
-		// The message does not contain the value, which may be secret.
+		// the name in messages does not contain the value, which may be secret
 		if given[name], ok = config.ParseValue(fmt.Sprintf("-backend-config=%q", name+"=..."), value, d.limits, d.env.Bag); !ok {
 			return false
 		}
@@ -155,8 +157,8 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 	return true
 }
 
-// expected returns the end of a message about an unexpected argument. It lists the arguments of the backend, or
-// suggests a similar name.
+// expected returns the end of a message about an unexpected argument: a list of the arguments of the backend, or a
+// similar name.
 func expected(name string, names []string) string {
 	if slices.Contains(names, name) {
 		return " It is a block: write the block to a file, and name the file with -backend-config=FILE."
@@ -164,7 +166,8 @@ func expected(name string, names []string) string {
 	return cmp.Or(diag.DidYouMean(name, names), " Available are: "+strings.Join(names, ", ")+".")
 }
 
-// readOverrides reads a file of settings into given. It reports an error and returns false if that fails.
+// readOverrides reads a file with settings, which -backend-config names, into given. If that fails, it reports an error
+// and returns false.
 func (d *declaration) readOverrides(driver store.Driver, file string, given map[string]cty.Value) bool {
 	if file == "" {
 		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "An empty -backend-config removes the settings of an earlier init, so it cannot be combined with another -backend-config."))
@@ -227,7 +230,7 @@ func (d *declaration) sets(s settings, path cty.Path) bool {
 	return err == nil && now.RawEquals(was)
 }
 
-// secretsOf returns the values of a block that are secrets and literal.
+// secretsOf returns the values in a backend block that are secret and written literally.
 func (d *declaration) secretsOf(b *config.Backend) []config.Constant {
 	if b.Store {
 		return d.stores.secretsOf(b)
@@ -235,7 +238,7 @@ func (d *declaration) secretsOf(b *config.Backend) []config.Constant {
 	return b.Constants(SecretIn(b.Type))
 }
 
-// at adds the position of the backend block, or of the setting in it that the problem is about.
+// at returns problem with the position of the backend block, or of the setting in the block that the problem is about.
 func (d *declaration) at(problem diag.Diagnostic, sch *schema.Block) diag.Diagnostic {
 	b := d.block()
 	if b == nil {

@@ -8,7 +8,8 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// encode writes settings as JSON, without nulls: other programs refuse unknown settings, even if the value is null.
+// encode returns settings as JSON, without null values: other programs refuse unknown settings, even if the value is
+// null.
 func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 	out := map[string]any{}
 	for name, v := range attrs {
@@ -17,7 +18,7 @@ func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 		}
 		text, err := ctyjson.Marshal(v, s.driver.Schema.Type().AttributeType(name))
 		if err != nil {
-			panic(err) // the value is known
+			panic(err) // cannot fail, because the value is known
 		}
 		out[name] = dropNulls(decoded(text))
 	}
@@ -28,7 +29,8 @@ func (s settings) encode(attrs map[string]cty.Value) json.RawMessage {
 	return text
 }
 
-// decoded decodes JSON, and keeps the spelling of numbers.
+// decoded decodes JSON into Go values, with numbers as json.Number, which keeps their digits. It returns nil for
+// invalid JSON.
 func decoded(text []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -36,7 +38,7 @@ func decoded(text []byte) (v any) {
 	return v
 }
 
-// dropNulls removes null members of objects, at all depths.
+// dropNulls returns a decoded JSON value without null members of objects, at all depths.
 func dropNulls(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -53,8 +55,8 @@ func dropNulls(v any) any {
 	return v
 }
 
-// decodeSettings decodes settings of the type ty. It ignores unknown settings with the value null, which other programs
-// write.
+// decodeSettings decodes settings in JSON as a value of the object type ty. It ignores unknown settings with the value
+// null, which other programs write. It returns an error for other unknown settings.
 func decodeSettings(text []byte, ty cty.Type) (cty.Value, error) {
 	clean, err := json.Marshal(dropNulls(decoded(text)))
 	if err != nil {

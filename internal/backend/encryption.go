@@ -20,14 +20,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Encryption is the configured encryption. A nil target means no encryption.
+// Encryption is the evaluated encryption configuration. A nil target means that nothing is encrypted.
 type Encryption struct {
 	State, Plan *crypt.Target
-	remote      map[string]*crypt.Target // targets by the name of the data source; "" is the default
+	remote      map[string]*crypt.Target // the targets for states that terraform_remote_state reads, by the name in the configuration; "" is the default
 }
 
-// Remote returns the encryption of the state that a data source reads. at is the address of the data source. It returns
-// nil if no encryption is configured for it.
+// Remote returns the encryption of the state that a terraform_remote_state data source reads. at is the address of the
+// data source. Remote returns nil if no encryption is configured for that state.
 func (e *Encryption) Remote(at string) *crypt.Target {
 	for _, name := range append(remoteNames(at), "") {
 		if t := e.remote[name]; t != nil {
@@ -37,9 +37,10 @@ func (e *Encryption) Remote(at string) *crypt.Target {
 	return nil
 }
 
-// remoteNames returns the names under which the configuration may set the encryption for a data source, in the order of
-// precedence. A name consists of the module path, the name of the data source and its instance key. A name with the
-// instance key precedes a name without it. A name with module instance keys precedes a name without them.
+// remoteNames returns the names under which the configuration may set the encryption for the data source at the address
+// at, in the order of precedence. A name consists of the module path, the name of the data source and its instance key.
+// A name with the instance key precedes a name without it. A name with module instance keys precedes a name without
+// them.
 func remoteNames(at string) []string {
 	one, err := addr.ParseInstance(at)
 	if err != nil {
@@ -66,8 +67,8 @@ func remoteName(at string) string {
 
 const badEncryption = "Invalid encryption configuration"
 
-// encryptionConfig is the encryption that the configuration and the environment declare. It is evaluated once, on first
-// use. get may be called concurrently.
+// encryptionConfig evaluates the encryption settings of the configuration and of the environment, once and on first
+// use. Its method get may be called concurrently.
 type encryptionConfig struct {
 	env       *workspace.Env
 	root      func() *config.Module
@@ -88,19 +89,19 @@ func newEncryptionConfig(o Options, c *clients) *encryptionConfig {
 	return &encryptionConfig{env: o.Env, root: o.Root, static: o.Static, limits: o.Limits, clients: c, evaluated: &evaluatedEncryption{}}
 }
 
-// get returns the encryption, and false if its settings are invalid. The first call evaluates the settings and reports
-// the errors. Later calls return the same result.
+// get returns the evaluated encryption. It returns false if the settings are invalid. The first call evaluates the
+// settings and reports the errors. Later calls return the same result.
 func (c *encryptionConfig) get() (*Encryption, bool) {
 	e := c.evaluated
 	e.once.Do(func() { e.value, e.ok = c.evaluate() })
 	return e.value, e.ok
 }
 
-// reset makes the next call of get evaluate the encryption again.
+// reset makes the next call of get evaluate the settings again.
 func (c *encryptionConfig) reset() { c.evaluated = &evaluatedEncryption{} }
 
-// evaluate evaluates the encryption settings, and builds only the key providers and methods that targets use. It
-// reports errors and returns false if the settings are invalid.
+// evaluate evaluates the encryption settings. It builds only the key providers and methods that states, plans or remote
+// states use. If the settings are invalid, it reports errors and returns false.
 func (c *encryptionConfig) evaluate() (*Encryption, bool) {
 	declared, ok := c.read()
 	if declared == nil || !ok {
@@ -122,7 +123,8 @@ func (c *encryptionConfig) evaluate() (*Encryption, bool) {
 	return out, b.ok
 }
 
-// check implements Directory.CheckEncryption.
+// check checks all key providers, methods and targets of the encryption settings, and warns about unused settings for
+// remote states.
 func (c *encryptionConfig) check(tree *config.Tree, static *frame.StaticFrame) {
 	declared, ok := c.read()
 	if declared == nil || !ok {
@@ -146,8 +148,8 @@ func (c *encryptionConfig) check(tree *config.Tree, static *frame.StaticFrame) {
 	c.warnUnused(declared, tree)
 }
 
-// warnUnused warns about settings for remote states that the configuration does not read. It does not warn about
-// settings of the environment variable, which may serve several configurations.
+// warnUnused warns about encryption settings for remote states that the configuration does not read. It does not warn
+// about settings in the environment variable, which may serve several configurations.
 func (c *encryptionConfig) warnUnused(declared *config.Encryption, tree *config.Tree) {
 	read := map[string]bool{}
 	tree.Root.Walk(func(n *config.Node) {
@@ -166,14 +168,14 @@ func (c *encryptionConfig) warnUnused(declared *config.Encryption, tree *config.
 	}
 }
 
-// read returns the declared encryption, of the configuration and of the environment, or nil if none is declared. It
-// reports an error and returns false if the declaration is invalid.
+// read returns the encryption blocks of the configuration and of the environment variable, combined, or nil without
+// such a block. If a declaration is invalid, it reports an error and returns false.
 func (c *encryptionConfig) read() (*config.Encryption, bool) {
 	return config.ReadEncryption(c.root(), c.env.Getenv(config.EncryptionVariable), config.Options{Limits: c.limits}, c.env.Bag)
 }
 
-// builder returns a builder for the declared encryption. It reports key providers and methods of unknown types, and
-// warns if no target uses them.
+// builder returns a builder for the declared encryption. It reports key providers and methods of unknown types as
+// errors, or only warns about them if no target uses them.
 func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
 	b := &encryptionBuilder{c: c, declared: declared, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
 	known(b, declared.Providers, "key_provider", crypt.ProviderKinds)
@@ -184,16 +186,16 @@ func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.St
 	return b
 }
 
-// encryptionBuilder evaluates the key providers and methods that targets use.
+// encryptionBuilder evaluates the key providers and methods that targets (states, plans, remote states) use.
 type encryptionBuilder struct {
 	c        *encryptionConfig
 	declared *config.Encryption
 	static   *frame.StaticFrame
 	sources  map[string]*crypt.Source
 	ciphers  map[string]*crypt.Cipher
-	trace    []string // the key providers whose evaluation is in progress
-	// checking makes the builder only check settings: it builds nothing, and accepts unknown values and methods that
-	// only the variable names.
+	trace    []string // the key providers whose evaluation is in progress, to find cycles
+	// If checking is true, the builder only checks settings. It builds nothing, and accepts unknown values and methods
+	// that only the environment variable defines.
 	checking bool
 	ok       bool
 }
@@ -203,7 +205,8 @@ func (b *encryptionBuilder) error(at diag.Range, format string, a ...any) {
 	b.c.env.Bag.Add(diag.Errorf(badEncryption, format, a...).At(at))
 }
 
-// known reports parts of unknown types.
+// known reports an error for each key provider or method in parts whose type does not exist. word is "key_provider" or
+// "method".
 func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word string, kinds crypt.Kinds[M]) {
 	for _, p := range parts {
 		if _, ok := kinds.Find(p.Type); !ok {
@@ -212,8 +215,9 @@ func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word str
 	}
 }
 
-// target evaluates a block that selects a method, such as "state" or "plan". It returns nil without a block and after
-// an error. While the builder only checks, it also returns nil if the block needs an unknown value or has no method.
+// target evaluates a block that selects a method for one kind of files, such as "state" or "plan". It returns nil if t
+// is nil, and after an error. While the builder only checks, it also returns nil if the block needs an unknown value or
+// names an undeclared method.
 func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	if t == nil {
 		return nil
@@ -256,7 +260,7 @@ func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	return out
 }
 
-// cipher evaluates a method, once for each name. It returns nil after an error.
+// cipher evaluates an encryption method, once for each name. It returns nil after an error.
 func (b *encryptionBuilder) cipher(ref config.EncryptionRef) *crypt.Cipher {
 	name := "method." + ref.Type + "." + ref.Name
 	if c, ok := b.ciphers[name]; ok {
@@ -314,8 +318,8 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 	return out
 }
 
-// evaluate builds a part: a method or a key provider. If its argument refers to a key provider, evaluate returns it in
-// uses. s has the settings of the part. ok is false after an error.
+// evaluate builds the method or the key provider that p declares. argument is the name of the argument that may refer
+// to a key provider; evaluate returns that key provider in uses. s has the settings of p. ok is false after an error.
 func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argument string, kinds crypt.Kinds[M]) (made M, uses *crypt.Source, s store.Settings, ok bool) {
 	kind, _ := kinds.Find(p.Type)
 	s, ok = b.settings(p, kind.Schema, name)
@@ -348,8 +352,8 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 	return made, uses, s, err == nil
 }
 
-// settings evaluates the settings of a part, and registers their secrets, so that output masks them. It reports an
-// error and returns false if the settings are invalid, or if they are not known before planning.
+// settings evaluates the settings of a key provider or a method, and registers their secrets, so that output hides
+// them. If the settings are invalid or not known before planning, it reports an error and returns false.
 func (b *encryptionBuilder) settings(p *config.EncryptionPart, sch *crypt.Schema, name string) (store.Settings, bool) {
 	v, ok := b.static.Body(p.Body, sch, "encryption", b.c.env.Bag)
 	if ok && !b.checking && !v.Raw.IsWhollyKnown() {

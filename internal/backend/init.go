@@ -15,8 +15,8 @@ import (
 )
 
 // Init decides which store is used from now on, moves the states of the former store if the user wants that, and
-// records the decision. configured is the type of the backend if it is new or has new settings, and otherwise "". After
-// an error, Init reports it and returns false.
+// records the decision. If the backend is new or has new settings, configured is its type; otherwise it is "". After an
+// error, which it reports, Init returns false.
 func (d *Directory) Init(ctx context.Context, req InitRequest) (configured string, ok bool) {
 	declared, ok := d.declared.settings()
 	if !ok {
@@ -28,14 +28,14 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	}
 	bag := d.Env.Bag
 	if req.Reconfigure {
-		bag = &diag.Bag{} // the record will be replaced, so it need not be readable
+		bag = &diag.Bag{} // errors about the record are dropped, because it will be replaced
 	}
 	before, ok := d.record.read(bag)
 	if !ok && !req.Reconfigure {
 		return "", false
 	}
 	if before != nil && before.Type == remotestore.Cloud.Name && next.driver.Name == before.Type {
-		req.Reconfigure = true // another workspace is selected; as in Terraform, states stay in the former one
+		req.Reconfigure = true // another workspace is selected; as in Terraform, states then stay in the former store
 	}
 	block := d.declared.block()
 	was := implied()
@@ -45,7 +45,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 		}
 		was = was.with(declared)
 		if len(req.Overrides) == 0 && block != nil && was.kind() == next.kind() && before.saw(declared, was) {
-			next = was // the settings of the last -backend-config
+			next = was // keep the settings of the last -backend-config
 		}
 	}
 	next = d.opener.asked(ctx, next, req.Setting)
@@ -57,7 +57,7 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	}
 	st, ok := d.opener.open(ctx, next)
 	if !ok {
-		return "", false // do not record invalid settings
+		return "", false // so that invalid settings are not recorded
 	}
 	first, anew := before == nil, len(req.Overrides) > 0 || req.Reconfigure
 	remember := func() bool { return d.record.write(declared, next, anew, d.Env.Bag) && m.selectMoved() }
@@ -84,15 +84,15 @@ func (d *Directory) Init(ctx context.Context, req InitRequest) (configured strin
 	return configured, true
 }
 
-// asked asks the user for missing required settings with ask, and returns s with the answers. It stops when the store
-// can be opened, when opening fails for another reason, or when the user gives no answer. If ask is nil,
-// asked asks no questions. See InitRequest.Setting.
+// asked asks the user for missing required settings with the function ask, and returns s with the answers. It stops
+// when the store can be opened, when opening fails for another reason, or when the user gives no answer. If ask is nil,
+// asked returns s. ask has the parameters and results of InitRequest.Setting.
 func (o *opener) asked(ctx context.Context, s settings, ask func(name, note string, secret bool) (string, bool)) settings {
 	for {
 		_, err := o.clients.open(ctx, s)
 		var bad *store.SettingError
 		if !errors.As(err, &bad) || !bad.Missing || len(bad.Path) != 1 || ask == nil {
-			return s // opening the store reports the error
+			return s // the caller opens the store, too, and reports the error
 		}
 		of := s.driver.Schema.Attribute(bad.Path)
 		if of == nil || of.Type != cty.String {
@@ -108,9 +108,9 @@ func (o *opener) asked(ctx context.Context, s settings, ask func(name, note stri
 	}
 }
 
-// try uses the store once, so that init finds wrong settings. If the only workspace of the store has a name, try
-// creates it. It returns the workspaces of the store. It reports an error and returns false if the store cannot be
-// used.
+// try lists the workspaces of the store with the settings s, so that init finds wrong settings. If the only workspace
+// of the store has a name, try creates that workspace. If the store cannot be used, it reports an error and returns
+// false.
 func (o *opener) try(ctx context.Context, s settings) (workspaces []string, ok bool) {
 	st, ok := o.open(ctx, s)
 	if !ok {
@@ -155,7 +155,7 @@ func reselect(ctx context.Context, env *workspace.Env, st store.Store, names []s
 	return false
 }
 
-// warnClear warns that a provider receives states that are not encrypted.
+// warnClear warns that the provider of a state store will receive states that are not encrypted.
 func (d *Directory) warnClear(s settings) {
 	if e, ok := d.encryption.get(); s.provider.IsZero() || !ok || e.State.Encrypts() {
 		return
@@ -163,8 +163,8 @@ func (d *Directory) warnClear(s settings) {
 	d.Env.Bag.Add(d.declared.at(diag.Warningf("Encryption not in use", "The provider %s receives the state in clear, with all secrets in it, because no encryption block encrypts states. Add an encryption block with a method for \"state\", unless you trust the provider and its service with these secrets.", s.provider.ForDisplay()), s.driver.Schema))
 }
 
-// warnJournals warns of journals in the directory that belong to states in other places than st. The states there may
-// lack changes, and no command that uses st replays these journals.
+// warnJournals warns of journals in the working directory that belong to states in other stores than st. Those states
+// may lack changes, and no command that uses st replays these journals.
 func (d *Directory) warnJournals(st store.Store) {
 	if left := workspace.OtherJournals(d.Env, st); len(left) > 0 {
 		d.Env.Bag.Add(diag.Warningf("Journal of another state", "The directory has journals of interrupted runs that used another backend: %s. The states there may lack changes of these runs. To recover the changes, set up that backend again with \"lethe init -reconfigure\", and run \"lethe apply -refresh-only\".", strings.Join(left, ", ")))

@@ -40,7 +40,7 @@ func TestInitSelectsAWorkspaceIfTheStoreLacksTheSelectedOne(t *testing.T) {
 		names    []string
 		selected string
 		env, ask string
-		want     string // "" is an error
+		want     string // the selected workspace; "" if an error is expected
 	}{
 		{&store.Memory{}, []string{"a", store.Default}, "", "", "", store.Default},
 		{&store.Memory{}, []string{"a", store.Default}, "c", "", "", "c"},

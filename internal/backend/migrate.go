@@ -24,7 +24,7 @@ type migration struct {
 	opener    *opener
 	req       InitRequest
 	was, next settings
-	// copied are the state files in the working directory whose states were copied to a backend. They stay locked and
+	// copied are the state files in the working directory whose states were copied to a backend. The files stay locked and
 	// keep their names until all states are copied and the new backend is recorded.
 	copied []copiedFile
 	// selects is the workspace to select when the new backend is recorded: the selected workspace got another name. It
@@ -64,9 +64,9 @@ func (m *migration) putAside() bool {
 	return true
 }
 
-// migrate moves the states, if the former store has states and the user agrees. configured is true if init had set up
-// the former backend; otherwise the states are files of the directory. After an error, migrate reports it and returns
-// false.
+// migrate copies the states to the new store, if the former store has states and the user agrees. configured is true if
+// init had set up the former backend; otherwise the former states are files of the directory. After an error, migrate
+// reports it and returns false.
 func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	req, was, next := m.req, m.was, m.next
 	if configured && !req.Migrate && !req.ForceCopy {
@@ -118,7 +118,7 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	}
 	for _, name := range names {
 		if sameFile(from, to, name) {
-			continue // the state is already in the new store
+			continue // the new store already has this state
 		}
 		target, ok := m.renamed(ctx, name, all, to)
 		if !ok || !m.copyState(ctx, transfer{from, to, name, target}, !configured) {
@@ -131,8 +131,8 @@ func (m *migration) migrate(ctx context.Context, configured bool) bool {
 	return true
 }
 
-// allRead adds an error and returns false if the former store has journals that are not read, because its states would
-// be moved without the changes in them.
+// allRead adds an error and returns false if the former store has journals that its settings do not read. Its states
+// would be moved without the changes in these journals.
 func (m *migration) allRead(ctx context.Context, from store.Store) bool {
 	left, variable, err := store.DisabledJournalsOf(ctx, from)
 	switch {
@@ -144,10 +144,10 @@ func (m *migration) allRead(ctx context.Context, from store.Store) bool {
 	return err == nil && len(left) == 0
 }
 
-// renamed returns the name of a workspace in the new store. It is another name only for the default workspace, if the
-// new store cannot have it: then the environment or the user gives the name. The names in all, the workspaces of the
-// former store, are taken: the state of such a workspace would replace the state of the default workspace. Without a
-// name, renamed reports an error and returns false.
+// renamed returns the name that a workspace gets in the new store. Only the default workspace gets another name, if the
+// new store cannot have a default workspace: then the environment or the user gives the name. The names in all, the
+// workspaces of the former store, are taken, because that state would replace the state of the default workspace.
+// Without a name, renamed reports an error and returns false.
 func (m *migration) renamed(ctx context.Context, name string, all []string, to store.Store) (string, bool) {
 	if name != store.Default || store.Single(ctx, to) {
 		return name, true
@@ -170,9 +170,9 @@ func (m *migration) renamed(ctx context.Context, name string, all []string, to s
 	return "", false
 }
 
-// copySelected copies the selected workspace into a store that keeps only one state. The other workspaces stay in the
-// former store. moves has the same meaning as in copyState. If the selected workspace has no state, or copying fails,
-// copySelected reports an error and returns false.
+// copySelected copies the state of the selected workspace into a store that keeps only one state. The other workspaces
+// stay in the former store. moves is true if the file of the original will be renamed at the end. If the selected
+// workspace has no state, or copying fails, copySelected reports an error and returns false.
 func (m *migration) copySelected(ctx context.Context, from, to store.Store, names []string, moves bool) bool {
 	next := m.next
 	selected := m.env.Selected()
@@ -193,11 +193,11 @@ func (m *migration) copySelected(ctx context.Context, from, to store.Store, name
 // transfer is the source and the target of the copy of a state.
 type transfer struct {
 	from, to       store.Store
-	source, target string // workspaces
+	source, target string // the names of the workspaces in from and in to
 }
 
-// missing returns the workspaces whose states the target does not have. moves has the same meaning as in copyState. ok
-// is false if an error was reported.
+// missing returns the workspaces whose states the target does not have. moves is true if the files of the originals
+// will be renamed at the end. ok is false if an error was reported.
 func (m *migration) missing(ctx context.Context, from, to store.Store, names []string, moves bool) (left []string, ok bool) {
 	for _, name := range names {
 		exists, ok := false, true
@@ -214,16 +214,16 @@ func (m *migration) missing(ctx context.Context, from, to store.Store, names []s
 	return left, true
 }
 
-// exists reports whether the target already has the state of the source. It locks only the source: if the backends
-// differ in settings other than the place, source and target are one state with one lock. ok is false if an error was
-// reported.
+// exists reports whether the target already has the state of the source. It locks only the source, because source and
+// target may be one state with one lock: two backends may differ only in settings other than the place. ok is false if
+// an error was reported.
 func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
 	if !sameStored(ctx, w) {
 		return false, true
 	}
 	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
-	source, ok := workspace.Lock(ctx, m.env, lock) // Lock replays the journals of killed runs
+	source, ok := workspace.Lock(ctx, m.env, lock) // workspace.Lock also replays the journals of killed runs
 	if !ok {
 		return false, false
 	}
@@ -231,16 +231,17 @@ func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
 	return sameStored(ctx, w), true
 }
 
-// sameStored reports whether both stores have the same state. It ignores errors, because the copy will report them.
+// sameStored reports whether both stores have the same state. It returns false if a state cannot be read; the copy will
+// report that error.
 func sameStored(ctx context.Context, w transfer) bool {
 	source, ok1 := peek(ctx, w.from, w.source)
 	target, ok2 := peek(ctx, w.to, w.target)
 	return ok1 && ok2 && source.Serial == target.Serial && state.Equal(source, target)
 }
 
-// copyState copies the state of one workspace, with both sides locked, and reads the copy back. The original stays.
-// moves is true if the file of the original will be renamed at the end. copyState reports an error and returns false if
-// the state cannot be copied.
+// copyState copies the state of one workspace, with source and target locked, and reads the copy back. The original
+// stays. moves is true if the file of the original will be renamed at the end. If the state cannot be copied, copyState
+// reports an error and returns false.
 func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok bool) {
 	lock := m.req.Lock
 	lock.Store, lock.Name, lock.Operation = w.from, w.source, operation.MigrateFrom
@@ -254,7 +255,7 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 		defer source.Unlock()
 	}
 	if !source.Stored() {
-		return true // the killed run had recorded changes without effect
+		return true // the state of the source is empty: the killed run had recorded changes without effect
 	}
 	lock.Store, lock.Name, lock.Operation = w.to, w.target, operation.MigrateTo
 	target, ok := workspace.Lock(ctx, m.env, lock)
@@ -274,7 +275,7 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 		}
 		if have.Serial >= next.Serial {
 			e := next.Edit()
-			e.Head().Serial = have.Serial + 1 // services and programs take a lower serial for an older state
+			e.Head().Serial = have.Serial + 1 // services and programs take a state with a lower serial for an older state
 			next = e.Done()
 		}
 	}
@@ -314,7 +315,7 @@ func sameState(copied, written *state.Snapshot) bool {
 	return sameJSON(documents[0], documents[1])
 }
 
-// sameJSON reports whether two decoded documents are equal. It compares numbers by their values: 1 equals 1.0.
+// sameJSON reports whether two decoded JSON values are equal. It compares numbers by their values: 1 equals 1.0.
 func sameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -332,8 +333,8 @@ func sameJSON(a, b any) bool {
 	return a == b
 }
 
-// ahead returns the reason why the existing state have must not be replaced by next. It returns "" if have is an
-// earlier state of the same lineage.
+// ahead returns the reason why next must not replace the existing state have. It returns "" if have is an earlier state
+// of the same lineage.
 func ahead(have, next *state.Snapshot) string {
 	switch {
 	case have.Lineage != next.Lineage:
@@ -346,8 +347,8 @@ func ahead(have, next *state.Snapshot) string {
 	return ""
 }
 
-// choose selects a workspace, unless the environment selects one. It reports an error and returns false if the
-// selection cannot be saved.
+// choose selects a workspace for later commands, unless the environment variable TF_WORKSPACE selects one. If the
+// selection cannot be saved, it reports an error and returns false.
 func choose(env *workspace.Env, name string) bool {
 	if env.Getenv(workspace.Variable) != "" {
 		return true

@@ -10,24 +10,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Opened is a store in use.
+// Opened is an open store that a command uses.
 type Opened struct {
 	store.Store
-	Type string // the name of its driver
-	// Written records the place of the state. It must be called after the first write. It is nil if nothing must be
-	// recorded.
+	Type string // the name of the kind of store, such as "s3"
+	// Written must be called after the first write of a state. It records the place of the state, as init would. Written
+	// is nil if nothing must be recorded.
 	Written func()
 
 	settings settings
 }
 
-// Place returns a digest of the place of a workspace's state. It returns "" if the store cannot identify the place.
+// Place returns a digest of the place of a workspace's state, for saved plans. It returns "" if the store cannot
+// identify the place.
 func (o *Opened) Place(workspace string) string { return placeDigest(o.Store, workspace) }
 
-// ForPlan returns the settings of the store in the form for saved plans, without secrets.
+// ForPlan returns the settings of the store in the form for saved plans (Planned as JSON), without secrets.
 func (o *Opened) ForPlan() json.RawMessage { return o.settings.forPlan() }
 
-// Open opens the store in use. f has the files that flags name. After an error, Open reports it and returns false.
+// Open opens the store that the directory uses. f has the state files that options name. After an error, Open reports
+// it and returns false.
 func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	if f.Alone && f.In != "" {
 		st, ok := d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, In: f.In, Out: f.Out, Backup: f.Backup}))
@@ -68,8 +70,8 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 	return o, ok
 }
 
-// applicable adds an error and returns false if flags name state files although the backend stores states elsewhere.
-// Without the error, the command would change the state of the workspace instead of the named file.
+// applicable adds an error and returns false if options name state files although the backend stores states elsewhere.
+// Otherwise the command would change the state of the workspace instead of the named file.
 func (d *Directory) applicable(f Files, backend string) bool {
 	switch {
 	case f.In != "" || f.Out != "":
@@ -81,7 +83,7 @@ func (d *Directory) applicable(f Files, backend string) bool {
 	return true
 }
 
-// using tells the user that a backend is used that init has not set up.
+// using tells the user that a backend is used that init has not set up, and the place of the state.
 func (d *Directory) using(s settings, st store.Store) {
 	if s.driver.Name == store.LocalDriver.Name || d.o.Using == nil {
 		return
@@ -93,20 +95,21 @@ func (d *Directory) using(s settings, st store.Store) {
 	d.o.Using(fmt.Sprintf("The backend %q is used without init%s", s.driver.Name, place))
 }
 
-// OpenFile opens a state file that belongs to no workspace of the directory. It is encrypted like the states of the
-// directory. If the settings of the encryption are invalid, OpenFile reports an error and returns false.
+// OpenFile opens a state file that belongs to no workspace of the directory. The encryption of the directory's states
+// applies to the file. If the encryption settings are invalid, OpenFile reports an error and returns false.
 func (d *Directory) OpenFile(path, backup string) (store.Store, bool) {
 	return d.opener.encrypted(store.NewLocal(store.LocalOptions{Dir: d.Env.Dir, FS: d.Env.FS, Path: path, Backup: backup}))
 }
 
-// CheckDeclared reports whether the backend block is valid, and adds the errors in it. It opens no store.
+// CheckDeclared reports whether the settings in the backend block are valid, and adds the errors about them. It opens
+// no store.
 func (d *Directory) CheckDeclared() bool {
 	_, ok := d.declared.settings()
 	return ok
 }
 
-// OpenDeclared opens the store of the backend block, and ignores the record of init. It reports an error and returns
-// false if that fails.
+// OpenDeclared opens the store that the backend block describes, and ignores the record of init. If that fails, it
+// reports an error and returns false.
 func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	s, ok := d.declared.settings()
 	if !ok {
@@ -115,8 +118,8 @@ func (d *Directory) OpenDeclared(ctx context.Context) (store.Store, bool) {
 	return d.opener.open(ctx, s)
 }
 
-// inUse returns the settings that commands use. known is true if init has recorded them, or if they come from a saved
-// plan. ok is false if an error was reported.
+// inUse returns the settings of the store that commands use. known is true if init has recorded the settings, or if
+// they come from a saved plan. ok is false if an error was reported.
 func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
 	if d.plan != nil {
 		s, ok = d.plan.settings(ctx)
@@ -125,8 +128,8 @@ func (d *Directory) inUse(ctx context.Context) (s settings, known, ok bool) {
 	return d.current()
 }
 
-// current returns the settings that commands use: the settings that init has recorded, as long as the block has not
-// changed. known is false if there is a block without a record. ok is false if an error was reported.
+// current returns the settings that commands use: the settings that init has recorded, if the block has not changed
+// since. known is false if a block exists and no record. ok is false if an error was reported.
 func (d *Directory) current() (current settings, known, ok bool) {
 	declared, ok := d.declared.settings()
 	if !ok {
@@ -154,9 +157,9 @@ func (d *Directory) current() (current settings, known, ok bool) {
 	return settings{}, false, false
 }
 
-// mayBegin reports whether a backend may be used that init has not set up. If not, it adds an error. A block alone
-// names the place of backend "local". For other backends, the block may have only a part of the settings, and init gets
-// the rest. For a state store, init installs the provider.
+// mayBegin reports whether a backend that init has not set up may be used. If not, it adds an error. The block of the
+// backend "local" names the place completely. The blocks of other backends may lack settings, which only init gets, so
+// they may be used only if Options.WithoutInit is true. For a state store init must install the provider.
 func (d *Directory) mayBegin(block *config.Backend) bool {
 	if block == nil || !block.Store && (block.Type == store.LocalDriver.Name || d.o.WithoutInit) {
 		return true
@@ -165,17 +168,17 @@ func (d *Directory) mayBegin(block *config.Backend) bool {
 	return false
 }
 
-// Ready reports whether init has set up the backend, or whether the backend needs no init. If not, it adds an error. It
-// does not evaluate the block, so Open may still find a change. Commands call Ready before they install or start
-// anything.
+// Ready reports whether init has set up the backend, or whether the backend needs no init. If not, it adds an error.
+// Ready does not evaluate the block, so Open may still find that it has changed. Commands call Ready before they
+// install or start anything.
 func (d *Directory) Ready() bool {
 	block := d.declared.block()
 	was, ok := d.record.read(d.Env.Bag)
 	return ok && (was != nil || d.mayBegin(block))
 }
 
-// changed returns the reason why init must decide about a remembered backend. It returns "" if the block has not
-// changed.
+// changed returns the reason why init must be run again although it has recorded the backend was. It returns "" if the
+// block has not changed since.
 func (d *Directory) changed(was *initialized, declared, current settings) string {
 	switch block := d.declared.block(); {
 	case block == nil:
@@ -188,9 +191,10 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 	return ""
 }
 
-// OpenBoth opens the former and the new store while init must still choose between them. The lock of either store
-// prevents init from moving states. If the block does not name the new store completely, OpenBoth opens only the former
-// store. If no choice is needed, it returns nil and true. It returns false if an error was reported.
+// OpenBoth opens the recorded store and the store of the block if they differ, because init must still choose between
+// them. A lock of either store prevents that init moves states. If the block does not name its store completely,
+// OpenBoth opens only the recorded store. If they do not differ, it returns nil and true. It returns false if an error
+// was reported.
 func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	declared, ok1 := d.declared.settings()
 	was, ok2 := d.record.read(d.Env.Bag)
@@ -207,7 +211,7 @@ func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 		return nil, false
 	}
 	both := []store.Store{former}
-	if next, err := d.opener.clients.open(ctx, declared); err == nil { // otherwise the block is incomplete
+	if next, err := d.opener.clients.open(ctx, declared); err == nil { // an error means that the block lacks settings
 		both = append(both, next)
 	}
 	return both, true

@@ -11,15 +11,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Check reports mistakes in the type and the settings of a backend, for terraform_remote_state. It treats unknown
-// settings as null.
+// Check returns the mistakes in the type and the settings of a backend that terraform_remote_state names. It treats
+// unknown settings as null.
 func (d *Directory) Check(backend string, config cty.Value) provider.Diags {
 	_, _, ds := remote(backend, config)
 	return ds
 }
 
-// remote returns the driver for the backend of another configuration, and its settings in the form of the driver's
-// schema.
+// remote returns the kind of store that backend names, and the settings config in the form of its schema.
 func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider.Diags) {
 	driver, ok := Drivers.Find(backend)
 	if !ok {
@@ -37,8 +36,9 @@ func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider
 	return driver, config, nil
 }
 
-// Outputs reads the outputs of the state of another configuration, for terraform_remote_state. at is the address of the
-// data source (see Encryption.Remote). config has the settings of the backend; null means no settings.
+// Outputs returns the root outputs of the state of another configuration, for terraform_remote_state. at is the address
+// of the data source, which selects the encryption. backend and config are the type and the settings of the backend; a
+// null config means no settings.
 func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 	if config.IsNull() {
 		config = cty.EmptyObjectVal

@@ -29,7 +29,7 @@ func TestSettingsAreListed(t *testing.T) {
 	for _, d := range append(store.Drivers{remotestore.Cloud}, Drivers...) {
 		tables["backend "+d.Name] = settingsTable(d.Schema)
 	}
-	delete(tables, "backend "+store.MemoryDriver.Name) // for tests only
+	delete(tables, "backend "+store.MemoryDriver.Name) // the memory backend exists for tests only
 	for _, k := range crypt.ProviderKinds {
 		tables["key_provider "+k.Name] = settingsTable(without(k.Schema, shared[k.Name]))
 	}
@@ -117,7 +117,7 @@ func TestVariablesAreListed(t *testing.T) {
 		}
 		pages.Write(text)
 	}
-	other := []string{"GIT_ALLOW_PROTOCOL", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"} // beside GIT_DIR
+	other := []string{"GIT_ALLOW_PROTOCOL", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"} // package fetch removes these variables from the environment of git; the pages name only GIT_DIR
 	for _, dir := range []string{"../store", "../fetch", "../cliconfig", "../bucket"} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "../store/storetest/") {

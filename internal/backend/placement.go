@@ -14,12 +14,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// A backend that needs no init is used from the first command on. So that later commands notice a change of the
-// backend, the first command that finds or writes a state there records the place as init would. If it finds no state,
-// it also checks the files that the directory uses without a backend block: if the state is there, a plan with an empty
-// state would create everything again.
+// A backend that needs no init is used from the first command on. The first command that finds or writes a state there
+// records the place, as init would, so that later commands notice a change of the backend. If that command finds no
+// state, it also checks the files that the directory uses without a backend block. If the state is in those files, a
+// plan with an empty state would create everything again.
 
-// placement checks, without init, that the state is in the place that a command is about to use.
+// placement checks, for commands other than init, that the state is in the place that the command is about to use.
 type placement struct {
 	env      *workspace.Env
 	declared *declaration
@@ -27,23 +27,23 @@ type placement struct {
 	opener   *opener
 }
 
-// newPlacement returns the checks of a directory.
+// newPlacement returns the placement of a directory.
 func newPlacement(o *opener, r *record) *placement {
 	return &placement{env: o.env, declared: o.declared, record: r, opener: o}
 }
 
-// usable reports whether commands may use a place that is not recorded. If not, it adds an error. It records the place
-// if it has a state. An empty state does not count if the directory has a former state.
+// usable reports whether commands may use a place that is not recorded. If not, it adds an error. If the place has a
+// state, usable records the place. An empty state does not count if the directory has another, former state.
 func (p *placement) usable(ctx context.Context, current settings, st store.Store) bool {
 	name := p.env.Selected()
 	has, holds, err := workspace.HasState(ctx, p.env, st, name)
 	if err != nil {
-		return true // the command reports the error, and a later command finds out whether the state is there
+		return true // the command reports the error, and a later command finds out whether the place has a state
 	}
 	if holds {
 		return p.complete(ctx, current, st)
 	}
-	if p.declared.block() != nil && current.same(implied()) { // the block names no place: -backend-config may have named one
+	if p.declared.block() != nil && current.same(implied()) { // the block declares the default place, and -backend-config may have named another place
 		p.env.Bag.Add(notSetUp(p.declared.block()))
 		return false
 	}
@@ -69,7 +69,7 @@ func (p *placement) usable(ctx context.Context, current settings, st store.Store
 			return false
 		}
 		if len(here) > 0 {
-			return true // only this workspace is new, not the place
+			return true // the place has other workspaces, so only this workspace is new
 		}
 		from = left[0]
 	}
@@ -125,9 +125,9 @@ func behind(ctx context.Context, old, st store.Store, name string) string {
 // current reports whether the place of a saved plan still has the state in use. The working directory has no record.
 // directory is its present root module, or nil without a configuration.
 //
-// The place may have changed: if init moves the state from a backend to the files of a directory without a block, it
-// leaves a copy in the backend and records nothing. If a plan is applied in another directory, that directory may have
-// a later configuration.
+// The present state may be in another place. If init moves the state from a backend to the files of a directory without
+// a block, it leaves a copy in the backend and records nothing. If a plan is applied in another directory, that
+// directory may have a later configuration.
 func (p *placement) current(ctx context.Context, planned settings, st store.Store, directory *config.Module) bool {
 	name := p.env.Selected()
 	others := []settings{implied()}
@@ -138,11 +138,11 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 	}
 	for _, s := range others {
 		if s.kind() == planned.kind() && s.driver.Name != store.LocalDriver.Name {
-			continue // it may be the same place, which is reached otherwise
+			continue // the other settings may lead to the same place in another way
 		}
 		other, err := p.opener.clients.open(ctx, s)
 		if err != nil || sameFiles(other, st) {
-			continue // a block that needs more settings is not in use yet
+			continue // a block that lacks settings is not in use yet
 		}
 		if other, ok := p.opener.encrypted(other); !ok || !p.leads(ctx, planned, st, s, other, name) {
 			return false
@@ -151,8 +151,8 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 	return true
 }
 
-// leads reports whether the state in the place of a saved plan is newer than the state in another place. If not, it
-// adds an error.
+// leads reports whether the state in the place of a saved plan is newer than the state in another place, the store
+// other. If not, it adds an error.
 func (p *placement) leads(ctx context.Context, planned settings, st store.Store, s settings, other store.Store, name string) bool {
 	here, ok := workspace.Read(ctx, p.env, other, name)
 	if !ok || here == nil || here.Len()+len(here.Outputs) == 0 && here.Lineage == "" {
@@ -171,8 +171,8 @@ func (p *placement) leads(ctx context.Context, planned settings, st store.Store,
 	return ok
 }
 
-// adopt records a place that is in use. If the record cannot be written, and the state was written to the place, adopt
-// warns that a later change of the place will not be noticed.
+// adopt records the place that a command uses. written is true if the command has written the state there. If the
+// record cannot be written although the state was, adopt warns that later changes of the place will not be noticed.
 func (p *placement) adopt(s settings, written bool) {
 	var bag diag.Bag
 	if !p.record.write(s, s, false, &bag) && written {
@@ -180,8 +180,8 @@ func (p *placement) adopt(s settings, written bool) {
 	}
 }
 
-// filled lists the workspaces of a store that have a state or a journal of a killed run. It returns nil if all of them
-// are empty. It also checks the selected workspace, because some stores do not list it if its first run was killed.
+// filled returns the workspaces of a store that have a state or a journal of a killed run, or nil if no workspace has
+// one. It also checks the selected workspace, because some stores do not list a workspace whose first run was killed.
 func filled(ctx context.Context, env *workspace.Env, st store.Store) ([]string, error) {
 	all, err := st.List(ctx)
 	if name := env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {
@@ -211,24 +211,24 @@ func filled(ctx context.Context, env *workspace.Env, st store.Store) ([]string, 
 	return names, err
 }
 
-// holdsAnything reports whether a state has objects or outputs. It returns true for an unreadable state.
+// holdsAnything reports whether a stored state has objects or outputs. It returns true for an unreadable state.
 func holdsAnything(data []byte) bool {
 	s, ok := state.Read(data, &diag.Bag{})
 	return !ok || s.Len() > 0 || len(s.Outputs) > 0
 }
 
-// sameFiles reports whether two stores keep their states in the same files.
+// sameFiles reports whether two stores keep all their states in the same local files.
 func sameFiles(a, b store.Store) bool { return sameFile(a, b, store.Default) && sameFile(a, b, "w") }
 
-// sameFile is like sameFiles, for one workspace. Two directories may share the files of all workspaces except the
-// default workspace. Paths with symbolic links may be two names of one file.
+// sameFile reports whether two stores keep the state of a workspace in the same local file. Two directories may share
+// the files of all workspaces except the default workspace. Paths with symbolic links may be two names of one file.
 func sameFile(a, b store.Store, workspace string) bool {
 	x, y := a.Capabilities().Files, b.Capabilities().Files
 	return x != nil && y != nil && disk.Real(disk.OS, x.File(workspace)) == disk.Real(disk.OS, y.File(workspace))
 }
 
-// moved returns sentences about the places between which the state has to move. If one of the places cannot be opened,
-// it returns a general sentence, and init reports the error.
+// moved returns sentences about the former and the new place of the state. If one of the stores cannot be opened, it
+// returns a general sentence, and init will report the error.
 func (p *placement) moved(was, next settings) string {
 	from, err1 := p.opener.clients.open(context.Background(), was)
 	to, err2 := p.opener.clients.open(context.Background(), next)

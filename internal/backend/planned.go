@@ -23,7 +23,7 @@ func placeDigest(st store.Store, workspace string) string {
 	return string(store.Digest([]byte(p.Place(workspace))))
 }
 
-// forPlan returns the settings in the form for saved plans, without secrets.
+// forPlan returns the settings in the form for saved plans (Planned as JSON), without secrets.
 func (s settings) forPlan() json.RawMessage {
 	p := Planned{Type: s.driver.Name}
 	attrs := s.recorded().AsValueMap()
@@ -40,12 +40,12 @@ func (s settings) forPlan() json.RawMessage {
 	}
 	out, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // text and JSON can always be encoded
+		panic(err) // cannot fail, because text and JSON can always be encoded
 	}
 	return out
 }
 
-// mayHoldSecret reports whether a setting is secret, or is a URL that may contain credentials.
+// mayHoldSecret reports whether a setting is sensitive, or is a URL that may contain credentials.
 func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 	found := false
 	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
@@ -65,16 +65,16 @@ func (s settings) mayHoldSecret(name string, v cty.Value) bool {
 // planBackend is the backend of a saved plan that is being applied.
 type planBackend struct {
 	plan      *Planned
-	directory func() *config.Module // see Directory.UsePlan
+	directory func() *config.Module // returns the present root module of the working directory, or nil
 	opener    *opener
 	record    *record
-	lacking   []string // see Directory.Lacking
+	lacking   []string // the settings that the plan omits and that have no value from another source
 }
 
-// settings returns the settings for applying a saved plan. They are the settings of the plan. Secrets that the plan
-// omits come from the record of init, or from the block, if the record or the block names the same place. If the state
-// was moved since to the backend that init has set up, settings returns the settings of that backend. settings reports
-// an error and returns false if the settings cannot be read.
+// settings returns the settings of the store that the apply of a saved plan uses: the settings of the plan. Secrets
+// that the plan omits come from the record of init or from the block, if that names the same place. If the state was
+// moved since the plan to the backend that init has recorded, settings returns the recorded settings. If the settings
+// cannot be read, it reports an error and returns false.
 func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	planned, ok := (&initialized{Type: b.plan.Type, Config: b.plan.Config, Provider: b.plan.Provider}).settings(b.opener.declared.stores, b.opener.env.Bag)
 	if !ok {
@@ -104,8 +104,8 @@ func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	return planned, true
 }
 
-// samePlace reports whether the settings now, which init recorded, name the store in which the plan expects its state.
-// If so, they can be used instead of the plan's settings, which lack secrets.
+// samePlace reports whether the settings now, which init recorded, name the store that the plan was made with. If so,
+// the settings now can replace the plan's settings, which lack secrets.
 func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool {
 	if now.kind() != planned.kind() || b.plan.Place == "" {
 		return false
@@ -114,7 +114,7 @@ func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool
 	return err == nil && placeDigest(st, b.opener.env.Selected()) == b.plan.Place
 }
 
-// agrees reports whether two settings are equal, apart from the settings named in but.
+// agrees reports whether two settings are equal, apart from the settings whose names are in but.
 func (s settings) agrees(other settings, but []string) bool {
 	if s.kind() != other.kind() {
 		return false
@@ -128,7 +128,7 @@ func (s settings) agrees(other settings, but []string) bool {
 	return true
 }
 
-// withSetting returns s with the value that a setting has in from.
+// withSetting returns a copy of s in which one setting has the value that it has in from.
 func (s settings) withSetting(name string, from settings) settings {
 	attrs := s.config.AsValueMap()
 	attrs[name] = from.config.GetAttr(name)
@@ -136,8 +136,8 @@ func (s settings) withSetting(name string, from settings) settings {
 	return s
 }
 
-// movedTo reports whether the state of the plan is now in the place of the settings now. The state there must not be
-// older than the state in the place of the plan.
+// movedTo reports whether the state of the plan was moved to the store with the settings now. The state there must not
+// be older than the state in the store of the plan.
 func (b *planBackend) movedTo(ctx context.Context, planned, now settings) bool {
 	existing, ok := b.peek(ctx, now)
 	if !ok || existing.Lineage != b.plan.Lineage {
@@ -147,8 +147,8 @@ func (b *planBackend) movedTo(ctx context.Context, planned, now settings) bool {
 	return !ok || here.Lineage != existing.Lineage || here.Serial <= existing.Serial
 }
 
-// peek reads the state of the selected workspace, without journals. It returns false if that fails, without reporting
-// the reason.
+// peek reads the state of the selected workspace, without the changes in journals. If that fails, it returns false and
+// reports nothing.
 func (b *planBackend) peek(ctx context.Context, s settings) (*state.Snapshot, bool) {
 	st, err := b.opener.clients.open(ctx, s)
 	if err != nil {
@@ -161,7 +161,8 @@ func (b *planBackend) peek(ctx context.Context, s settings) (*state.Snapshot, bo
 	return peek(ctx, st, b.opener.env.Selected())
 }
 
-// peek reads the state of a workspace, without journals. It returns false if the workspace has no readable state.
+// peek reads the state of a workspace, without the changes in journals. It returns false if the workspace has no
+// readable state.
 func peek(ctx context.Context, st store.Store, workspace string) (*state.Snapshot, bool) {
 	data, v, err := st.Get(ctx, workspace)
 	if err != nil || v == "" || len(data) == 0 {

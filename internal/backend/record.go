@@ -18,7 +18,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// sharedFile is the file .terraform/terraform.tfstate, which Terraform and OpenTofu also use.
+// sharedFile is the content of the file .terraform/terraform.tfstate, which Terraform and OpenTofu read and write, too.
 type sharedFile struct {
 	Version    int          `json:"version"`
 	Terraform  string       `json:"terraform_version"`
@@ -26,7 +26,7 @@ type sharedFile struct {
 	StateStore *initialized `json:"state_store,omitempty"`
 }
 
-// entry returns the entry of the store in use; nil if no store is recorded.
+// entry returns the recorded store, or nil if no store is recorded.
 func (f sharedFile) entry() *initialized {
 	if f.StateStore != nil && f.StateStore.Provider != nil {
 		return f.StateStore
@@ -34,23 +34,23 @@ func (f sharedFile) entry() *initialized {
 	return f.Backend
 }
 
-// initialized is the backend that init recorded. Its JSON has the form that Terraform and OpenTofu read and write. It
-// contains no setting that they do not know, because they would then report a changed backend.
+// initialized is the recorded backend. Its JSON has the form that Terraform and OpenTofu read and write. It contains no
+// setting that they do not know, because they would then report a changed backend.
 type initialized struct {
 	Type     string          `json:"type"`
 	Provider *pinned         `json:"provider,omitempty"` // the provider of a state store; nil for a backend
 	Config   json.RawMessage `json:"config"`
 	Hash     uint32          `json:"hash"` // the hash of the block, as Terraform computes it
 
-	own `json:"-"` // additional data of Lethe, in a separate file
+	own `json:"-"` // the data in the separate file that only Lethe uses
 }
 
-// own is the file .terraform/lethe.backend.json: facts about the backend that only Lethe uses.
+// own is the content of the file .terraform/lethe.backend.json: facts about the backend that only Lethe uses.
 type own struct {
-	Of        string          `json:"of"`                  // digest of the entry that these facts belong to
-	Block     string          `json:"block"`               // the fingerprint of the block
-	Ephemeral []string        `json:"ephemeral,omitempty"` // settings from ephemeral variables, without values
-	Config    json.RawMessage `json:"config,omitempty"`    // settings that only Lethe has
+	Of        string          `json:"of"`                  // the digest of the entry in the shared file to which these facts belong
+	Block     string          `json:"block"`               // the fingerprint (a digest) of the block that init has seen
+	Ephemeral []string        `json:"ephemeral,omitempty"` // the names of settings from ephemeral variables, whose values are not recorded
+	Config    json.RawMessage `json:"config,omitempty"`    // the settings that only Lethe has
 }
 
 // ourSettings are the settings of stores that neither Terraform nor OpenTofu has.
@@ -59,15 +59,15 @@ var ourSettings = map[string][]string{"s3": {"journal"}, "pg": {"journal", "layo
 // openTofuSettings are the settings of stores that OpenTofu has and Terraform 1.11 lacks.
 var openTofuSettings = map[string][]string{"gcs": {"universe_domain"}, "http": {"headers"}, "pg": {"table_name", "index_name"}}
 
-// record is the record of init in the data directory: the backend in use, with its settings. Later commands then need
-// no -backend-config, and notice a change of the block.
+// record is the record of init in the data directory: the store in use and its settings. Because of it, later commands
+// need no -backend-config, and notice a change of the block.
 type record struct {
 	env      *workspace.Env
 	display  func(path string) string
 	declared *declaration
 }
 
-// newRecord returns the record of a directory. It reads nothing.
+// newRecord returns the record of a directory. It reads no files.
 func newRecord(o Options, declared *declaration) *record {
 	return &record{env: o.Env, display: o.Display, declared: declared}
 }
@@ -75,7 +75,7 @@ func newRecord(o Options, declared *declaration) *record {
 func (r *record) file() string    { return filepath.Join(r.env.Data, "terraform.tfstate") }
 func (r *record) ownFile() string { return filepath.Join(r.env.Data, "lethe.backend.json") }
 
-// digest identifies an entry, no matter which program has written it.
+// digest returns a digest of an entry that is independent of the program that has written the entry.
 func (b *initialized) digest() string {
 	facts := []any{b.Type, dropNulls(decoded(b.Config)), b.Hash}
 	if b.Provider != nil {
@@ -83,14 +83,14 @@ func (b *initialized) digest() string {
 	}
 	text, err := json.Marshal(facts)
 	if err != nil {
-		panic(err) // JSON that was read
+		panic(err) // cannot fail, because the value was decoded from JSON
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }
 
-// read reads the record. It returns nil and true if no record exists. After an error, it adds the error and returns
-// false.
+// read returns the recorded store. It returns nil and true if no record exists. If the record cannot be read, it adds
+// an error and returns false.
 func (r *record) read(bag *diag.Bag) (*initialized, bool) {
 	shared := sharedFile{}
 	read := func(file string, into any) (ok bool) {
@@ -114,13 +114,14 @@ func (r *record) read(bag *diag.Bag) (*initialized, bool) {
 	if entry == nil || !read(r.ownFile(), &o) {
 		return nil, entry == nil
 	}
-	if o.Of == entry.digest() { // else another program has set up the backend since
+	if o.Of == entry.digest() { // otherwise another program has set up the backend since, so the facts do not apply
 		entry.own = o
 	}
 	return entry, true
 }
 
-// settings returns the recorded settings. Without settings or after an error, it returns false and reports nothing.
+// settings returns the recorded settings. It returns false, and reports nothing, if no settings are recorded or they
+// cannot be read.
 func (r *record) settings() (settings, bool) {
 	was, ok := r.read(&diag.Bag{})
 	if !ok || was == nil {
@@ -129,8 +130,8 @@ func (r *record) settings() (settings, bool) {
 	return was.settings(r.declared.stores, &diag.Bag{})
 }
 
-// settings returns the settings of the backend that init has recorded. It reports an error and returns false if the
-// record does not fit the backend any more.
+// settings returns the settings of the recorded backend. If they no longer fit the schema of the backend, it reports an
+// error and returns false.
 func (b *initialized) settings(stores *stateStores, bag *diag.Bag) (settings, bool) {
 	out, config := settings{unrecorded: b.Ephemeral}, merged(b.Config, b.own.Config)
 	if b.Provider != nil {
@@ -157,8 +158,8 @@ func (b *initialized) settings(stores *stateStores, bag *diag.Bag) (settings, bo
 	return out, true
 }
 
-// saw reports whether init has seen the present block. current are the recorded settings. Init of Terraform and
-// OpenTofu leaves no fingerprint: then saw reports whether all settings of the block have the recorded values.
+// saw reports whether init has seen the present block. current are the recorded settings. If Terraform or OpenTofu
+// wrote the record, it has no fingerprint. Then saw reports whether all settings of the block have the recorded values.
 func (b *initialized) saw(declared, current settings) bool {
 	if b.Block != "" {
 		return b.Block == declared.fingerprint()
@@ -171,10 +172,10 @@ func (b *initialized) saw(declared, current settings) bool {
 	return true
 }
 
-// write records the store in use. If no block declares a backend, it removes the record. If an entry with the same
-// settings was made for the same block, it stays. If another program made it, it stays only if anew is false: anew
-// means that the user has set up the backend again. write adds an error and returns false if the record cannot be
-// written.
+// write records the store with the settings s. If the configuration no longer declares a backend, write removes the
+// record. It keeps a present entry that has the same settings and was made for the same block. If another program made
+// that entry, write keeps it only if anew is false; anew means that the user has set up the backend again. If the
+// record cannot be written, write adds an error and returns false.
 func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	if r.declared.block() == nil {
 		return r.remove(bag)
@@ -196,7 +197,7 @@ func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	was, ok := r.entry()
 	same := ok && b.Provider.same(was.Provider) && was.Type == b.Type && bytes.Equal(canonical(was.Config), canonical(b.Config)) && (was.Block == declared.fingerprint() || was.Block == "" && !anew)
 	if same {
-		b = was // keep the hash of the other program
+		b = was // keep the entry of the other program, with its hash
 	}
 	o := own{Of: b.digest(), Block: declared.fingerprint(), Ephemeral: s.ephemerals()}
 	if config := s.encode(ours); string(config) != "{}" {
@@ -219,8 +220,8 @@ func (r *record) write(declared, s settings, anew bool, bag *diag.Bag) bool {
 	return err == nil
 }
 
-// terraformHash returns the number by which Terraform recognizes a block that it has seen. Without it, Terraform would
-// report a changed backend if -backend-config has added settings to the block.
+// terraformHash returns the hash by which Terraform recognizes a block that its init has seen. Without the hash,
+// Terraform would report a changed backend if -backend-config has added settings to the block.
 func (s settings) terraformHash() uint32 {
 	attrs := s.recorded().AsValueMap()
 	for _, name := range slices.Concat(ourSettings[s.driver.Name], openTofuSettings[s.driver.Name]) {
@@ -229,8 +230,8 @@ func (s settings) terraformHash() uint32 {
 	return uint32(cty.TupleVal([]cty.Value{cty.StringVal(s.driver.Name), cty.ObjectVal(attrs)}).Hash())
 }
 
-// replace writes a file. If the file has the same content already, it writes nothing, because the directory may be
-// read-only.
+// replace writes v as JSON to a file. If the file already has this content, it writes nothing, because the directory
+// may be read-only.
 func (r *record) replace(file string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -243,7 +244,7 @@ func (r *record) replace(file string, v any) error {
 	return disk.Replace(r.env.FS, file, text)
 }
 
-// remove removes the record. After an error, it adds the error and returns false.
+// remove removes the record. If that fails, it adds an error and returns false.
 func (r *record) remove(bag *diag.Bag) bool {
 	for _, file := range []string{r.ownFile(), r.file()} {
 		if err := r.env.FS.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -254,8 +255,8 @@ func (r *record) remove(bag *diag.Bag) bool {
 	return true
 }
 
-// entry reads the record from both files. It returns false if the record is missing or cannot be read, and reports
-// nothing.
+// entry returns the record from both files. It returns false, and reports nothing, if the record is missing or cannot
+// be read.
 func (r *record) entry() (*initialized, bool) {
 	var shared sharedFile
 	data, err := os.ReadFile(r.file())
@@ -270,8 +271,8 @@ func (r *record) entry() (*initialized, bool) {
 	return entry, true
 }
 
-// canonical returns settings in a form in which settings of different programs can be compared: without members that
-// are null or empty lists.
+// canonical returns settings in a form in which the settings that different programs wrote can be compared: without
+// members that are null or empty lists.
 func canonical(config json.RawMessage) []byte {
 	v, _ := dropNulls(decoded(config)).(map[string]any)
 	for name, x := range v {
@@ -281,13 +282,13 @@ func canonical(config json.RawMessage) []byte {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // the JSON was decoded before
+		panic(err) // cannot fail, because the value was decoded from JSON
 	}
 	return text
 }
 
-// same reports whether two stores are of the same version of a provider with the same settings. For two backends, which
-// have no provider, both values are nil and count as the same.
+// same reports whether p and as are the same version of a provider with the same settings. Both are nil for backends,
+// which have no provider; then same returns true.
 func (p *pinned) same(as *pinned) bool {
 	if p == nil || as == nil {
 		return p == as
@@ -295,17 +296,17 @@ func (p *pinned) same(as *pinned) bool {
 	return p.Source.Canon() == as.Source.Canon() && p.Version == as.Version && bytes.Equal(canonical(p.Config), canonical(as.Config))
 }
 
-// member returns an object with one member.
+// member returns a JSON object with one member.
 func member(name string, value json.RawMessage) json.RawMessage {
 	text, err := json.Marshal(map[string]json.RawMessage{name: value})
 	if err != nil {
-		panic(err) // JSON that was read
+		panic(err) // cannot fail, because the value was decoded from JSON
 	}
 	return text
 }
 
-// merged returns the object a with the members of the object b, which replace members of the same name. If a or b is
-// not an object, it returns a.
+// merged returns the JSON object a with the members of the JSON object b, which replace members of a with the same
+// name. If a or b is not an object, merged returns a.
 func merged(a, b json.RawMessage) json.RawMessage {
 	x, ok1 := decoded(a).(map[string]any)
 	y, ok2 := decoded(b).(map[string]any)
@@ -315,7 +316,7 @@ func merged(a, b json.RawMessage) json.RawMessage {
 	maps.Copy(x, y)
 	text, err := json.Marshal(x)
 	if err != nil {
-		panic(err) // the JSON was decoded before
+		panic(err) // cannot fail, because the values were decoded from JSON
 	}
 	return text
 }

@@ -21,8 +21,8 @@ func notSetUp(b *config.Backend) diag.Diagnostic {
 	return diag.Errorf(initRequired, "Reason: Initial configuration of the requested backend %q\n\nThe backend stores the states of this directory. It must be initialized first, because another backend could have no state, and all objects would be created again.\n\nRun \"lethe init\", with -backend-config for settings that the block lacks.%s\n\nNo changes to your existing configuration or state have been made.", b.Type, other)
 }
 
-// overtaken returns the error for a saved plan whose state has moved to another place. places are sentences about both
-// places.
+// overtaken returns the error for a saved plan whose state has moved to another backend. places are sentences about
+// both places.
 func overtaken(places string) diag.Diagnostic {
 	return diag.Errorf("Backend configuration changed", "%s\n\nThe plan is for the former backend. Make a new plan. If the state in the former backend is the right one, restore the backend block of the plan, run \"lethe init -reconfigure\", and apply the plan.", places)
 }
@@ -44,8 +44,9 @@ func uninitialized(reason, places string) diag.Diagnostic {
 		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the new backend without moving the state, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places)
 }
 
-// otherVersion returns the error about a state store whose provider has another version than was, the version that init
-// recorded. It returns false if the versions are equal, if was is nil, or if the user has chosen the program.
+// otherVersion returns the error for a state store whose provider now has another version than was, the recorded
+// version. It returns false if the versions are equal, if was is nil, or if the user has chosen the program of the
+// provider.
 func (s settings) otherVersion(was *pinned) (diag.Diagnostic, bool) {
 	if was == nil || s.version == "" || was.Version == s.version {
 		return diag.Diagnostic{}, false

@@ -16,20 +16,20 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// settings are a kind of store, and the values of its settings.
+// settings are a kind of store with the values of its settings.
 type settings struct {
 	driver store.Driver
-	config cty.Value // an object of the driver's schema
-	// provider and version are those of a state store; zero for a backend.
+	config cty.Value // the values, as an object of the driver's schema
+	// provider and version belong to the provider of a state store; they are zero for a backend.
 	provider addr.Provider
 	version  string
 	// ephemeral are the paths of settings that are not recorded: secrets from ephemeral variables.
 	ephemeral []cty.Path
-	// unrecorded names the settings that were not recorded, and have no value now.
+	// unrecorded has the names of the settings that init did not record and that have no value now.
 	unrecorded []string
 }
 
-// kind identifies the kind of store: a type of state stores with its provider.
+// kind returns a text that identifies the kind of store: the type and, for a state store, the provider.
 func (s settings) kind() string {
 	if s.provider.IsZero() {
 		return s.driver.Name
@@ -37,7 +37,7 @@ func (s settings) kind() string {
 	return s.driver.Name + " of " + s.provider.Canon().String()
 }
 
-// recorded returns the settings that are recorded: ephemeral settings are null.
+// recorded returns the values that init records: the ephemeral settings are null.
 func (s settings) recorded() cty.Value {
 	v, err := cty.Transform(s.config, func(path cty.Path, v cty.Value) (cty.Value, error) {
 		if slices.ContainsFunc(s.ephemeral, path.Equals) {
@@ -46,13 +46,13 @@ func (s settings) recorded() cty.Value {
 		return v, nil
 	})
 	if err != nil {
-		panic(err) // the function returns no error
+		panic(err) // cannot fail, because the function returns no error
 	}
 	return v
 }
 
-// with returns recorded settings, completed by the ephemeral settings of declared. If the kinds of store differ, it
-// returns s.
+// with returns the recorded settings s with the values that the ephemeral settings have in declared. If the kinds of
+// store differ, it returns s.
 func (s settings) with(declared settings) settings {
 	if s.driver.Name == "" || s.kind() != declared.kind() || len(declared.ephemeral) == 0 {
 		return s
@@ -69,12 +69,12 @@ func (s settings) with(declared settings) settings {
 func implied() settings {
 	none, err := store.LocalDriver.Schema.Coerce(cty.EmptyObjectVal)
 	if err != nil {
-		panic(err) // the schema requires no setting
+		panic(err) // cannot fail, because the schema requires no setting
 	}
 	return settings{driver: store.LocalDriver, config: none}
 }
 
-// ephemerals returns the names of ephemeral settings.
+// ephemerals returns the names of the ephemeral settings.
 func (s settings) ephemerals() (names []string) {
 	for _, path := range s.ephemeral {
 		names = append(names, path[0].(cty.GetAttrStep).Name)
@@ -82,17 +82,17 @@ func (s settings) ephemerals() (names []string) {
 	return names
 }
 
-// fingerprint returns a digest that differs for backend blocks with different settings.
+// fingerprint returns a digest of the recorded values, by which a changed backend block is recognized.
 func (s settings) fingerprint() string {
 	text, err := ctyjson.Marshal(s.recorded(), s.config.Type())
 	if err != nil {
-		panic(err) // the value is known and has the type of the schema
+		panic(err) // cannot fail, because the value is known and has the type of the schema
 	}
 	sum := sha256.Sum256(append([]byte(s.kind()+"\n"), text...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// same reports whether two settings are equal, apart from ephemeral settings.
+// same reports whether two settings have the same kind of store and the same values, apart from ephemeral settings.
 func (s settings) same(as settings) bool {
 	return s.kind() == as.kind() && s.recorded().RawEquals(as.recorded())
 }
@@ -111,7 +111,7 @@ func (s settings) differ(other settings) (names []string) {
 	return names
 }
 
-// driver returns the kind of store with a name. For an unknown name, it adds an error and returns false.
+// driver returns the kind of store with that name. If the name is unknown, driver adds an error and returns false.
 func driver(name string, at diag.Range, bag *diag.Bag) (store.Driver, bool) {
 	d, ok := find(name)
 	if !ok {
@@ -120,8 +120,8 @@ func driver(name string, at diag.Range, bag *diag.Bag) (store.Driver, bool) {
 	return d, ok
 }
 
-// find returns the kind of store with a name, and false if none exists. It also finds the kind of the cloud block,
-// which no backend block can name.
+// find returns the kind of store with that name, and false if none exists. The name "cloud" means the store of a cloud
+// block, which no backend block can name.
 func find(name string) (store.Driver, bool) {
 	if name == remotestore.Cloud.Name {
 		return remotestore.Cloud, true
@@ -129,7 +129,7 @@ func find(name string) (store.Driver, bool) {
 	return Drivers.Find(name)
 }
 
-// badBackend is the title of mistakes in the settings of a backend.
+// badBackend is the title of errors about the settings of a backend.
 const badBackend = "Invalid backend configuration"
 
 func noDriver(name string) diag.Diagnostic {
@@ -147,7 +147,7 @@ func noDriver(name string) diag.Diagnostic {
 	return diag.Errorf("Unsupported backend type", "%s Available are: %s.", why, strings.Join(Drivers.Names(), ", "))
 }
 
-// SecretIn returns a function that reports whether a setting of a kind of store is always secret.
+// SecretIn returns a function that reports whether the setting at a path is sensitive for the named backend.
 func SecretIn(backend string) func(cty.Path) bool {
 	driver, _ := find(backend)
 	return func(path cty.Path) bool {
@@ -159,7 +159,7 @@ func SecretIn(backend string) func(cty.Path) bool {
 	}
 }
 
-// secret reports whether a setting must not be shown, not even in a message about a mistake.
+// secret reports whether the schema marks a setting as sensitive, so that no message may show its value.
 func secret(sch *schema.Block, path cty.Path) bool {
 	a := sch.Attribute(path)
 	return a != nil && a.Sensitive

@@ -19,28 +19,29 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// providerBlock has the settings of the provider. A driver has it as a block of its schema, without the label.
+// providerBlock is the name of the block with the settings of the provider. In the schema of a driver the block has no
+// label.
 const providerBlock = storeblock.Provider
 
-// stateStore is a type of state stores.
+// stateStore is a type of state stores that a provider has.
 type stateStore struct {
 	store.Driver
 	provider addr.Provider
-	version  string        // the version that the lock file selects; "" for a development override
-	own      *schema.Block // the schema of the store's settings, without those of the provider
+	version  string        // the version that the lock file selects; "" if the user has chosen the program, as with a development override
+	own      *schema.Block // the schema of the store's own settings, without the settings of the provider
 	settings *schema.Block // the schema of the provider's settings
 }
 
-// stateStores makes drivers of the state stores of providers.
+// stateStores makes drivers for the state stores of providers, and opens such stores.
 type stateStores struct {
 	plugins Plugins
 	stop    context.Context
-	bag     *diag.Bag // receives warnings
+	bag     *diag.Bag // receives the warnings of providers
 	known   []*stateStore
 	opened  []openedStore
 }
 
-// openedStore is a configured store. Each has one process.
+// openedStore is an open state store, with the settings with which it was opened. Each has its own provider process.
 type openedStore struct {
 	of     *stateStore
 	config cty.Value
@@ -55,8 +56,8 @@ func newStateStores(o Options) *stateStores {
 	return s
 }
 
-// find returns a type of state stores of a provider. It starts the provider at the first call for the type. It returns
-// an error if the provider cannot be started or has no such state store.
+// find returns the type typ of state stores of a provider. At its first call for a type, it starts the provider. It
+// returns an error if the provider cannot be started or has no such type.
 func (s *stateStores) find(a addr.Provider, typ string) (*stateStore, error) {
 	for _, k := range s.known {
 		if k.provider.Canon() == a.Canon() && k.Name == typ {
@@ -97,7 +98,8 @@ func (s *stateStores) find(a addr.Provider, typ string) (*stateStore, error) {
 	return k, nil
 }
 
-// unrequired returns a schema without required attributes: -backend-config may set them. Opening the store checks them.
+// unrequired returns a copy of a schema in which no attribute is required, because -backend-config may set attributes.
+// Opening the store checks that required attributes are set.
 func unrequired(b *schema.Block) *schema.Block {
 	out := &schema.Block{Blocks: b.Blocks}
 	for _, a := range b.Attrs {
@@ -110,8 +112,8 @@ func unrequired(b *schema.Block) *schema.Block {
 	return out
 }
 
-// open configures a provider and opens its store. Equal settings have one process. It returns an error if a required
-// setting is missing or the provider refuses a setting.
+// open configures a provider and opens its state store k. If a store with equal settings is open already, it returns
+// that store. It returns an error if a required setting is missing or the provider refuses a setting.
 func (s *stateStores) open(ctx context.Context, k *stateStore, set store.Settings) (store.Store, error) {
 	for _, o := range s.opened {
 		if o.of == k && o.config.RawEquals(set.Config) {
@@ -191,13 +193,13 @@ func public(sch *schema.Block, config cty.Value) any {
 		return v, nil
 	})
 	if err != nil {
-		panic(err) // the function returns no error
+		panic(err) // cannot fail, because the function returns no error
 	}
 	return dropNulls(decoded(settings{driver: store.Driver{Schema: sch}}.encode(v.AsValueMap())))
 }
 
-// settingErrors returns the errors of a provider about its settings. path leads to these settings. An answer of the
-// provider stays a diagnostic, so that users see the provider's title.
+// settingErrors returns the errors of a provider about its settings as one error. path leads to these settings. The
+// diagnostics of the provider stay unchanged in it, so that users see the provider's titles.
 func settingErrors(ds provider.Diags, path cty.Path) error {
 	var errs []error
 	for _, d := range ds {

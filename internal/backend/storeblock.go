@@ -14,7 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// storeProblem returns the diagnostic about a provider that has no usable state store.
+// storeProblem returns the diagnostic for an error of stateStores.find: the provider cannot be started or has no such
+// state store.
 func storeProblem(err error) diag.Diagnostic {
 	var d diag.Diagnostic
 	if errors.As(err, &d) {
@@ -23,8 +24,8 @@ func storeProblem(err error) diag.Diagnostic {
 	return diag.Errorf("Failed to open the state store", "%s.", store.Sentence(err))
 }
 
-// evaluate returns the settings in the state_store block of a module. It reports an error and returns false if they are
-// invalid, or if the provider is not in required_providers.
+// evaluate returns the settings in the state_store block of a module. If they are invalid, or if the provider is not in
+// required_providers, it reports an error and returns false.
 func (s *stateStores) evaluate(m *config.Module, static *frame.StaticFrame, bag *diag.Bag) (settings, bool) {
 	b := m.Stored()
 	parts, ok := storeblock.Divide(b, bag)
@@ -88,8 +89,8 @@ func whereIn(b *config.Backend, static *frame.StaticFrame, sch *schema.Block, pa
 	return static.Where(in.Body, sch, b.Range, path)
 }
 
-// secretsOf returns the values of a state_store block that are secrets and literal. If the schema of the store is not
-// known yet, all of them count as secret.
+// secretsOf returns the values in a state_store block that are secret and written literally. If the schema of the store
+// is not known yet, all literal values count as secret.
 func (s *stateStores) secretsOf(b *config.Backend) []config.Constant {
 	parts, ok := storeblock.Divide(b, &diag.Bag{})
 	if !ok {

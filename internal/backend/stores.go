@@ -17,7 +17,7 @@ type opener struct {
 	env        *workspace.Env
 	display    func(path string) string
 	clients    *clients
-	declared   *declaration // for the positions of mistakes
+	declared   *declaration // adds the positions of settings to mistakes
 	encryption *encryptionConfig
 }
 
@@ -25,7 +25,7 @@ func newOpener(o Options, c *clients, declared *declaration, e *encryptionConfig
 	return &opener{env: o.Env, display: o.Display, clients: c, declared: declared, encryption: e}
 }
 
-// open opens a store with the configured encryption. It reports an error and returns false if that fails.
+// open opens a store with the configured encryption. If that fails, it reports an error and returns false.
 func (o *opener) open(ctx context.Context, s settings) (store.Store, bool) {
 	st, ok := o.unencrypted(ctx, s)
 	if !ok {
@@ -34,9 +34,9 @@ func (o *opener) open(ctx context.Context, s settings) (store.Store, bool) {
 	return o.encrypted(st)
 }
 
-// former opens the store from which states are moved. If the store cannot keep encrypted states, its states are older
-// than the encryption settings. Then the configuration must accept unencrypted states. former reports an error and
-// returns false if the store cannot be used.
+// former opens the store from which states are moved. If that store cannot keep encrypted states, its states were
+// written before encryption was configured, so the configuration must accept unencrypted states. If the store cannot be
+// used, former reports an error and returns false.
 func (o *opener) former(ctx context.Context, s settings) (store.Store, bool) {
 	st, err := o.clients.open(ctx, s)
 	if err != nil {
@@ -75,11 +75,11 @@ func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool
 	return st, true
 }
 
-// notOpened returns the reasons why a store cannot be opened. to describes the places where users can set its settings.
+// notOpened returns the diagnostics about a store that cannot be opened. to describes where users can set its settings.
 func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	for _, err := range store.Mistakes(err) {
 		var bad *store.SettingError
-		var answer diag.Diagnostic // the answer of a provider
+		var answer diag.Diagnostic // the diagnostic that a provider returned
 		inSetting := errors.As(err, &bad)
 		switch {
 		case errors.As(err, &answer) && inSetting:
@@ -97,9 +97,8 @@ func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	return problems
 }
 
-// encrypted returns a store that encrypts states as configured, or st without a configured encryption. If the
-// encryption settings are invalid, or the store cannot keep encrypted states, encrypted adds an error and returns
-// false.
+// encrypted returns a store that encrypts the states of st as configured, or st if no encryption is configured. If the
+// encryption settings are invalid, or st cannot keep encrypted states, encrypted adds an error and returns false.
 func (o *opener) encrypted(st store.Store) (store.Store, bool) {
 	e, ok := o.encryption.get()
 	if !ok || e.State == nil {
@@ -113,12 +112,13 @@ func (o *opener) encrypted(st store.Store) (store.Store, bool) {
 	return crypt.Around(st, e.State), true
 }
 
-// problem returns the diagnostic for an error of reading a state.
+// problem returns the diagnostic for an error of reading a state. For an error of the encryption, it is the diagnostic
+// in the error.
 func problem(err error, title, format string) diag.Diagnostic {
 	return workspace.Problem(err, diag.Errorf(title, format, fmt.Sprint(err)))
 }
 
-// formerly returns the error for a former backend whose states cannot be read.
+// formerly returns the diagnostic for a former backend whose states cannot be read.
 func formerly(s settings, err error) diag.Diagnostic {
 	why := fmt.Sprintf("The previous backend %q cannot be used: %s.", s.driver.Name, err)
 	if len(s.unrecorded) > 0 {
@@ -128,12 +128,12 @@ func formerly(s settings, err error) diag.Diagnostic {
 	return workspace.Problem(err, diag.Errorf("Failed to read the previous backend", "%s", why))
 }
 
-// unusable returns the error for a store that was opened but does not work.
+// unusable returns the diagnostic for a store that was opened but does not work.
 func (o *opener) unusable(s settings, err error) diag.Diagnostic {
 	return o.declared.at(diag.Errorf("Failed to use the backend", "The backend %q cannot be used: %s.\n\nCheck its settings, its credentials and the network.", s.driver.Name, err), s.driver.Schema)
 }
 
-// place returns the place of a workspace's state, for messages.
+// place returns the place of a workspace's state for messages: the path of the file, or another description.
 func (o *opener) place(s settings, st store.Store, workspace string) string {
 	if f := st.Capabilities().Files; f != nil {
 		return o.display(f.File(workspace))

@@ -40,7 +40,7 @@ type Access struct {
 	Learned func(secret, host string) // called with each secret before the secret is used; nil: not called
 }
 
-// S3 parses the address of an object in S3, like Terraform and OpenTofu. Addresses are:
+// S3 parses the address of an object in S3, as Terraform and OpenTofu do. Addresses are:
 //
 //   - https://s3.amazonaws.com/BUCKET/KEY
 //   - https://s3-REGION.… and https://s3.REGION.…
@@ -112,7 +112,8 @@ var amazonHost = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[a-z0-9._-]+\.)?s3(?:-fips|-accelerate|-accesspoint|-accesspoint-fips)?(?:\.dualstack)?(?:[.-]([a-z]{2}(?:-[a-z]+)+-[0-9]+))?(?:\.vpce)?\.amazonaws\.com(?:\.cn)?$`)
 })
 
-// ambient returns the user's credentials for Amazon and the region. A given region takes precedence over the user's.
+// ambient returns the user's credentials for Amazon, and the region for a request. If region is not "", it takes
+// precedence over the user's region.
 func ambient(ctx context.Context, profile, region string) (aws.Credentials, string, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithSharedConfigProfile(profile))
 	if err != nil {
@@ -123,7 +124,7 @@ func ambient(ctx context.Context, profile, region string) (aws.Credentials, stri
 	}
 	keys, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil && profile == "" {
-		return aws.Credentials{}, region, nil // the user has no credentials
+		return aws.Credentials{}, region, nil // the user has no credentials, so the request is not signed
 	}
 	return keys, region, err
 }
@@ -162,7 +163,7 @@ func (a *Access) GCS(u *url.URL) (*Object, error) {
 			if tokens == nil {
 				found, err := google.FindDefaultCredentials(context.WithoutCancel(ctx), "https://www.googleapis.com/auth/devstorage.read_only")
 				if err != nil {
-					return nil // the user has no credentials
+					return nil // the user has no credentials, so the request is not signed
 				}
 				tokens, payer = found.TokenSource, QuotaProject(a.Getenv, found.JSON)
 			}

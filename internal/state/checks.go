@@ -13,7 +13,7 @@ type storedCheck struct {
 	Kind    string         `json:"object_kind"`
 	Addr    string         `json:"config_addr"`
 	Status  Status         `json:"status"`
-	Objects []storedObject `json:"objects"` // nil: null
+	Objects []storedObject `json:"objects"` // nil is written as null: the objects are not known
 }
 
 type storedObject struct {
@@ -22,7 +22,8 @@ type storedObject struct {
 	Failures []string `json:"failure_messages,omitempty"`
 }
 
-// checks reads "check_results". Terraform and OpenTofu write them in no particular order. The snapshot has them sorted.
+// checks reads "check_results". Terraform and OpenTofu write its elements in no particular order. The snapshot has them
+// sorted.
 func (r *reader) checks() {
 	r.Array(func() {
 		r.Peek()
@@ -57,7 +58,7 @@ func compareChecks(a, b Check) int {
 	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Addr, b.Addr))
 }
 
-// checks writes check results.
+// checks writes the results of conditions as "check_results", sorted.
 func (e *writer) checks(list []Check) error {
 	if !slices.IsSortedFunc(list, compareChecks) {
 		list = slices.Clone(list)
@@ -72,7 +73,7 @@ func (e *writer) checks(list []Check) error {
 	return err
 }
 
-// each returns the results of f for all elements. If list is nil, it returns nil.
+// each returns the results of f for all elements of list. If list is nil, it returns nil.
 func each[A, B any](list []A, f func(A) B) []B {
 	if list == nil {
 		return nil

@@ -9,26 +9,26 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// In memory, the recorded dependencies of an object are direct. In files they are transitive, because Terraform and
+// The recorded dependencies of an object are direct in memory. In files they are transitive, because Terraform and
 // OpenTofu order destruction by the list of each object alone. So the writer extends each list by the dependencies of
-// its members. Such a list is called closed.
+// its members. Such an extended list is called closed.
 //
-// For every resource on which others depend, Closure computes the set of transitive dependencies once, dependencies
-// first (walk.Components). The closed list is the union of these sets. The names of a list are visited in reverse order
-// of place: if an earlier name has led to a name, that name adds nothing. So a list that is closed already, as in
-// files, costs time in proportion to its length. All lists together cost time in proportion to the number of written
-// names.
+// For every resource on which other resources depend, Closure computes the set of transitive dependencies once,
+// dependencies first (walk.Components). The closed list of an object is the union of the sets of its dependencies. The
+// names of a list are visited in reverse order of place, the order of dependencies. If an earlier name has led to a
+// name, that name adds nothing. So a list that is closed already, as in files, costs time in proportion to its length.
+// All lists together cost time in proportion to the number of written names.
 
-// Closure computes the dependencies that a file lists for an object from its recorded dependencies. It is for one
-// snapshot and one goroutine.
+// Closure computes the dependencies that a file lists for an object from its recorded dependencies. A Closure belongs
+// to one snapshot, and only one goroutine may use it.
 type Closure struct {
-	ids   map[addr.Resource]int32 // the resources on which others depend, numbered in the order of their texts
+	ids   map[addr.Resource]int32 // the resources on which others depend, numbered in the order of their addresses
 	names []dependency
-	leads [][]int32 // by id: the transitive dependencies; they include the resource itself only if it is on a cycle
+	leads [][]int32 // by id: the transitive dependencies of the resource; a resource on a cycle has itself among them
 	place []int32   // by id: the position in an order in which each resource comes after its dependencies
 	lists map[listKey]*edges
 
-	stamp []int32 // by id: the epoch in which follow last found the resource
+	stamp []int32 // by id: the number of the call of follow (epoch) that last found the resource
 	epoch int32
 	queue []int32
 	last  []addr.Resource // the argument of the last call of all
@@ -37,17 +37,17 @@ type Closure struct {
 
 type dependency struct {
 	addr.Resource
-	text string // as a JSON string
+	text string // the address as a JSON string
 }
 
-// listKey identifies a list by its memory, because many objects share the same list.
+// listKey identifies a list by its address in memory, because many objects share the same list.
 type listKey struct {
 	first *addr.Resource
 	n     int
 }
 
-// edges are the recorded dependencies of a resource on which others depend.
-type edges struct{ direct, all []int32 } // all has the transitive dependencies, sorted; nil until they are known
+// edges has the recorded dependencies of a resource on which others depend.
+type edges struct{ direct, all []int32 } // all has the ids of the transitive dependencies, sorted; nil until they are computed
 
 // Closure returns the Closure of the snapshot's recorded dependencies.
 func (s *Snapshot) Closure() *Closure {
@@ -75,7 +75,7 @@ func (s *Snapshot) Closure() *Closure {
 	return c
 }
 
-// number gives ids to the resources on which others depend.
+// number gives an id to each resource on which others depend.
 func (c *Closure) number(s *Snapshot) {
 	seen := map[listKey]bool{}
 	for _, r := range s.all() {
@@ -131,7 +131,7 @@ func (c *Closure) needs(s *Snapshot) []*edges {
 	return needs
 }
 
-// direct returns the ids of a recorded list, sorted.
+// direct returns the sorted ids of the resources in a recorded list.
 func (c *Closure) direct(list []addr.Resource) []int32 {
 	ids := make([]int32, len(list))
 	for i, d := range list {
@@ -143,12 +143,13 @@ func (c *Closure) direct(list []addr.Resource) []int32 {
 
 func keyOf(list []addr.Resource) listKey { return listKey{&list[0], len(list)} }
 
-// same reports whether two lists are the same memory, not only equal.
+// same reports whether two lists are the same slice in memory, not only equal.
 func same(a, b []addr.Resource) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// follow returns the ids of a list and of all its transitive dependencies. The result is valid until the next call.
+// follow returns the ids in list and the ids of all their transitive dependencies. The result is valid until the next
+// call.
 func (c *Closure) follow(list []int32) []int32 {
 	c.queue = append(c.queue[:0], list...)
 	slices.SortFunc(c.queue, func(a, b int32) int { return int(c.place[b] - c.place[a]) })
@@ -174,7 +175,7 @@ func (c *Closure) find(d int32) {
 	}
 }
 
-// all returns the ids of a recorded list and of all its transitive dependencies, sorted. The result is valid until the
+// all returns the sorted ids of a recorded list and of all its transitive dependencies. The result is valid until the
 // next call.
 func (c *Closure) all(recorded []addr.Resource) []int32 {
 	switch {
@@ -203,7 +204,8 @@ func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resour
 	return out
 }
 
-// listed reports whether a file lists the dependency id for an object of resource self.
+// listed reports whether a file lists the dependency with the id id for an object of resource self. Ephemeral resources
+// and self are not listed.
 func (c *Closure) listed(self addr.Resource, id int32) bool {
 	d := c.names[id].Resource
 	return d.Mode != addr.Ephemeral && d != self

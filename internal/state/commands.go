@@ -7,9 +7,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// The state commands as functions from a snapshot to a snapshot. None of them needs a schema or a configuration.
+// This file has the state commands as functions from a snapshot to a snapshot. None of them needs a schema or a
+// configuration.
 
-// Select returns the objects that match a target, in order.
+// Select returns the objects that match a target, in the order of Objects.
 func (s *Snapshot) Select(t addr.Target) []addr.Object {
 	var out []addr.Object
 	for o := range s.Objects() {
@@ -26,8 +27,8 @@ func Listed(a, b addr.Object) int {
 	return cmp.Or(cmp.Compare(a.Module.Depth(), b.Module.Depth()), a.Module.Compare(b.Module), cmp.Compare(b.Mode, a.Mode), a.Compare(b))
 }
 
-// Remove removes the objects that match the targets, and returns the removed objects. If no object matches, it adds an
-// error and returns false.
+// Remove returns a snapshot without the objects that match one of the targets, and the removed objects. If no object
+// matches any target, it adds an error to bag and returns false.
 func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []addr.Object, bool) {
 	var removed []addr.Object
 	seen := map[addr.Object]bool{}
@@ -54,8 +55,8 @@ func (s *Snapshot) Remove(targets []addr.Target, bag *diag.Bag) (*Snapshot, []ad
 	return e.Done(), removed, true
 }
 
-// Taint marks the current object of an instance, so that the next plan replaces it. It adds an error and returns false
-// if that is not possible.
+// Taint returns a snapshot in which the current object of an instance is tainted, so that the next plan replaces it. If
+// that is not possible, it adds an error to bag and returns false.
 func (s *Snapshot) Taint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 	if i.Mode != addr.Managed {
 		bag.Add(diag.Errorf("Invalid address", "Resource instance %s cannot be tainted: only managed resources can be replaced.", i))
@@ -64,7 +65,8 @@ func (s *Snapshot) Taint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 	return s.setTaint(i, true, bag)
 }
 
-// Untaint removes the mark of Taint. It adds an error and returns false if the object is not tainted or does not exist.
+// Untaint returns a snapshot in which the current object of an instance is not tainted. If the object is not tainted or
+// does not exist, it adds an error to bag and returns false.
 func (s *Snapshot) Untaint(i addr.Instance, bag *diag.Bag) (*Snapshot, bool) {
 	if i.Mode != addr.Managed {
 		bag.Add(diag.Errorf("Invalid address", "Resource instance %s cannot be untainted: only managed resources are ever tainted.", i))
@@ -94,16 +96,16 @@ func (s *Snapshot) setTaint(i addr.Instance, tainted bool, bag *diag.Bag) (*Snap
 func (s *Snapshot) missing(i addr.Instance) diag.Diagnostic {
 	const title = "No such resource instance"
 	for slot := range s.Resource(i.Abs()).each {
-		if slot.key == i.Key { // the instance has only deposed objects
+		if slot.key == i.Key { // the instance has only deposed objects: replaced objects that are not destroyed yet
 			return diag.Errorf(title, "The create_before_destroy replacement of resource instance %s is not complete. Run \"apply\" first.", i)
 		}
 	}
 	return diag.Errorf(title, "There is no resource instance %s in the state. If its configuration is new, run \"lethe apply\" first.%s", i, s.NearInstance(i))
 }
 
-// ReplaceProvider replaces the provider from by the provider to in every resource, and returns the changed resources.
-// If no resource has exactly the provider from, it replaces the same provider under the other registry host, of
-// Terraform or OpenTofu.
+// ReplaceProvider returns a snapshot in which the provider to replaces the provider from in every resource, and the
+// changed resources. If no resource has exactly the provider from, it replaces the same provider under the other
+// registry host: OpenTofu's instead of Terraform's, or Terraform's instead of OpenTofu's.
 func (s *Snapshot) ReplaceProvider(from, to addr.Provider) (*Snapshot, []addr.AbsResource) {
 	var exact, alias []addr.AbsResource
 	for _, r := range s.Resources() {

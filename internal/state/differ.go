@@ -10,10 +10,11 @@ import (
 // Difference is an object that differs between two states, or that only one of them has.
 type Difference struct {
 	Object        addr.Object
-	Before, After *Entry // nil if the object does not exist
+	Before, After *Entry // nil if that state does not have the object
 }
 
-// Differences returns, in order, the objects that differ between two states. It compares as Equal does.
+// Differences returns, in order, the objects that differ between two states. It ignores white space in attributes, the
+// order of sensitive paths, and whether dependencies are direct or transitive.
 func Differences(a, b *Snapshot) []Difference {
 	if a == b {
 		return nil
@@ -74,14 +75,14 @@ func CheckDifferences(a, b *Snapshot) (changed, removed []Check) {
 	return changed, removed
 }
 
-// PutCheck stores the check results of a declaration, in place of earlier ones.
+// PutCheck stores the check results of a declaration, and replaces earlier results of the same declaration.
 func (e *Edit) PutCheck(c Check) {
 	e.DropCheck(c)
 	e.next.Checks = append(e.next.Checks, c)
 	slices.SortStableFunc(e.next.Checks, compareChecks)
 }
 
-// DropCheck removes the check results of a declaration.
+// DropCheck removes the check results of the declaration with the kind and the address of c.
 func (e *Edit) DropCheck(c Check) {
 	e.next.Checks = slices.DeleteFunc(slices.Clone(e.next.Checks), func(d Check) bool { return d.Kind == c.Kind && d.Addr == c.Addr })
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Edit is a snapshot while it is changed. Only one goroutine may use it.
+// Edit is a copy of a snapshot while it is being changed. Only one goroutine may use it.
 type Edit struct {
-	base    *Snapshot // the snapshot at the beginning
-	put     bool      // an object was stored or removed
+	base    *Snapshot // the snapshot at the beginning; may be nil
+	put     bool      // Put has stored or removed an object
 	next    Snapshot
-	owned   map[addr.AbsResource]bool           // resources that are copied, so that they may be changed
-	removed map[addr.Resource][][]addr.Resource // the recorded dependencies of removed objects
+	owned   map[addr.AbsResource]bool           // the resources whose Resource was copied, so that it may be changed
+	removed map[addr.Resource][][]addr.Resource // the recorded dependencies of the removed objects, by resource
 }
 
-// Edit begins a change of s. It does not change s.
+// Edit begins a change of a copy of s. s itself stays unchanged.
 func (s *Snapshot) Edit() *Edit {
 	e := &Edit{owned: map[addr.AbsResource]bool{}}
 	if s != nil {
@@ -63,7 +63,7 @@ func (e *Edit) Put(o addr.Object, entry *Entry) {
 	}
 }
 
-// remember keeps the recorded dependencies of a removed object. Done needs them if the object was the last of its
+// remember keeps the recorded dependencies of a removed object. Done uses them if the object was the last of its
 // resource.
 func (e *Edit) remember(r addr.Resource, recorded []addr.Resource) {
 	lists := e.removed[r]
@@ -85,11 +85,12 @@ func (e *Edit) Output(name string, o Output) { e.next.Outputs[name] = o }
 // DropOutput removes a root output.
 func (e *Edit) DropOutput(name string) { delete(e.next.Outputs, name) }
 
-// Head returns the snapshot for changes of its lineage, serial, version, checks and unknown fields.
+// Head returns the changed snapshot, so that the caller can set its lineage, serial, version, checks and unknown
+// fields.
 func (e *Edit) Head() *Snapshot { return &e.next }
 
-// Objects is like Done, for an Edit that may only have changed objects. If no object was stored or removed, it returns
-// the original snapshot, which still has its source text.
+// Objects returns the new snapshot, like Done, for an Edit whose caller may only have called Put. If Put was not
+// called, it returns the original snapshot, which still has its source text.
 func (e *Edit) Objects() *Snapshot {
 	if e.base != nil && !e.put {
 		return e.base
@@ -99,8 +100,8 @@ func (e *Edit) Objects() *Snapshot {
 
 // Done returns the new snapshot. The Edit must not be used afterwards.
 //
-// Recorded dependencies are direct. If an object depends on a removed resource, it inherits the dependencies of that
-// resource. Otherwise it would lose its indirect dependencies.
+// Recorded dependencies are direct. If an object depends on a resource that lost all its objects, Done replaces that
+// dependency by the dependencies of the removed objects. Otherwise the object would lose its indirect dependencies.
 func (e *Edit) Done() *Snapshot {
 	e.bequeath()
 	s := e.next
@@ -126,7 +127,7 @@ func (e *Edit) bequeath() {
 }
 
 // extend returns a list with the recorded dependencies of the removed resources in it, transitively. If the list has no
-// removed resource, extend returns it unchanged.
+// removed resource, extend returns the list itself.
 func (e *Edit) extend(list []addr.Resource) []addr.Resource {
 	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return e.removed[r] != nil }) {
 		return list
@@ -149,7 +150,7 @@ func (e *Edit) extend(list []addr.Resource) []addr.Resource {
 	return out
 }
 
-// rewrite replaces the recorded dependencies of every object of r by the result of lists.
+// rewrite replaces the recorded dependencies of every object of the resource r by the result of lists.
 func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resource) []addr.Resource) {
 	for s, old := range r.each {
 		list := lists(old.Recorded)
@@ -166,8 +167,8 @@ func (e *Edit) rewrite(a addr.AbsResource, r *Resource, lists func([]addr.Resour
 	}
 }
 
-// relist returns a function like f that caches its results, so that objects that share a list continue to share it. If
-// nothing changes, f must return the same list.
+// relist returns a function that calls f and caches the results, so that objects that share a list continue to share
+// it. If f changes nothing, it must return its argument.
 func relist(f func([]addr.Resource) []addr.Resource) func([]addr.Resource) []addr.Resource {
 	made := map[listKey][]addr.Resource{}
 	return func(list []addr.Resource) []addr.Resource {

@@ -25,9 +25,10 @@ func Equal(a, b *Snapshot) bool {
 		jsontext.Same(x.Extra, y.Extra) && c.resources()
 }
 
-// Next returns the snapshot to write after prev, with the content of next, but without its list of overridden objects.
-// It has the lineage of prev, or else of next, or else a new lineage; the serial after prev's, or 1 for a first write;
-// and version as its writer. prev and next may be nil. If the content has not changed, Next returns prev and false.
+// Next returns the snapshot to write after prev, with the content of next, but without its list of objects that
+// -allow-destroy destroyed. The new snapshot has the lineage of prev, or else of next, or else a new lineage. Its
+// serial is the serial of prev plus 1, or 1 for a first write. version is the program that writes it. prev and next may
+// be nil. If the content has not changed, Next returns prev and false.
 func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	if next == nil {
 		next = &Snapshot{}
@@ -49,8 +50,8 @@ func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	return e.Done().WithOverridden(nil), true
 }
 
-// Rewritten returns a snapshot that writes an unchanged state again, with the next serial, and with version as its
-// writer.
+// Rewritten returns a copy of s with the next serial, and with version as the program that writes it, for writing an
+// unchanged state again.
 func Rewritten(s *Snapshot, version string) *Snapshot {
 	e := s.Edit()
 	head := e.Head()
@@ -91,10 +92,10 @@ func sameChecks(a, b []Check) bool {
 	})
 }
 
-// comparison compares the objects of two snapshots for one call of Equal or Differences.
+// comparison compares the objects of two snapshots. It belongs to one call of Equal, Differences or SameObject.
 type comparison struct {
 	a, b   *Snapshot
-	ca, cb *Closure // the closures; computed when two lists differ for the first time
+	ca, cb *Closure // the transitive dependencies in both snapshots; computed when two lists differ for the first time
 }
 
 func (c *comparison) resources() bool {
@@ -126,8 +127,8 @@ func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
 		jsontext.Same(x.Attrs, y.Attrs) && jsontext.Same(x.Identity, y.Identity) && jsontext.Same(x.Extra, y.Extra)
 }
 
-// SameObject reports whether two entries describe the same object. It ignores the parts that come from a configuration:
-// the provider configuration, dependencies and lifecycle settings.
+// SameObject reports whether two entries describe the same object of a provider. It ignores the fields that come from a
+// configuration: the provider configuration, dependencies and lifecycle settings.
 func SameObject(x, y *Entry) bool {
 	a := *x
 	a.Provider, a.Recorded, a.CreateFirst, a.SkipDestroy, a.Protected = y.Provider, y.Recorded, y.CreateFirst, y.SkipDestroy, y.Protected

@@ -7,7 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Forgetting is the setting for which results of data sources are neither in states nor in plan files nor in journals.
+// Forgetting is the setting that decides which results of data sources are omitted from states, plan files and
+// journals.
 type Forgetting uint8
 
 // The settings.
@@ -19,7 +20,7 @@ const (
 
 var forgettingNames = [...]string{"none", "sensitive", "all"}
 
-// ParseForgetting parses the name of a setting. It returns an error for an unknown name.
+// ParseForgetting returns the setting with a name: "none", "sensitive" or "all". It returns an error for other names.
 func ParseForgetting(name string) (Forgetting, error) {
 	i := slices.Index(forgettingNames[:], name)
 	if i < 0 {

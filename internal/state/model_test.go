@@ -109,14 +109,14 @@ func naiveClosure(s *Snapshot, self addr.Resource, recorded []addr.Resource) []a
 
 func TestClosure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := genSnapshot.Draw(t, "snapshot") // cyclic ones among them
+		s := genSnapshot.Draw(t, "snapshot") // the generated snapshots may have cyclic dependencies
 		c := s.Closure()
 		for o, e := range s.Objects() {
 			if want, got := naiveClosure(s, o.Resource(), e.Recorded), c.Of(o.Resource(), e.Recorded); !slices.Equal(want, got) {
 				t.Fatalf("%s: want %v, got %v", o, want, got)
 			}
 		}
-		var list []addr.Resource // only resources that others depend on, as in recorded lists
+		var list []addr.Resource // only resources on which other resources depend, because recorded lists have only such resources
 		for _, r := range genRecorded.Draw(t, "list") {
 			if _, ok := c.ids[r]; ok {
 				list = append(list, r)
@@ -203,7 +203,7 @@ func objectsOf(s *Snapshot, r addr.Resource) []*Entry {
 func TestMoveAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSnapshot.Draw(t, "snapshot")
-		model := map[addr.Object]addr.Object{} // from the new address to the old
+		model := map[addr.Object]addr.Object{} // the old address of each object, by new address
 		for o := range s.Objects() {
 			model[o] = o
 		}

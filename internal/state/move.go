@@ -9,13 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Move returns a snapshot in which objects have new addresses: it changes their entries, the recorded dependencies on
-// them, and check results. All moves happen at once, so that objects may change places. It returns an error if two
-// objects would have the same address, or if an object to move does not exist. The caller decides whether a move makes
-// sense.
+// Move returns a snapshot in which objects have new addresses. moves has the new address of each object by its present
+// one. Move also changes the recorded dependencies on these objects, and check results. All moves happen at once, so
+// that objects may exchange addresses. Move returns an error if two objects would have the same address, or if an
+// object to move does not exist. The caller decides whether a move makes sense.
 //
-// Dependencies name resources, not instances. If some objects of a resource move to another resource and others stay,
-// objects that depend on the resource then depend on both.
+// A dependency names a resource, not an instance. If some objects of a resource move to another resource and others
+// stay, the objects that depend on the resource then depend on both resources.
 func (s *Snapshot) Move(moves map[addr.Object]addr.Object) (*Snapshot, error) {
 	moves = maps.Clone(moves)
 	maps.DeleteFunc(moves, func(from, to addr.Object) bool { return from == to })
@@ -53,7 +53,7 @@ func (s *Snapshot) checkMoves(moves map[addr.Object]addr.Object) error {
 	return nil
 }
 
-// mover performs one Move.
+// mover has the data of one call of Move.
 type mover struct {
 	*Edit
 	moves map[addr.Object]addr.Object
@@ -69,10 +69,12 @@ func (m *mover) entries(s *Snapshot) {
 			now.Extra = s.Resource(from.Abs()).Extra
 		}
 	}
-	m.removed = nil // the objects were renamed, not removed
+	m.removed = nil // so that Done treats the objects as renamed, not as removed
 }
 
-// recorded renames the recorded dependencies.
+// recorded renames the moved resources in the recorded dependencies of all objects. If the objects of a resource were
+// moved to several resources, its name is replaced by all of their names. If at least one object was not moved, the old
+// name stays, too.
 func (m *mover) recorded(s *Snapshot) {
 	renamed := map[addr.Resource][]addr.Resource{}
 	for from, to := range m.moves {
@@ -98,7 +100,7 @@ func (m *mover) recorded(s *Snapshot) {
 	}
 }
 
-// stays reports whether an object of r stays in its resource.
+// stays reports whether at least one object of the resource r is not moved to another resource.
 func (m *mover) stays(a addr.AbsResource, r *Resource) bool {
 	for s := range r.each {
 		if to, moved := m.moves[objectAt(a, s)]; !moved || to.Resource() == a.Resource() {
@@ -108,8 +110,8 @@ func (m *mover) stays(a addr.AbsResource, r *Resource) bool {
 	return false
 }
 
-// rename replaces resources in a list. If the list contains none of the renamed resources, rename returns the same
-// list.
+// rename returns a list with the renamed resources replaced by their new resources. If the list contains none of them,
+// rename returns the list itself.
 func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []addr.Resource {
 	if !slices.ContainsFunc(list, func(r addr.Resource) bool { return renamed[r] != nil }) {
 		return list
@@ -131,8 +133,9 @@ func rename(list []addr.Resource, renamed map[addr.Resource][]addr.Resource) []a
 	return out
 }
 
-// checks renames the addresses of check results. A result of a resource moves with its instance. Another result, such
-// as of an output, moves with its module instance, if all objects in the module instance moved to the same place.
+// checks renames the addresses in check results. The result of a resource's instance moves with the instance. Any other
+// result, such as the result of an output, moves with its module instance if all objects of that module instance moved
+// to one other module instance.
 func (m *mover) checks() {
 	if len(m.next.Checks) == 0 {
 		return
@@ -160,7 +163,8 @@ func (m *mover) checks() {
 	m.next.Checks = out
 }
 
-// split splits a check by the new addresses of its objects. It returns one check for each new declaration.
+// split splits a check result by the new addresses of its objects. It returns one check result for each new
+// declaration.
 func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstance) []Check {
 	parts := map[string]*Check{}
 	for _, o := range c.Objects {
@@ -189,7 +193,8 @@ func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstan
 	return out
 }
 
-// checked returns the new addresses of a checked object and of its declaration. moved is false if the object stays.
+// checked returns the new addresses of a checked object and of its declaration. moved is false if the object keeps its
+// address.
 func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.ModuleInstance) (object, config string, moved bool) {
 	if kind == "resource" {
 		i, err := addr.ParseInstance(at)
@@ -224,14 +229,14 @@ func within(module, local string) string {
 	return module + "." + local
 }
 
-// modules returns the module instances that moved as a whole, with their new addresses: the modules of the moved
-// objects, and the modules that contain these, if the names inside stay the same.
+// modules returns the module instances that moved as a whole, with their new addresses. It considers the modules of the
+// moved objects, and the modules that contain these if the names inside stay the same.
 func (m *mover) modules() map[addr.ModuleInstance]addr.ModuleInstance {
 	out := map[addr.ModuleInstance]addr.ModuleInstance{}
 	torn := map[addr.ModuleInstance]bool{}
 	for a := range m.next.resources {
 		for at := a.Module; ; at = at.Parent() {
-			torn[at] = true // an object remains in it
+			torn[at] = true // an object that does not move remains in this module instance
 			if at.IsRoot() {
 				break
 			}

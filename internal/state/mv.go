@@ -10,12 +10,12 @@ import (
 // Renaming is the old and the new address of a moved resource, instance or module, for messages.
 type Renaming struct{ From, To string }
 
-// Mv moves the objects that match from to the address to: a resource to a resource, an instance to an instance of the
-// same or another resource of that type, a module or a module instance to another module. A module without a key means
-// its instance without a key. If that does not exist, it means all instances.
+// Mv moves the objects that match from to the address to. A resource moves to a resource, an instance to an instance of
+// the same type, and a module or a module instance to another module. A module address without a key means the instance
+// without a key, or all instances if that does not exist.
 //
-// If into is nil, the objects move within the snapshot, and target is nil. Otherwise they move into the snapshot into.
-// Mv returns both changed snapshots. After an error it returns false.
+// If into is nil, the objects move within the snapshot, and the result target is nil. Otherwise they move into the
+// snapshot into. Mv returns both changed snapshots. After an error, which it adds to bag, it returns false.
 func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (source, target *Snapshot, done []Renaming, ok bool) {
 	m := relocation{from: s, into: into, bag: bag, moves: map[addr.Object]addr.Object{}}
 	if into == nil {
@@ -46,7 +46,7 @@ func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (sour
 	return source, target, done, true
 }
 
-// relocation performs one Mv.
+// relocation has the data of one call of Mv: the two states, the moves so far, and the messages.
 type relocation struct {
 	from, into *Snapshot
 	bag        *diag.Bag
@@ -74,8 +74,8 @@ func (m *relocation) occupied(to, what string) bool {
 	return false
 }
 
-// resource records the move of a resource or of an instance. It reports an error and returns false if the move is not
-// possible.
+// resource records the move of a resource or of an instance in m.moves. If the move is not possible, it adds an error
+// to the bag and returns false.
 func (m *relocation) resource(from, to addr.Target) bool {
 	a, b := from.AsInstance(), to.AsInstance()
 	switch {
@@ -102,15 +102,15 @@ func (m *relocation) resource(from, to addr.Target) bool {
 	return true
 }
 
-// all records the move of every object of a resource.
+// all records the moves of all objects of the resource r.
 func (m *relocation) all(r *Resource, to addr.AbsResource) {
 	for s := range r.each {
 		m.moves[objectAt(r.Addr, s)] = objectAt(to, s)
 	}
 }
 
-// instance records the move of the objects of one instance. It adds an error and returns false if the target exists, or
-// if the instance has no objects.
+// instance records the moves of the objects of the instance a to the instance b. If b exists, or if a has no objects,
+// it adds an error to the bag and returns false.
 func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance) bool {
 	for s := range m.into.Resource(b.Abs()).each {
 		if s.key == b.Key {
@@ -125,8 +125,8 @@ func (m *relocation) instance(r *Resource, from addr.Target, a, b addr.Instance)
 	return len(m.moves) > 0 || m.nothing(from)
 }
 
-// module records the moves of module instances with all objects in them. It reports an error and returns false if no
-// such module has objects, or if a target is in use.
+// module records the moves of module instances with all objects in them. If no such module has objects, or if a new
+// address is in use, it adds an error to the bag and returns false.
 func (m *relocation) module(from, to addr.Target) bool {
 	places := m.places(from, to)
 	if len(places) == 0 {
@@ -154,7 +154,7 @@ func (m *relocation) module(from, to addr.Target) bool {
 	return m.free(places)
 }
 
-// free adds an error and returns false if a target address of a module is in use. Objects that move away do not count.
+// free adds an error and returns false if an object that does not move away is in one of the new module instances.
 func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bool {
 	wanted := make(map[addr.ModuleInstance]bool, len(places))
 	for _, to := range places {
@@ -173,7 +173,7 @@ func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bo
 	return true
 }
 
-// places returns the module instances that from selects, with the new address of each.
+// places returns the module instances that match from, with the new address of each.
 func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.ModuleInstance {
 	out := map[addr.ModuleInstance]addr.ModuleInstance{}
 	a, b := from.AsModule(), to.AsModule()
@@ -194,8 +194,8 @@ func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.M
 	return out
 }
 
-// rebase returns the new path of a module instance that moves, or that is inside a moving module. It returns false for
-// other module instances.
+// rebase returns the new address of a module instance that moves, or that is inside a moving module instance. It
+// returns false for other module instances.
 func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleInstance) (addr.ModuleInstance, bool) {
 	if to, ok := places[at]; ok {
 		return to, true
@@ -211,7 +211,7 @@ func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleIn
 	return parent.Child(name, key), true
 }
 
-// within performs the recorded moves inside one snapshot. It reports an error and returns false if that fails.
+// within performs the recorded moves inside one snapshot. If that fails, it adds an error to the bag and returns false.
 func (m *relocation) within() (*Snapshot, bool) {
 	out, err := m.from.Move(m.moves)
 	if err != nil {
@@ -221,7 +221,7 @@ func (m *relocation) within() (*Snapshot, bool) {
 	return m.joined(out), true
 }
 
-// across moves the objects into another snapshot, under their new addresses.
+// across moves the objects of the recorded moves into another snapshot. It returns both changed snapshots.
 func (m *relocation) across() (source, target *Snapshot) {
 	source, target = m.from.MoveInto(m.into, m.moves, nil)
 	return source, m.joined(target)

@@ -7,7 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Near returns a hint for the message about a target without objects: " Did you mean …?" with a similar address, or "".
+// Near returns a hint for the message about a target that has no objects: " Did you mean …?" with a similar address, or
+// "".
 func (s *Snapshot) Near(t addr.Target) string {
 	if t.Mode != 0 {
 		return s.NearInstance(t.AsInstance())
@@ -40,7 +41,7 @@ func (s *Snapshot) NearInstance(i addr.Instance) string {
 	return diag.DidYouMean(i.String(), names)
 }
 
-// targetText returns a target as the user wrote it, without keys that the user omitted.
+// targetText returns a target in the form in which the user wrote it, without the instance keys that the user omitted.
 func targetText(t addr.Target) string {
 	if t.Mode == 0 {
 		return t.AsModule().String()

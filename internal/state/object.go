@@ -7,8 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// AppendObject appends one object as JSON without white space: the fields of an instance in a state file, and its
-// address, provider and direct dependencies. A nil entry means that the object does not exist. Journals use this form.
+// AppendObject appends one object as JSON without white space to dst. The JSON has the fields of an instance in a state
+// file, and the address, the provider and the direct dependencies of the object. A nil entry means that the object does
+// not exist. Journals contain this form.
 func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
 	e := writer{jsontext.Writer{Buf: dst, Compact: true}}
 	e.Open('{')
@@ -25,13 +26,14 @@ func AppendObject(dst []byte, o addr.Object, entry *Entry) []byte {
 	return e.Buf
 }
 
-// ParseObject reads the result of AppendObject. The entry keeps parts of data.
+// ParseObject decodes the result of AppendObject. The entry is nil for an object that no longer exists. It refers to
+// parts of data, which must not be changed afterwards. Any other data are an error.
 func ParseObject(data []byte) (addr.Object, *Entry, error) {
 	var p ObjectParser
 	return p.Parse(data)
 }
 
-// ObjectParser parses many results of AppendObject, and shares the memory of equal parts. The zero value is ready for
+// ObjectParser decodes many results of AppendObject, and keeps equal parts in memory once. Its zero value is ready for
 // use.
 type ObjectParser struct{ r *reader }
 

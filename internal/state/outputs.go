@@ -16,7 +16,7 @@ type storedOutput struct {
 	Deprecated string          `json:"deprecated,omitempty"`
 }
 
-// output reads one member of "outputs" into the snapshot. It reports an error if the output is malformed.
+// output reads one member of "outputs" into the snapshot. If the output is malformed, it adds an error to the bag.
 func (r *reader) output(name []byte) {
 	r.Peek()
 	pos := r.Pos
@@ -47,7 +47,7 @@ func (r *reader) output(name []byte) {
 	r.snap.Outputs[validText(name)] = o
 }
 
-// output writes one output. It derives the type from the value, so that type and value agree.
+// output writes one output. It writes the type of the value, not the stored type, so that type and value agree.
 func (e *writer) output(o Output) error {
 	value, err := schema.EncodeJSON(o.Value.Raw, o.Value.Raw.Type())
 	if err != nil {

@@ -9,13 +9,14 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// In a state file, sensitive paths are lists of steps, such as
+// Sensitive paths lead to the sensitive values in the attributes of an object. In a state file, a path is a list of
+// steps, such as
 //
 //	[{"type": "get_attr", "value": "tags"}, {"type": "index", "value": {"value": "a", "type": "string"}}]
 //
 // Most objects have an empty list.
 
-// paths reads the sensitive paths of an instance.
+// paths reads the list of sensitive paths of an instance.
 func (f *fields) paths() paths {
 	text := f.Scanner.Raw()
 	if f.Err != nil || len(text) == 2 && text[0] == '[' {
@@ -28,15 +29,15 @@ func (f *fields) paths() paths {
 	return p
 }
 
-// AppendPaths appends paths in the form of sensitive paths in state files, without white space. All their keys must be
-// known.
+// AppendPaths appends paths to dst in the form of state files, without white space. All keys in the paths must be known
+// values.
 func AppendPaths(dst []byte, list []cty.Path) []byte {
 	e := writer{jsontext.Writer{Buf: dst, Compact: true}}
 	e.paths(list)
 	return e.Buf
 }
 
-// ParsePaths reads the result of AppendPaths.
+// ParsePaths decodes the result of AppendPaths. Any other text is an error.
 func ParsePaths(text []byte) ([]cty.Path, error) {
 	var list [][]storedStep
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -77,7 +78,7 @@ func (s storedStep) step() (cty.PathStep, error) {
 	return nil, fmt.Errorf("unsupported path step type %q", s.Type)
 }
 
-// indexKey reads the value of an index step. The text contains the type of the value.
+// indexKey decodes the value of an index step. The text contains the value with its type.
 func indexKey(value []byte) (cty.Value, error) {
 	v, err := ctyjson.Unmarshal(value, cty.DynamicPseudoType)
 	if err != nil {

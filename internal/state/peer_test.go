@@ -108,7 +108,7 @@ func mustJSON(t *testing.T, v any) []byte {
 // that it does not know.
 func TestTerraformPullsOurs(t *testing.T) {
 	run := terraform(t)
-	for seed := range 20 { // each needs a process
+	for seed := range 20 { // few examples, because each starts a process
 		s := genSnapshot.Example(seed)
 		data := mustWrite(t, s)
 		out, err := run(data, "state", "pull")

@@ -13,9 +13,9 @@ import (
 // Read reads a state file of format 4. The snapshot refers to parts of data, so the caller must not change data
 // afterwards.
 //
-// Read drops nothing silently: an unknown form of a field is an error. An empty or truncated file is an error, too.
-// (Terraform and OpenTofu accept an empty file as an empty state, and would create all objects a second time. The
-// caller handles a missing file.) After an error, Read returns false.
+// Read drops nothing silently: a field in an unknown form is an error. An empty or truncated file is an error, too:
+// Terraform and OpenTofu take an empty file for an empty state, and would create all objects a second time. The caller
+// handles a missing file. After an error, which it adds to bag, Read returns false.
 func Read(data []byte, bag *diag.Bag) (*Snapshot, bool) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		bag.Add(diag.Errorf(badEmpty, "The state file is empty. It was probably truncated while it was written. Nothing was changed. Restore the file from a backup, or delete it if there never was a state."))
@@ -54,7 +54,7 @@ func newReader(data []byte, bag *diag.Bag) *reader {
 	return r
 }
 
-// file reads the top level.
+// file reads the top-level object of a state file.
 func (r *reader) file() {
 	r.snap = &Snapshot{Outputs: map[string]Output{}, resources: map[addr.AbsResource]*Resource{}}
 	r.seen, r.later = map[string]bool{}, map[string]int{}
@@ -76,7 +76,8 @@ func (r *reader) file() {
 	r.snap.Extra = r.extra.object()
 }
 
-// unique adds an error and returns false if a top-level field appears twice.
+// unique returns true for the first occurrence of a top-level field. For a second one it adds an error and returns
+// false.
 func (r *reader) unique(key []byte) bool {
 	if r.seen[string(key)] {
 		r.problem(r.Pos, badContent, "It has the field %q twice.", key)
@@ -110,7 +111,7 @@ func (r *reader) top(key string) {
 	}
 }
 
-// body reads one of the large fields of format 4.
+// body reads one of the large fields: outputs, resources or check_results.
 func (r *reader) body(key string) {
 	switch key {
 	case "outputs":
@@ -125,8 +126,8 @@ func (r *reader) body(key string) {
 	}
 }
 
-// postponed reads the large fields that come before the version in the file. Only the version decides whether they can
-// be read.
+// postponed reads the large fields that precede the version in the file. They can only be read when the version is
+// known.
 func (r *reader) postponed() {
 	for _, key := range []string{"outputs", "resources", "check_results"} {
 		if pos, ok := r.later[key]; ok && r.Err == nil {
@@ -136,7 +137,7 @@ func (r *reader) postponed() {
 	}
 }
 
-// supported adds an error and returns false if the format version of the file cannot be read.
+// supported returns true if the format version of the file can be read. Otherwise it adds an error.
 func (r *reader) supported() bool {
 	by := ""
 	if r.snap.Version != "" {

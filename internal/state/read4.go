@@ -31,7 +31,7 @@ func (r *reader) blockField(key []byte) {
 		b.typ = r.string(r.Text())
 	case "name":
 		b.name = r.string(r.Text())
-	case "each": // "list" or "map", in the first files of format 4; the keys give the same information
+	case "each": // "list" or "map" in the first files of format 4; ignored, because the instance keys give the same information
 		r.Skip()
 	case "provider":
 		b.provider, b.given = r.providerText(&b.problems)
@@ -54,8 +54,8 @@ func (r *reader) providerText(problems *[]string) (addr.ProviderInstance, bool) 
 	return p, true
 }
 
-// place stores the objects of a block in the snapshot. It reports the problems of the block, and then stores none of
-// its objects.
+// place stores the objects of one element of "resources" in the snapshot. If the element has mistakes, it reports them
+// and stores none of its objects.
 func (r *reader) place(b *block) {
 	a, ok := r.address(b)
 	if !ok {
@@ -95,8 +95,8 @@ func (r *reader) place(b *block) {
 	}
 }
 
-// address returns the address of a block's resource. If the block has an invalid mode, type or name, address adds an
-// error and returns false.
+// address returns the address of the resource of an element of "resources". If the mode, type or name is invalid, it
+// adds an error and returns false.
 func (r *reader) address(b *block) (addr.AbsResource, bool) {
 	a := addr.AbsResource{Type: b.typ, Name: b.name}
 	switch b.mode {
@@ -120,7 +120,7 @@ func (r *reader) address(b *block) (addr.AbsResource, bool) {
 	return a, true
 }
 
-// reserved are the words that can begin an address, so no resource type may have such a name.
+// reserved has the words with which an address can begin, so that no resource type may have such a name.
 var reserved = map[string]bool{"module": true, "resource": true, "data": true, "ephemeral": true}
 
 // validName reports whether s is an identifier of the configuration language.
@@ -164,8 +164,8 @@ func (r *reader) acceptable(a addr.AbsResource, b *block, n *instance, common ad
 	return true
 }
 
-// common returns the provider configuration that all instances of the resource must share. They may use different
-// instances of this configuration.
+// common returns the provider configuration that all instances of the resource must have. They may have different
+// instances of this configuration, if it has for_each.
 func (b *block) common() addr.ProviderConfig {
 	for _, n := range b.instances {
 		if n.provider {
@@ -250,7 +250,7 @@ func (f *fields) done() {
 	case e.Attrs != nil && e.Flatmap != nil:
 		f.wrong("it has its attributes twice, as an object and as a flat map.")
 	case e.Attrs == nil && e.Flatmap == nil:
-		e.Attrs = []byte("{}") // as in Terraform and OpenTofu
+		e.Attrs = []byte("{}") // missing attributes count as an empty object, as in Terraform and OpenTofu
 	}
 }
 
@@ -293,7 +293,7 @@ func (f *fields) schemaVersion() int64 {
 	return int64(n)
 }
 
-// jsonObject returns the text of an object unchanged, or nil for null.
+// jsonObject returns the text of a JSON object unchanged, or nil for null.
 func (f *fields) jsonObject(what string) []byte {
 	switch f.Peek() {
 	case 'n':
@@ -353,8 +353,8 @@ func (f *fields) dependencies() []addr.Resource {
 	return list
 }
 
-// dependsOn reads the dependencies of the first files of format 4. They are relative to the module, and also name
-// modules and instances. dependsOn keeps only resources.
+// dependsOn reads the field "depends_on" of the first files of format 4. Its addresses are relative to the module, and
+// also name modules and instances. dependsOn keeps only resources.
 func (f *fields) dependsOn() []addr.Resource {
 	var list []addr.Resource
 	f.Array(func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Titles of the errors about state files; the first three are Terraform's and OpenTofu's.
+// The titles of the errors about state files. The first three are also Terraform's and OpenTofu's.
 const (
 	badFormat    = "Unsupported state file format"
 	badContent   = "Invalid state file format"
@@ -22,21 +22,21 @@ const (
 	badEncrypted = "State file is encrypted"
 )
 
-// reader reads one file.
+// reader reads one state file.
 type reader struct {
 	jsontext.Scanner
 	*names
 	bag    *diag.Bag
 	snap   *Snapshot
-	broken bool // an error is in the bag
+	broken bool // an error was added to the bag
 
 	version    uint64
 	hasVersion bool
-	later      map[string]int // positions of top-level values that come before the version
+	later      map[string]int // the positions of the large top-level values that precede the version in the file
 	seen       map[string]bool
 	extra      extra
 
-	// The following fields hold the value that is being read, and the methods that read it. The method values are
+	// The following fields have the element that is being read, and the methods that read it. The method values are
 	// created once to save allocations.
 	block      block
 	fields     fields
@@ -45,8 +45,8 @@ type reader struct {
 	onField    func([]byte)
 }
 
-// instance is one element of a resource's "instances" while the resource is being read. JSON fields come in any order,
-// so the address of the resource may follow the instances.
+// instance is one element of "instances" of a resource while the resource is being read. JSON fields come in any order,
+// so the address of the resource may follow its instances.
 type instance struct {
 	pos      int
 	slot     slot
@@ -54,23 +54,23 @@ type instance struct {
 	provider bool                   // the instance has its own field "provider"
 	other    *addr.ProviderInstance // the field objectProvider; nil: none
 	problem  string
-	old      []addr.Resource // from "depends_on" of old files; relative to the module
+	old      []addr.Resource // the dependencies from "depends_on" of old files, relative to the module
 }
 
-// block is one element of "resources", as far as it has been read.
+// block has the fields of one element of "resources" that were read so far.
 type block struct {
 	pos       int
 	module    []byte
 	mode      string
 	typ, name string
 	provider  addr.ProviderInstance
-	given     bool // the block has a provider
+	given     bool // the element has a field "provider"
 	instances []instance
 	extra     extra
 	problems  []string
 }
 
-// fields reads the members of an instance.
+// fields reads the members of one element of "instances".
 type fields struct {
 	*reader
 	n     *instance
@@ -91,7 +91,7 @@ func (r *reader) problem(pos int, title, format string, a ...any) {
 	r.bag.Add(diag.Errorf(title, "%s (line %d, column %d of the state file.)", detail, line, column))
 }
 
-// finish reports whether the snapshot can be used. It adds the syntax error, if one occurred.
+// finish reports whether the snapshot can be used. If the JSON has a syntax error, finish adds that error.
 func (r *reader) finish() bool {
 	if r.Err != nil {
 		line, column := jsontext.Position(r.In, r.Err.Pos)
@@ -116,7 +116,7 @@ func (x *extra) add(key string, value []byte) {
 	x.buf = append(x.buf, value...)
 }
 
-// object returns the collected members as a JSON object, and resets x. It returns nil if x has no members.
+// object returns the collected members as a JSON object, and empties x. It returns nil if x has no members.
 func (x *extra) object() []byte {
 	if x.buf == nil {
 		return nil
@@ -146,7 +146,7 @@ func newNames() *names {
 	}
 }
 
-// once returns parse(b), and caches the result in m. After an error it caches nothing.
+// once returns parse(b), and caches the result in m by the text b. It does not cache errors.
 func once[T any](m map[string]T, b []byte, parse func(string) (T, error)) (T, error) {
 	if v, ok := m[string(b)]; ok {
 		return v, nil
@@ -164,7 +164,7 @@ func (n *names) string(b []byte) string {
 	return s
 }
 
-// unquote returns the text of a JSON string. It returns "" if raw is empty, null or another JSON value.
+// unquote returns the text of a JSON string. It returns "" if raw is empty, null or any other JSON value.
 func unquote(raw string) string {
 	if len(raw) == 0 || raw[0] != '"' {
 		return ""
@@ -173,13 +173,13 @@ func unquote(raw string) string {
 	return validText(s.Str())
 }
 
-// module reads a module path from its text in the file.
+// module decodes the address of a module instance from its JSON text in the file.
 func (n *names) module(raw []byte) (addr.ModuleInstance, error) {
 	return once(n.modules, raw, func(raw string) (addr.ModuleInstance, error) { return addr.ParseModuleInstance(unquote(raw)) })
 }
 
-// provider reads a provider address from its text in the file. Addresses from before providers had namespaces contain
-// no host. They mean Terraform's registry, which was the only one.
+// provider decodes a provider address from its JSON text in the file. Old addresses, from before providers had
+// namespaces, contain no host and mean Terraform's registry.
 func (n *names) provider(raw []byte) (addr.ProviderInstance, error) {
 	return once(n.providers, raw, func(raw string) (addr.ProviderInstance, error) {
 		s := unquote(raw)
@@ -208,21 +208,21 @@ func (n *names) dependency(b []byte) (addr.Resource, error) {
 	})
 }
 
-// listText is a list of dependencies and the text from which it was read.
+// listText is a list of dependencies with the JSON text from which it was read.
 type listText struct {
 	text []byte
 	list []addr.Resource
 }
 
-// known returns the list that was read from an equal text. It also returns the hash of the text, under which a new list
-// is stored. ok is false if no list is known.
+// known returns the list of dependencies that was read from an equal text before, and the hash of the text, under which
+// the caller stores a new list. ok is false if no such list is known.
 func (n *names) known(text []byte) (list []addr.Resource, hash uint64, ok bool) {
 	hash = maphash.Bytes(n.seed, text)
 	l, ok := n.lists[hash]
 	return l.list, hash, ok && bytes.Equal(l.text, text)
 }
 
-// entry returns an empty entry. It allocates entries in blocks.
+// entry returns an empty entry. It allocates 32 entries at once.
 func (n *names) entry() *Entry {
 	if len(n.slab) == 0 {
 		n.slab = make([]Entry, 32)
@@ -232,7 +232,7 @@ func (n *names) entry() *Entry {
 	return e
 }
 
-// validText returns b with U+FFFD for invalid UTF-8, as encoding/json does.
+// validText returns b as a string, with U+FFFD in place of invalid UTF-8, as package encoding/json does.
 func validText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

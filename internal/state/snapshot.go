@@ -14,24 +14,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// Snapshot is a state at one moment. It is immutable. The zero value is an empty state without a lineage. All reading
-// methods accept a nil *Snapshot, which is empty.
+// Snapshot is a state that does not change. The zero value is an empty state without a lineage. All reading methods
+// also work for a nil *Snapshot, which counts as empty.
 type Snapshot struct {
 	Lineage string
 	Serial  uint64
-	Version string // the program that wrote it ("terraform_version")
+	Version string // the version of the program that wrote the state ("terraform_version")
 	Outputs map[string]Output
 	Checks  []Check
-	Extra   []byte // JSON object with unknown top-level fields, which are kept
+	Extra   []byte // a JSON object with the unknown top-level fields, which are kept
 
 	resources map[addr.AbsResource]*Resource
-	count     int // objects
+	count     int // the number of objects
 	source    []byte
 	derived   *derived
 }
 
-// derived has values that are computed from a snapshot on first use. Only a finished snapshot, which no longer changes,
-// has it.
+// derived has values that are computed from a snapshot at their first use. Only a finished snapshot, which no longer
+// changes, has a derived.
 type derived struct {
 	once   sync.Once
 	sorted []*Resource
@@ -40,20 +40,20 @@ type derived struct {
 	sum    Digest
 }
 
-// hosts counts the resources under the registry hosts of Terraform and OpenTofu.
+// hosts counts the resources whose provider addresses have the registry host of OpenTofu or of Terraform.
 type hosts struct {
 	once   sync.Once
-	byType map[addr.Provider]hostCounts // by canonical address
+	byType map[addr.Provider]hostCounts // the counts for each provider, by its canonical address (the same for both hosts)
 	total  hostCounts
 }
 
 // hostCounts are the numbers of resources under OpenTofu's host and under Terraform's host.
 type hostCounts struct{ tofu, terraform int }
 
-// Digest is the SHA-256 of a state file. It is zero if the file is missing.
+// Digest is the SHA-256 of the text of a state file. It is zero if the file is missing.
 type Digest [sha256.Size]byte
 
-// DigestOf returns the digest of the bytes of a file. For no bytes it returns zero.
+// DigestOf returns the SHA-256 of the bytes of a file. For no bytes it returns zero.
 func DigestOf(data []byte) Digest {
 	if len(data) == 0 {
 		return Digest{}
@@ -69,7 +69,7 @@ func (d Digest) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, d[:]), nil
 }
 
-// UnmarshalText reads the result of MarshalText.
+// UnmarshalText decodes the result of MarshalText. Any other text is an error.
 func (d *Digest) UnmarshalText(text []byte) error {
 	raw, err := hex.DecodeString(string(text))
 	if err == nil && len(raw) != 0 && len(raw) != len(d) {
@@ -80,8 +80,8 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Source returns the text from which the snapshot was read. It returns nil if the snapshot was changed since, or was
-// not read from a text.
+// Source returns the text from which the snapshot was read. It returns nil if the snapshot was not read from a text, or
+// is an edited copy.
 func (s *Snapshot) Source() []byte {
 	if s == nil {
 		return nil
@@ -104,14 +104,14 @@ func (s *Snapshot) Digest() Digest {
 	return s.derived.sum
 }
 
-// Resource is the set of a resource's objects in one module instance. It is never empty.
+// Resource has the objects of a resource in one module instance, of which there is at least one.
 type Resource struct {
 	Addr     addr.AbsResource
-	Provider addr.ProviderConfig // as stored with the resource
-	Extra    []byte              // JSON object with unknown fields, which are kept
+	Provider addr.ProviderConfig // the provider configuration in the field "provider" of the resource
+	Extra    []byte              // a JSON object with the unknown fields of the resource, which are kept
 
-	// Most resources have one object, and a map is large. So slot and entry hold a single object. From the second
-	// object on, entries holds all objects.
+	// Most resources have one object, and a map is large. So slot and entry hold a single object. From the second object
+	// on, entries has all objects.
 	slot    slot
 	entry   *Entry
 	entries map[slot]*Entry
@@ -124,7 +124,7 @@ type slot struct {
 	deposed string
 }
 
-// compare orders the objects of a resource by key, with the current object before its deposed objects.
+// compare orders the objects of a resource by instance key, with a current object before its deposed objects.
 func (a slot) compare(b slot) int {
 	return cmp.Or(a.key.Compare(b.key), cmp.Compare(a.deposed, b.deposed))
 }
@@ -134,7 +134,7 @@ func (s *Snapshot) Get(o addr.Object) *Entry {
 	return s.Resource(o.Abs()).at(slot{o.Key, o.Deposed})
 }
 
-// Resource returns a resource with its objects, or nil if it has no objects.
+// Resource returns the resource with an address, or nil if it has no objects.
 func (s *Snapshot) Resource(a addr.AbsResource) *Resource {
 	if s == nil {
 		return nil
@@ -158,7 +158,7 @@ func (s *Snapshot) all() map[addr.AbsResource]*Resource {
 	return s.resources
 }
 
-// Resources returns all resources, sorted. The slice is shared: it must not be changed.
+// Resources returns all resources, sorted by address. The slice is shared and must not be changed.
 func (s *Snapshot) Resources() []*Resource {
 	if s == nil {
 		return nil
@@ -179,7 +179,7 @@ func sortResources(m map[addr.AbsResource]*Resource) []*Resource {
 	return out
 }
 
-// Objects returns all objects in order.
+// Objects returns all objects, sorted by address.
 func (s *Snapshot) Objects() iter.Seq2[addr.Object, *Entry] {
 	return func(yield func(addr.Object, *Entry) bool) {
 		for _, r := range s.Resources() {
@@ -192,7 +192,7 @@ func (s *Snapshot) Objects() iter.Seq2[addr.Object, *Entry] {
 	}
 }
 
-// Get returns the current object with the key k, or nil if it does not exist.
+// Get returns the current object with the instance key k, or nil if it does not exist.
 func (r *Resource) Get(k addr.Key) *Entry { return r.at(slot{key: k}) }
 
 func (r *Resource) at(s slot) *Entry {
@@ -218,7 +218,7 @@ func (r *Resource) Len() int {
 	return len(r.entries)
 }
 
-// each yields the objects in no particular order.
+// each yields the objects of the resource in no particular order.
 func (r *Resource) each(yield func(slot, *Entry) bool) {
 	if r == nil || r.entry != nil && !yield(r.slot, r.entry) {
 		return
@@ -230,7 +230,7 @@ func (r *Resource) each(yield func(slot, *Entry) bool) {
 	}
 }
 
-// ordered appends the slots of all objects to slots, which must be empty, and sorts them with compare.
+// ordered appends the slots of all objects of the resource to slots, which must be empty, and sorts them with compare.
 func (r *Resource) ordered(slots []slot, compare func(a, b slot) int) []slot {
 	slots = slices.Grow(slots, r.Len())
 	for s := range r.each {
@@ -240,7 +240,7 @@ func (r *Resource) ordered(slots []slot, compare func(a, b slot) int) []slot {
 	return slots
 }
 
-// Objects returns the resource's objects by key, each current object before its deposed ones.
+// Objects returns the resource's objects, sorted by instance key, each current object before its deposed objects.
 func (r *Resource) Objects() iter.Seq2[addr.Object, *Entry] {
 	return func(yield func(addr.Object, *Entry) bool) {
 		for _, s := range r.ordered(nil, slot.compare) {
@@ -251,7 +251,7 @@ func (r *Resource) Objects() iter.Seq2[addr.Object, *Entry] {
 	}
 }
 
-// Keys returns the keys of the current objects, sorted.
+// Keys returns the sorted instance keys of the current objects.
 func (r *Resource) Keys() []addr.Key {
 	var keys []addr.Key
 	for s := range r.each {
@@ -287,9 +287,9 @@ func (r *Resource) copy(a addr.AbsResource) *Resource {
 	return &c
 }
 
-// winner returns the host with more resources, or "" if neither host has any. The registries of Terraform and OpenTofu
-// name the same providers. An object keeps the host with which it was stored. A new object gets the host that its state
-// already uses, so that the program that wrote the state finds its own addresses in it.
+// winner returns the registry host that more resources have, or "" if neither host has any. The registries of Terraform
+// and OpenTofu name the same providers. An object keeps the host with which it was stored. A new object gets the host
+// that its state already uses, so that the program that wrote the state finds its own addresses in it.
 func (v hostCounts) winner() string {
 	switch {
 	case v.terraform > v.tofu:
@@ -320,7 +320,7 @@ func (s *Snapshot) HostFor(p addr.Provider) (addr.Provider, bool) {
 }
 
 func (s *Snapshot) countHosts() *hosts {
-	if s.derived == nil { // unfinished snapshots may still change, so cache nothing
+	if s.derived == nil { // an unfinished snapshot may still change, so cache nothing
 		h := &hosts{}
 		h.count(s.resources)
 		return h

@@ -2,8 +2,10 @@
 //
 // A Snapshot never changes. An edit makes a new snapshot that shares the unchanged parts, so that a run can cheaply
 // keep the states before and after a refresh and during an apply. Objects keep the form in which they were read:
-// attributes stay JSON until the schema of their provider is available, and an object that a run does not use is never
-// decoded. Marks of sensitive values are paths beside the value (invariant I4). A state cannot contain ephemeral
+// A Snapshot never changes. An Edit makes a new snapshot that shares the unchanged parts. So a run can cheaply keep the
+// states before and after a refresh and during an apply. Objects keep the form in which they were read: attributes stay
+// JSON until the schema of their provider is available, and an object that a run does not use is never decoded. Which
+// values are sensitive is stored as paths beside the attributes (invariant I4). A state cannot contain ephemeral
 // values.
 //
 // Files are in layers, each above the files that it uses: equal.go, overridden.go; commands.go, mv.go, near.go,
@@ -24,22 +26,22 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Entry is one object as stored. Entries are immutable: to change an entry, copy it.
+// Entry is the stored form of one object. Entries are immutable: to change an entry, copy it.
 type Entry struct {
-	Attrs          []byte            // JSON object, as read or as encoded by schema.Block.EncodeJSON
-	Flatmap        map[string]string // attributes in the form of very old files; nil if Attrs is set
-	Schema         int64             // version of the resource type's schema
+	Attrs          []byte            // a JSON object, as read or as encoded by schema.Block.EncodeJSON
+	Flatmap        map[string]string // the attributes in the flat form of very old files; nil if Attrs is set
+	Schema         int64             // the version of the resource type's schema to which the attributes conform
 	Provider       addr.ProviderInstance
-	Private        []byte // the provider's private data; nil without any
-	Identity       []byte // JSON object; nil without an identity
+	Private        []byte // the provider's private data; nil if the object has no private data
+	Identity       []byte // a JSON object; nil if the object has no identity
 	IdentitySchema int64
-	Sensitive      []cty.Path      // paths of sensitive values, sorted as in files
-	Recorded       []addr.Resource // dependencies: direct in memory, transitive in files
+	Sensitive      []cty.Path      // the paths of sensitive values, sorted as in files
+	Recorded       []addr.Resource // the resources on which the object depends: direct dependencies in memory, transitive ones in files
 	CreateFirst    bool            // create a replacement before the object is destroyed (lifecycle.create_before_destroy = true)
 	SkipDestroy    bool            // forget the object instead of destroying it (lifecycle.destroy = false)
 	Protected      bool            // do not destroy the object unless the user decides so (lifecycle.prevent_destroy = true)
-	Tainted        bool            // the next plan replaces the object
-	Extra          []byte          // JSON object with unknown fields, which are kept
+	Tainted        bool            // the next plan replaces the object, because its creation failed in part or a user tainted it
+	Extra          []byte          // a JSON object with unknown fields, which are kept
 }
 
 // ID returns the attribute "id", or "" if it is missing or not a string.
@@ -47,22 +49,22 @@ func (e *Entry) ID() string {
 	var attrs struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(e.Attrs, &attrs) // an id of another type counts as missing
+	_ = json.Unmarshal(e.Attrs, &attrs) // an error is ignored: an id that is not a string counts as missing
 	return attrs.ID
 }
 
 // Output is a stored root output.
 type Output struct {
-	Value      mark.Value // the whole value may be marked sensitive; it has no other marks
+	Value      mark.Value // may be marked sensitive as a whole, and has no other marks
 	Type       cty.Type
 	Sensitive  bool
 	Deprecated string
 }
 
-// Status is the outcome of the conditions of an object or a declaration.
+// Status is the result of the conditions of an object or a declaration.
 type Status uint8
 
-// The outcomes. The zero value is Unknown.
+// The statuses. The zero value is Unknown.
 const (
 	Unknown Status = iota
 	Pass
@@ -74,10 +76,10 @@ var statusNames = [...]string{"unknown", "pass", "fail", "error"}
 
 func (s Status) String() string { return statusNames[s] }
 
-// MarshalText returns the status's name in files.
+// MarshalText returns the name of the status in state files.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads the result of MarshalText. It returns an error for an unknown name.
+// UnmarshalText decodes the name of a status. It returns an error for an unknown name.
 func (s *Status) UnmarshalText(name []byte) error {
 	i := slices.Index(statusNames[:], string(name))
 	if i < 0 {
@@ -87,17 +89,17 @@ func (s *Status) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// Check is the result of the conditions of one declaration (check_results in the file).
+// Check is the result of the conditions of one declaration. In a state file it is an element of check_results.
 type Check struct {
-	Kind    string          `json:"kind"` // "resource", "output", "check", "var"
-	Addr    string          `json:"addr"` // without instance keys, such as "module.a.aws_x.y", "output.z", "var.v"
+	Kind    string          `json:"kind"` // "resource", "output", "check" or "var"
+	Addr    string          `json:"addr"` // the address without instance keys, such as "module.a.aws_x.y", "output.z" or "var.v"
 	Status  Status          `json:"status"`
-	Objects []CheckedObject `json:"objects"` // sorted by address; nil: the objects are not known
+	Objects []CheckedObject `json:"objects"` // the results for the instances, sorted by address; nil means that the instances are not known
 }
 
-// CheckedObject is the result for one instance.
+// CheckedObject is the result of the conditions for one instance of a declaration.
 type CheckedObject struct {
 	Addr     string   `json:"addr"`
 	Status   Status   `json:"status"`
-	Failures []string `json:"failures"` // messages of failed conditions
+	Failures []string `json:"failures"` // the messages of the failed conditions
 }

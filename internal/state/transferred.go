@@ -6,11 +6,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// transfersKey is a top-level key of a state: the transfers that moved objects into it, the latest last. Terraform and
-// OpenTofu ignore it.
+// transfersKey is a top-level key of a state file with the IDs of the transfers (runs of state transfer) that moved
+// objects into the state, the latest last. Terraform and OpenTofu ignore it.
 const transfersKey = "lethe_transfers"
 
-// mostTransfers is the number of transfers that a state lists. An unfinished transfer is always among them.
+// mostTransfers is the maximum number of transfers that a state lists. An unfinished transfer is always among them.
 const mostTransfers = 8
 
 // Transfers returns the IDs of the latest transfers that moved objects into the state.

@@ -22,8 +22,8 @@ func (s *Snapshot) Write(w io.Writer) error {
 // Bytes returns the output of Write.
 func (s *Snapshot) Bytes() ([]byte, error) { return s.bytes(false) }
 
-// Direct is like Bytes, but writes direct dependencies. Readers that continue from the text, such as the recovery of a
-// journal, need them: a transitive list does not show which dependencies are direct.
+// Direct returns the state as a file, like Bytes, but with direct dependencies. A reader that continues from this text,
+// such as the recovery of a journal, needs them: a transitive list does not show which dependencies are direct.
 func (s *Snapshot) Direct() ([]byte, error) { return s.bytes(true) }
 
 func (s *Snapshot) bytes(direct bool) ([]byte, error) {
@@ -35,15 +35,15 @@ func (s *Snapshot) bytes(direct bool) ([]byte, error) {
 	return f.Buf, err
 }
 
-// fileWriter writes one file.
+// fileWriter writes one state file.
 type fileWriter struct {
 	writer
 	*Snapshot
-	direct  bool // write recorded dependencies unchanged, not transitively
+	direct  bool // write the recorded (direct) dependencies, not the transitive ones
 	closure *Closure
 	slots   []slot
 
-	modules   map[addr.ModuleInstance]string // as JSON strings
+	modules   map[addr.ModuleInstance]string // the addresses as JSON strings
 	providers map[addr.ProviderConfig]string
 }
 
@@ -95,7 +95,7 @@ func (f *fileWriter) outputs() error {
 	return nil
 }
 
-// fileOrder returns the resources in the order of files: by the text of the module, data sources first.
+// fileOrder returns the resources in the order of state files: by the text of the module address, data sources first.
 func (f *fileWriter) fileOrder() []*Resource {
 	type named struct {
 		module string
@@ -122,7 +122,7 @@ func (f *fileWriter) fileOrder() []*Resource {
 	return out
 }
 
-// quotedOnce returns a name as a JSON string, and caches it in made.
+// quotedOnce returns a name as a JSON string. It keeps the result in made for later calls.
 func quotedOnce[T interface {
 	comparable
 	String() string
@@ -135,7 +135,7 @@ func quotedOnce[T interface {
 	return text
 }
 
-// block writes one resource.
+// block writes one element of "resources".
 func (f *fileWriter) block(r *Resource) {
 	f.Open('{')
 	if m := r.Addr.Module; !m.IsRoot() {
@@ -172,8 +172,8 @@ func (f *fileWriter) block(r *Resource) {
 	f.Close('}')
 }
 
-// fileSlots orders instances as in files: the instance without a key, then string keys, then numbers. A current object
-// comes before its deposed objects.
+// fileSlots compares two objects of a resource in the order of state files: the instance without a key, then string
+// keys, then number keys. A current object precedes its deposed objects.
 func fileSlots(a, b slot) int {
 	rank := func(k addr.Key) int {
 		switch _, text := k.Str(); {
@@ -187,9 +187,9 @@ func fileSlots(a, b slot) int {
 	return cmp.Or(cmp.Compare(rank(a.key), rank(b.key)), a.compare(b))
 }
 
-// keyed reports whether an object uses an instance of a provider configuration with for_each. If so, the file names the
-// provider of each object, as in OpenTofu. Otherwise it does not: Terraform does not know these instances, and would
-// use the provider without its key.
+// keyed reports whether an object of the resource uses an instance of a provider configuration with for_each. If so,
+// the file names the provider of each object, as OpenTofu does. Otherwise the file names it once for the resource,
+// because Terraform does not know such instances and would ignore the key.
 func (r *Resource) keyed() bool {
 	for _, e := range r.each {
 		if !e.Provider.Key.IsNone() {

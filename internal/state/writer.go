@@ -10,10 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// writer writes parts of a state.
+// writer writes parts of a state file as JSON.
 type writer struct{ jsontext.Writer }
 
-// recorded writes recorded dependencies unchanged.
+// recorded writes a list of recorded dependencies unchanged.
 func (e *writer) recorded(list []addr.Resource) {
 	if len(list) == 0 {
 		return
@@ -26,8 +26,8 @@ func (e *writer) recorded(list []addr.Resource) {
 	e.Close(']')
 }
 
-// instance writes the fields of one object. It writes provider, unless that is "". deps writes the dependencies of the
-// object.
+// instance writes the fields of one object. It writes the field "provider" unless provider is "". deps writes the
+// dependencies of the object.
 func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	e.instanceKey(s.key)
 	if provider != "" {
@@ -105,7 +105,7 @@ func (e *writer) flatmap(m map[string]string) {
 	e.Close('}')
 }
 
-// paths writes sensitive paths.
+// paths writes a list of sensitive paths.
 func (e *writer) paths(list paths) {
 	if len(list) == 0 {
 		e.Word("[]")
@@ -136,7 +136,7 @@ func (e *writer) path(p cty.Path) {
 	e.Close(']')
 }
 
-// index writes the key of an index step, which is a string or a number.
+// index writes the key of an index step of a path: a string or a number.
 func (e *writer) index(key cty.Value) {
 	e.Open('{')
 	if key.Type() == cty.String {

@@ -17,18 +17,18 @@ type API struct {
 	Client interface {
 		Do(*http.Request) (*http.Response, error)
 	}
-	Header http.Header // the header fields of each request
-	// Sign adds the caller's credentials to a request. It may be nil.
+	Header http.Header // the header fields of every request
+	// Sign adds the caller's credentials to a request. nil means that no credentials are added.
 	Sign func(req *http.Request, body []byte) error
 	// ErrorMessage extracts the message of the service from the text of a refusal. If it is nil, the whole text is the
 	// message.
 	ErrorMessage func(text []byte) string
-	// Signed is true for addresses that give access to everyone who knows them, such as presigned URLs. Errors then
-	// name only the host.
+	// Signed is true for presigned URLs, which give access to everyone who knows the URL. Errors then name only the host,
+	// not the path and the query.
 	Signed bool
 }
 
-// name returns an address in the form for errors.
+// name returns the address of a request in the form for error messages: only the host if a.Signed is true.
 func (a *API) name(to *url.URL) string {
 	if a.Signed {
 		return to.Scheme + "://" + to.Host
@@ -49,14 +49,15 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	// Transformed is true if the body was compressed for the transfer, as Ask permits. Then the ETag is the ETag of the
-	// compressed body.
+	// Transformed is true if the service compressed the body for the transfer. Ask has decompressed Body. The ETag in
+	// Header then belongs to the compressed body.
 	Transformed bool
 
 	to string // method and address of the request
 }
 
-// RefusedError reports that a service answered with a status that means no success.
+// RefusedError reports that a service answered a request with a status outside 2xx, or with 206. Its text contains the
+// message of the service.
 type RefusedError struct {
 	Answer
 	text string
@@ -94,7 +95,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 			return nil, err
 		}
 	}
-	req.Header.Set("Accept-Encoding", "gzip") // set here, because net/http would hide the compressed size
+	req.Header.Set("Accept-Encoding", "gzip") // set here, because net/http would otherwise decompress the body and hide its compressed size
 	resp, err := a.Client.Do(req)
 	if err != nil {
 		if u := (*url.Error)(nil); errors.As(err, &u) {
@@ -111,7 +112,7 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 		return nil, &UnansweredError{Err: fmt.Errorf("%s %q: %w", method, a.name(to), err)}
 	}
 	answer := Answer{resp.StatusCode, resp.Header, text, compressed(resp), method + " " + a.name(to)}
-	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // no request asks for a part
+	if answer.Status/100 == 2 && answer.Status != http.StatusPartialContent { // 206 is not accepted, because no request asks for a part
 		return &answer, nil
 	}
 	message := string(bytes.TrimSpace(text))
@@ -125,15 +126,14 @@ func (a *API) Ask(ctx context.Context, method string, to *url.URL, header http.H
 	return nil, err
 }
 
-// open reports whether the request may have been executed although the status is an error, or should be sent again
-// later. The status 501 means that the server does not know the method, so it was not executed, and a later request
-// would get the same answer.
+// open reports whether a later attempt may get another answer: the status is 5xx, 408 or 429. The exception is 501: the
+// server does not know the method and has not executed the request, and a later request would get the same answer.
 func (a *Answer) open() bool {
 	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
 }
 
-// JSON is like Ask, with a body and an answer in JSON: it encodes in, and decodes the answer into out. If in is nil,
-// the request has no body. If out is nil, the answer is ignored.
+// JSON encodes in as the body of a request, sends the request once as Ask does, and decodes the answer into out. If in
+// is nil, the request has no body. If out is nil, the body of the answer is ignored.
 func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.Header, in, out any) error {
 	var body []byte
 	if in != nil {

@@ -12,13 +12,14 @@ import (
 const (
 	mostAnswer = 1 << 30  // bytes, after decompression
 	mostRatio  = 200      // the largest ratio of decompressed to compressed size
-	anyway     = 64 << 20 // bytes that are accepted at any ratio
+	anyway     = 64 << 20 // decompressed bytes that are accepted at any ratio
 )
 
-// ErrTooLarge reports that an answer is too large for a state.
+// ErrTooLarge reports that an answer exceeds the limits for a state: 1 GiB, or more than 64 MiB at a compression ratio
+// above 200.
 var ErrTooLarge = errors.New("the answer is larger than 1 GiB, or was compressed more than 200 times: it is not a state")
 
-// ReadAll reads an answer of a store. It returns ErrTooLarge for more than mostAnswer bytes.
+// ReadAll reads an answer of a store to its end. It returns ErrTooLarge for more than mostAnswer bytes.
 func ReadAll(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, mostAnswer+1))
 	if err == nil && len(text) > mostAnswer {
@@ -27,7 +28,8 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// Unpack decompresses an answer of a store in gzip format. It returns ErrTooLarge if the limits are exceeded.
+// Unpack decompresses an answer of a store in gzip format. It returns ErrTooLarge for more than mostAnswer bytes, or if
+// the ratio of decompressed to compressed size exceeds mostRatio after the first 64 MiB.
 func Unpack(r io.Reader) ([]byte, error) {
 	compressedBytes := &counter{from: r}
 	z, err := gzip.NewReader(compressedBytes)
@@ -49,7 +51,7 @@ func (c *counter) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// rationed reads a decompressed stream up to the limits.
+// rationed reads a decompressed stream, and returns ErrTooLarge if the stream exceeds the limits mostRatio and anyway.
 type rationed struct {
 	from       io.Reader
 	compressed *counter
@@ -64,19 +66,21 @@ func (r *rationed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// contents reads the body of an answer up to the limits, and decompresses it if necessary.
+// contents reads the body of an HTTP answer up to the limits, and decompresses it if the answer has the content
+// encoding gzip.
 func contents(resp *http.Response) ([]byte, error) {
 	if !compressed(resp) {
 		return ReadAll(resp.Body)
 	}
 	text, err := Unpack(resp.Body)
-	if errors.Is(err, io.EOF) { // the body is empty, and not even compressed
+	if errors.Is(err, io.EOF) { // the body is empty, so it is not compressed, although the header announces compression
 		return nil, nil
 	}
 	return text, err
 }
 
-// compressed reports whether the body of an answer is compressed. Names of encodings are case-insensitive.
+// compressed reports whether the header of an answer has the content encoding gzip. Names of encodings are
+// case-insensitive.
 func compressed(resp *http.Response) bool {
 	return strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip")
 }

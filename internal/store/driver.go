@@ -7,17 +7,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Driver is a kind of store.
+// Driver is a kind of store that users can choose by name in a backend block, such as "s3".
 type Driver struct {
 	Name   string
 	Schema *schema.Block // the schema of the driver's settings
 	Open   func(ctx context.Context, s Settings) (Store, error)
 }
 
-// Drivers are the kinds of stores that a program knows.
+// Drivers are the kinds of stores that a program offers.
 type Drivers []Driver
 
-// Find returns the driver with that name, and false if none has it.
+// Find returns the driver with that name. It returns false if no driver has the name.
 func (d Drivers) Find(name string) (Driver, bool) {
 	i := slices.IndexFunc(d, func(d Driver) bool { return d.Name == name })
 	if i < 0 {
@@ -26,7 +26,7 @@ func (d Drivers) Find(name string) (Driver, bool) {
 	return d[i], true
 }
 
-// Names lists the names of the drivers, sorted.
+// Names returns the names of the drivers, sorted.
 func (d Drivers) Names() []string {
 	var out []string
 	for _, d := range d {

@@ -44,9 +44,9 @@ func dump(fsys disk.FS, data []byte, dir string) (string, error) {
 	return "", fmt.Errorf("%s already has a thousand unstored states; remove some of them", dir)
 }
 
-// EmergencyDirs returns the directories that EmergencyDump should try: dir, a directory of the user, and the directory
-// for temporary files. The last two are usually on other file systems. getenv returns the value of an environment
-// variable.
+// EmergencyDirs returns the directories in which EmergencyDump tries to write, in this order: dir, the user's data
+// directory, and the directory for temporary files. The last two are usually on other file systems. getenv returns the
+// value of an environment variable.
 func EmergencyDirs(dir string, getenv func(string) string) []string {
 	dirs := []string{dir}
 	if user := paths.Data(getenv); user != "" {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// DamagedError reports that a stored state is damaged. To replace the state, pass Version to Put.
+// DamagedError reports that a stored state is damaged. A caller that wants to replace the damaged state passes Version
+// to Put.
 type DamagedError struct {
 	Version Version
 	Data    []byte // the readable part of the state
@@ -21,7 +22,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 // character is not a lower-case letter, the text may begin with a name, and stays unchanged.
 func Sentence(err error) string {
 	text := err.Error()
-	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else it may begin with a name
+	if len(text) > 1 && text[1] >= 'a' && text[1] <= 'z' || strings.HasPrefix(text, "a ") { // else the text may begin with a name
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	return text
@@ -41,18 +42,18 @@ func (e *StaleError) Error() string {
 }
 
 // UnansweredError reports that a request got no answer, or an answer that does not tell whether the request was
-// executed: the connection broke, or the server failed. A caller that tries again finds out.
+// executed: the connection broke, or the server failed. A later attempt may succeed.
 type UnansweredError struct {
 	Err    error
-	Unsent bool          // the request was not executed: it had no token or no connection, or the service was busy
-	After  time.Duration // the pause that the service requests; 0 for none
+	Unsent bool          // the request was not executed: no token or no connection could be had, or the service was busy
+	After  time.Duration // the pause that the service requests before the next attempt; 0 means none
 }
 
 func (e *UnansweredError) Error() string { return e.Err.Error() }
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
-// Unsent marks an *UnansweredError about a prerequisite of a request, such as a token: the request was not sent. It
-// returns err.
+// Unsent sets the field Unsent of an *UnansweredError that err wraps, because a prerequisite of the request failed,
+// such as getting a token. It returns err, also if err wraps no such error.
 func Unsent(err error) error {
 	var noAnswer *UnansweredError
 	if errors.As(err, &noAnswer) {
@@ -61,7 +62,7 @@ func Unsent(err error) error {
 	return err
 }
 
-// RedirectError is the reason why a redirect is not followed. A retry would get the same redirect.
+// RedirectError reports that a redirect was not followed, with the reason. Retrying would lead to the same redirect.
 type RedirectError struct{ Err error }
 
 func (e *RedirectError) Error() string { return e.Err.Error() }

@@ -19,23 +19,23 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// A Local keeps former states as separate copies, not as links to its backups, because Terraform and editors overwrite
-// those in place. Each write keeps the state that it replaces, unless the command makes no backups.
+// A Local keeps former states as separate copies, not as hard links to its backups, because Terraform and editors
+// overwrite backups in place. Each write keeps the state that it replaces, unless backups are disabled.
 const keptStates = 20 // the maximum number of former states
 
-// keptBytes is the maximum size of all former states together. Tests reduce it.
+// keptBytes is the maximum size of all former states of a workspace together, in bytes. Tests reduce it.
 var keptBytes int64 = 256 << 20
 
-// historyDir returns the directory of former states. It is beside the state, and hidden like the file of the lock info.
-// The pattern *.tfstate.*, by which users exclude states and backups from version control, matches it. The pattern
-// terraform.tfstate*, by which users delete files, does not.
+// historyDir returns the directory of former states. The directory is beside the state, and its name begins with a dot.
+// The pattern *.tfstate.*, by which users exclude states and backups from version control, matches the directory. The
+// pattern terraform.tfstate*, by which users delete files, does not.
 func (l *Local) historyDir(workspace string) string {
 	dir, base := filepath.Split(l.File(workspace))
 	return filepath.Join(dir, "."+base+".history")
 }
 
-// kept is the file of a former state. Its name contains the time of the write in milliseconds, the serial, and whether
-// the state is encrypted: 1700000000000-12.tfstate, or 1700000000000-12.sealed.tfstate.
+// kept describes the file of a former state. The file's name contains the time of the write in milliseconds since 1970,
+// the serial, and whether the state is encrypted: 1700000000000-12.tfstate, or 1700000000000-12.sealed.tfstate.
 type kept struct {
 	name   string
 	serial uint64
@@ -54,8 +54,8 @@ func keptName(serial uint64, written time.Time, sealed bool) string {
 	return fmt.Sprintf("%d-%d%s", written.UnixMilli(), serial, end)
 }
 
-// listKept lists the files of former states, the latest first. It skips files with other names. It returns none if the
-// directory does not exist.
+// listKept lists the files of former states, the latest first. It skips files with other names. It returns an empty
+// list if the directory does not exist.
 func (l *Local) listKept(workspace string) ([]kept, error) {
 	entries, err := l.fs.ReadDir(l.historyDir(workspace))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -80,9 +80,10 @@ func (l *Local) listKept(workspace string) ([]kept, error) {
 	return out, nil
 }
 
-// keep stores the replaced state old, which was written at that time, as a former state, unless old has no serial or no
-// lineage. It deletes the oldest former states above the limits keptStates and keptBytes, but never the latest. It
-// encrypts the plain ones if the store encrypts backups. It ignores errors, because they must not prevent the write.
+// keep stores old, the state that a write replaces, as a former state. written is the time at which old was written.
+// keep does nothing if old has no serial or no lineage. It deletes the oldest former states above the limits keptStates
+// and keptBytes, but never the latest. If the store encrypts backups, keep also encrypts plain former states. It
+// ignores errors, because an error must not prevent the write of the new state.
 func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	serial, _, ok := identity(old)
 	dir := l.historyDir(workspace)
@@ -104,8 +105,8 @@ func (l *Local) keep(workspace string, old []byte, written time.Time) {
 	}
 }
 
-// sealAll encrypts the former states with the present encryption settings, if the store encrypts backups. It ignores
-// errors.
+// sealAll encrypts the former states that are plain or encrypted with a former key, if the store encrypts backups. It
+// ignores errors.
 func (l *Local) sealAll(workspace string) {
 	all, _ := l.listKept(workspace)
 	for _, k := range all {
@@ -113,8 +114,8 @@ func (l *Local) sealAll(workspace string) {
 	}
 }
 
-// sealKept encrypts a former state that is not encrypted or has a former key, if the store encrypts backups. It ignores
-// errors.
+// sealKept encrypts one former state that is plain or encrypted with a former key, if the store encrypts backups. It
+// ignores errors.
 func (l *Local) sealKept(dir string, k kept) {
 	if l.seal == nil {
 		return
@@ -133,8 +134,8 @@ func (l *Local) sealKept(dir string, k kept) {
 	}
 }
 
-// identity returns the serial and the lineage of a state. An encrypted state also contains them in clear. ok is false
-// if the state lacks one of them, or is damaged before it.
+// identity returns the serial and the lineage of a state. An encrypted state contains both as plain text. ok is false
+// if one of them is missing, or if the JSON is invalid before them.
 func identity(data []byte) (serial uint64, lineage string, ok bool) {
 	s := jsontext.Scanner{In: data}
 	seen := 0
@@ -157,7 +158,7 @@ func identity(data []byte) (serial uint64, lineage string, ok bool) {
 	return serial, lineage, ok
 }
 
-// History implements Historian.
+// History lists the present state and the former states of a workspace, the latest first.
 func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err
@@ -191,7 +192,8 @@ func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 	return out, nil
 }
 
-// Former implements Historian.
+// Former returns a former state from the list of History, in its stored form. It returns nil if the store no longer
+// keeps the state, and an error if the state cannot be read.
 func (l *Local) Former(_ context.Context, workspace string, p Past) ([]byte, error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err
@@ -218,7 +220,8 @@ func (l *Local) readKept(workspace string, k kept) ([]byte, error) {
 	return data, nil
 }
 
-// RewriteFormer implements FormerRewriter.
+// RewriteFormer calls rewrite for each former state of a workspace, and replaces the state by the result; nil keeps it.
+// It returns the number of changed states.
 func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite func(uint64, []byte) ([]byte, error)) (changed int, err error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return 0, err
@@ -254,7 +257,7 @@ func (l *Local) RewriteFormer(ctx context.Context, workspace string, rewrite fun
 type writer struct {
 	Serial    uint64 `json:"serial"`
 	Lineage   string `json:"lineage"`
-	Time      int64  `json:"time"` // in milliseconds
+	Time      int64  `json:"time"` // the Unix time in milliseconds
 	Who       string `json:"who"`
 	Operation string `json:"operation"`
 }

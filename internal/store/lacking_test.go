@@ -114,7 +114,7 @@ func TestLocalMountPoint(t *testing.T) {
 		}
 		_, err = l.Put(t.Context(), Default, numbered(2), v)
 		done := faults.Calls() < faults.At
-		l.held[Default].file.Close() // like the end of the process
+		l.held[Default].file.Close() // the end of a process closes the file
 		next := NewLocal(LocalOptions{Dir: dir, FS: mount})
 		data, _, getErr := next.Get(t.Context(), Default)
 		if getErr != nil || !bytes.Equal(data, numbered(1)) && !bytes.Equal(data, numbered(2)) || err == nil && !bytes.Equal(data, numbered(2)) {
@@ -124,7 +124,7 @@ func TestLocalMountPoint(t *testing.T) {
 		if data, err := os.ReadFile(path); !bytes.Equal(data, numbered(3)) || err != nil {
 			t.Errorf("call %d (%s): the next command left %s, %v", at, faults.Last(), data, err)
 		}
-		if names := left(t, dir); len(names) != 3 { // the state, its backup, its history
+		if names := left(t, dir); len(names) != 3 { // the directory has the state, the backup and the history
 			t.Errorf("call %d (%s): there is %v", at, faults.Last(), names)
 		}
 		if done {

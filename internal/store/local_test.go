@@ -155,7 +155,7 @@ func TestSymlinkStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantFile(t, link+".backup", 0) // the first state of this run was new
+	wantFile(t, link+".backup", 0) // no state existed before this run, so no backup was made
 	put(t, NewLocal(LocalOptions{Dir: dir}), Default, 3)
 	wantFile(t, link+".backup", 2)
 	if err := os.Symlink(link+"2", link+"2"); err != nil {
@@ -173,7 +173,7 @@ func TestBackup(t *testing.T) {
 	put(t, l, Default, 1)
 	wantFile(t, at("terraform.tfstate.backup"), 0)
 	put(t, l, Default, 2)
-	wantFile(t, at("terraform.tfstate.backup"), 0) // a run backs up the state from before the run
+	wantFile(t, at("terraform.tfstate.backup"), 0) // a run backs up only the state from before the run, and none existed
 
 	l = NewLocal(LocalOptions{Dir: dir})
 	put(t, l, Default, 3)
@@ -235,7 +235,7 @@ func TestKilledHolder(t *testing.T) {
 	if _, err := dead.Lock(ctx, Default, who); err != nil {
 		t.Fatal(err)
 	}
-	dead.held[Default].file.Close() // the kernel does this for a dead process
+	dead.held[Default].file.Close() // the kernel closes the files of a dead process
 
 	l := NewLocal(LocalOptions{Dir: dir})
 	if data, v, err := l.Get(ctx, Default); data != nil || v != "" || err != nil {
@@ -302,7 +302,7 @@ func TestOldFileIsRetired(t *testing.T) {
 	if err := unlock(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantFile(t, hard, 1) // a file that has another name is not changed
+	wantFile(t, hard, 1) // a file with a second name (hard link) is replaced, not written
 }
 
 type osFile struct{ *os.File }

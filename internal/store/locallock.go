@@ -15,7 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Lock implements Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *LockError. If no state exists, Lock creates a placeholder file.
 func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 		if errors.As(err, &held) {
 			return nil, l.lockedBy(h.info, held.Err)
 		}
-		if inner := (*fs.PathError)(nil); errors.As(err, &inner) { // it may name a file that the user has not heard of
+		if inner := (*fs.PathError)(nil); errors.As(err, &inner) { // the inner error may name a temporary file that the user does not know
 			err = inner.Err
 		}
 		return nil, fmt.Errorf("the state file %s cannot be locked: %w", l.File(workspace), err)
@@ -51,9 +52,9 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 	return func(context.Context) error { return l.unlock(workspace, h) }, nil
 }
 
-// tidy cleans up after killed commands. It completes a state that was being overwritten in place, and removes temporary
-// files beside the state, its backup, its lock info and its former states. The caller holds the lock. If a command
-// without the lock is writing, that command holds the guard of the directory (guardDir), and tidy does nothing.
+// tidy cleans up after killed commands. It completes a state that was being overwritten in place. It removes temporary
+// files beside the state, its backup, its lock info and its former states. The caller holds the lock. If another
+// command is writing without that lock, it holds the lock of the directory (guardDir), and tidy does nothing.
 func (l *Local) tidy(workspace string, h *holding) {
 	release, ok := guardDir(filepath.Dir(h.path), 0)
 	if !ok {
@@ -79,14 +80,15 @@ func (l *Local) tidy(workspace string, h *holding) {
 	disk.SweepAll(l.fs, l.historyDir(workspace))
 }
 
-// infoFile returns the path of the file in which Terraform and OpenTofu describe the holder of the lock.
+// infoFile returns the path of the file that describes the holder of the lock. Terraform and OpenTofu use the same
+// file.
 func (l *Local) infoFile(workspace string) string {
 	dir, base := filepath.Split(l.File(workspace))
 	return filepath.Join(dir, "."+base+".lock.info")
 }
 
-// lockedBy returns the error for a lock that another process holds, with the data about the holder in the file info, if
-// it can be read. cause may be nil.
+// lockedBy returns the error for a lock that another process holds. It describes the holder if the file at the path
+// info can be read. cause is the error of the attempt to lock, or nil.
 func (l *Local) lockedBy(info string, cause error) *LockError {
 	e := &LockError{Err: cause}
 	if data, err := disk.Read(l.fs, info); err == nil && data != nil {
@@ -97,9 +99,9 @@ func (l *Local) lockedBy(info string, cause error) *LockError {
 	return e
 }
 
-// openAndLock opens and locks the file at path, or creates and locks a placeholder if no file exists. If the file was
-// replaced or removed between opening and locking, it is no longer the state, and openAndLock tries the next file, up
-// to 100 times. The error is a *LockError if another process holds the lock.
+// openAndLock opens and locks the state file at path. If no file exists, it creates and locks a placeholder, an empty
+// state. If another process replaced or removed the file between opening and locking, openAndLock opens the new file,
+// up to 100 times. The error is a *LockError if another process holds the lock.
 func (l *Local) openAndLock(h *holding, path string) error {
 	path, err := disk.Resolve(l.fs, path)
 	if err != nil {
@@ -141,9 +143,9 @@ func (l *Local) inPlace(f disk.File, path string) bool {
 	return err == nil && os.SameFile(is, at)
 }
 
-// placeholder creates a placeholder, which is locked before another process can see it, and the missing directories
-// above it. If the state exists by now, or another command removed the temporary file, it returns false without an
-// error.
+// placeholder creates a placeholder, an empty state that is locked before another process can see it, and the missing
+// directories above it. It returns false without an error if the state exists by now, or if another command removed the
+// temporary file.
 func (l *Local) placeholder(h *holding) (made bool, err error) {
 	dir := filepath.Dir(h.path)
 	for d := dir; ; d = filepath.Dir(d) {
@@ -170,7 +172,7 @@ func (l *Local) placeholder(h *holding) (made bool, err error) {
 		return true, nil
 	}
 	f.Close()
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // the temporary file: the command that has the lock tidies up
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) { // another process has created the lock file, or the temporary file is missing, because a command that holds the lock has removed it in tidy
 		return false, nil
 	}
 	return l.createUnlinked(h)
@@ -241,8 +243,7 @@ func (l *Local) unlock(workspace string, h *holding) error {
 	return errors.Join(err, l.release(h))
 }
 
-// letGo closes the locked file after it was removed, which releases the lock. It does nothing if h is nil or the file
-// is closed.
+// letGo closes the state file, which releases the lock. It does nothing if h is nil or the file is closed.
 func (h *holding) letGo() {
 	if h != nil && h.file != nil {
 		h.file.Close()
@@ -250,8 +251,8 @@ func (h *holding) letGo() {
 	}
 }
 
-// release releases the lock, and removes files and directories that were created only for the lock. It does nothing if
-// the lock was released before.
+// release releases a lock, and removes the placeholder and the directories that were created only for the lock. It does
+// nothing if the lock was released before.
 func (l *Local) release(h *holding) error {
 	if h.file == nil {
 		return nil
@@ -270,16 +271,16 @@ func (l *Local) release(h *holding) error {
 	err := l.fs.Remove(h.path)
 	retire(h.file)
 	for _, d := range h.madeDirs {
-		l.fs.Remove(d) // fails if the directory has other files by now
+		l.fs.Remove(d) // Remove fails if the directory has other files by now
 	}
 	return err
 }
 
-// last finds out whether this command must remove the placeholder. Of several holders of a shared lock, the last holder
-// must do it: only the last holder can get the exclusive lock.
+// last finds out whether this command must remove the placeholder, by trying to get the exclusive lock. Of several
+// holders of a shared lock, only the last one can get the exclusive lock, and it must remove the placeholder.
 func (l *Local) last(h *holding) {
 	h.placeholder = false
-	if info, err := l.fs.Stat(h.path); err != nil || info.Size() != int64(placeholderSize) { // do not read a large state
+	if info, err := l.fs.Stat(h.path); err != nil || info.Size() != int64(placeholderSize) { // comparing the size avoids reading a large state
 		return
 	}
 	if data, err := disk.Read(l.fs, h.path); err != nil || !isPlaceholder(data) {
@@ -289,8 +290,9 @@ func (l *Local) last(h *holding) {
 	h.placeholder = lockFile(h.file, exclusive) == nil
 }
 
-// retire closes a file that was the state, and first overwrites it if it has no name any more. Terraform or OpenTofu
-// may have the file open while they wait for the lock, and must not take it for the state.
+// retire closes a state file that was replaced. If the open file has no name any more, retire first overwrites it with
+// the text retired. Terraform or OpenTofu may have the old file open while they wait for the lock, and must not take it
+// for the state.
 func retire(f disk.File) {
 	defer f.Close()
 	if !nameless(f) {
@@ -303,8 +305,9 @@ func retire(f disk.File) {
 	}
 }
 
-// Break implements Breaker. A lock on a file ends with its process, but the file about its holder can remain, and
-// blocks no process. Break removes that file. If a running process holds the lock, Break returns a *LockError.
+// Break removes the file with the lock info that a crashed process left. Such a file blocks no process, because the
+// lock on the state file ended with the process. If a running process holds the lock, or if the file has another ID,
+// the error is a *LockError.
 func (l *Local) Break(_ context.Context, workspace, id string) error {
 	info := l.infoFile(workspace)
 	held := l.lockedBy(info, nil).Held

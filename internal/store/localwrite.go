@@ -13,7 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Put implements Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *StaleError.
 func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return "", err
@@ -43,13 +44,13 @@ func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Versi
 	return versionOf(data), nil
 }
 
-// longestGuard is the maximum time that a writer waits for the guard of a directory. Writes take milliseconds: a
-// process that holds the guard for longer is not another writer.
+// longestGuard is the maximum time that a writer waits for the lock of a directory (guardDir). A write takes
+// milliseconds: a process that holds the lock for longer is not another writer.
 var longestGuard = 2 * time.Second
 
-// guard takes the guard of a directory (guardDir), so that one writer at a time reads and replaces a state in it. If
-// another program holds the guard for a long time, only the first call waits for it; all calls then continue without
-// the guard.
+// guard takes the lock of a directory (guardDir), so that one writer at a time reads and replaces a state in the
+// directory. If another program holds that lock for longestGuard, only the first call waits. This call and all later
+// calls then continue without the lock.
 func (l *Local) guard(dir string) (release func()) {
 	l.mu.Lock()
 	longest := longestGuard
@@ -66,8 +67,8 @@ func (l *Local) guard(dir string) (release func()) {
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup copies the state that the first Put of a workspace replaces to the backup. A state that a later Put replaces
-// only becomes a former state; now is that state. Without a backup file, backup does nothing.
+// backup writes the backup at the first Put of a workspace: a copy of now, the state that the Put replaces. At a later
+// Put it only keeps now as a former state. If backups are disabled, it does nothing.
 func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]
@@ -96,7 +97,7 @@ func (l *Local) backup(workspace, path string, now []byte) error {
 	}
 	if unseen == nil {
 		l.keep(workspace, old, info.ModTime())
-		if !bytes.Equal(was, old) { // the encryption has changed, and the former key may be removed from the configuration
+		if !bytes.Equal(was, old) { // the encryption has changed, so the former key may be removed from the configuration
 			l.sealAll(workspace)
 		}
 	}
@@ -123,14 +124,15 @@ func (l *Local) replace(workspace, path string, data []byte) error {
 		old := h.file
 		h.file, h.placeholder = next, false
 		retire(old)
-	case err == nil: // the file was overwritten in place, and keeps its lock
+	case err == nil: // disk.Replace has overwritten the file in place, so the file keeps its lock
 		l.written[workspace], h.placeholder = true, false
 	}
 	return err
 }
 
-// SetAside renames the state of a workspace to its backup, because the state has moved to another backend. If states
-// are encrypted, it encrypts the backup, because no later write would.
+// SetAside renames the state of a workspace to its backup, because the state has moved to another backend. If the store
+// encrypts backups, SetAside encrypts it, because no later write would do so. If the backup cannot be written, SetAside
+// returns an error and the state stays.
 func (l *Local) SetAside(workspace string) error {
 	path := l.File(workspace)
 	data, err := l.read(path)
@@ -150,14 +152,14 @@ func (l *Local) SetAside(workspace string) error {
 	return disk.SyncDir(l.fs, filepath.Dir(path))
 }
 
-// Delete implements Store.
+// Delete deletes a workspace and its state. For the default workspace it returns ErrDefault.
 func (l *Local) Delete(_ context.Context, workspace string) error {
 	if err := cmp.Or(Deletable(workspace), checkLocalName(l, workspace)); err != nil {
 		return err
 	}
 	dir := l.at(l.opts.WorkspaceDir)
 	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
-	if lingers && errors.Is(err, fs.ErrExist) { // the directory is not empty: it contains the locked file
+	if lingers && errors.Is(err, fs.ErrExist) { // the directory is not empty: it still contains the locked state file
 		l.mu.Lock()
 		l.held[workspace].letGo()
 		l.mu.Unlock()

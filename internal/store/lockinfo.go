@@ -11,14 +11,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// LockInfo describes the holder of a lock. Its JSON is the form of Terraform and OpenTofu.
+// LockInfo describes the holder of a lock. Its JSON form is the form that Terraform and OpenTofu use.
 type LockInfo struct {
 	ID        string    `json:"ID"`
-	Operation string    `json:"Operation"` // such as "OperationTypeApply"
-	Info      string    `json:"Info"`      // identifies the process, to recognize a process that has ended
+	Operation string    `json:"Operation"` // the name of the operation, such as "OperationTypeApply"
+	Info      string    `json:"Info"`      // identifies the process, so that other processes recognize that it has ended
 	Who       string    `json:"Who"`       // user@host
 	Version   string    `json:"Version"`
-	Created   time.Time `json:"Created"` // in UTC
+	Created   time.Time `json:"Created"` // the time at which the lock was taken, in UTC
 	Path      string    `json:"Path"`    // the path of the state; set by the store
 
 	// Shared requests a lock that several reading commands may hold at once. A store without such locks takes an
@@ -48,7 +48,7 @@ func (i LockInfo) Marshal() []byte {
 	return data
 }
 
-// KnownAs records in i.Info the ID by which Terraform and OpenTofu break the lock, if it differs from i.ID.
+// KnownAs records in i.Info the ID by which Terraform and OpenTofu break the lock, if that ID differs from i.ID.
 func (i *LockInfo) KnownAs(id string) {
 	if i.ID == id {
 		return
@@ -59,7 +59,7 @@ func (i *LockInfo) KnownAs(id string) {
 	i.Info += "for Terraform and OpenTofu the ID is " + id
 }
 
-// ParseLockInfo decodes a lock file.
+// ParseLockInfo decodes the JSON form of a LockInfo. It returns an error for a time that cannot be encoded again.
 func ParseLockInfo(data []byte) (LockInfo, error) {
 	var i LockInfo
 	err := json.Unmarshal(data, &i)
@@ -72,7 +72,7 @@ func ParseLockInfo(data []byte) (LockInfo, error) {
 	return i, nil
 }
 
-// String returns the lines that Terraform and OpenTofu print about a lock. Tools search for them.
+// String returns the lines that Terraform and OpenTofu print about a lock. CI tools search for these lines.
 func (i LockInfo) String() string {
 	return fmt.Sprintf("Lock Info:\n  ID:        %s\n  Path:      %s\n  Operation: %s\n  Who:       %s\n  Version:   %s\n  Created:   %s\n  Info:      %s\n",
 		i.ID, i.Path, i.Operation, i.Who, i.Version, i.Created, i.Info)

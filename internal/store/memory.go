@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// MemoryDriver is the driver of the store in memory, for programs that test. Its states end with the process.
+// MemoryDriver is the driver "inmem": it keeps states in memory, for test programs. The states end with the process.
 var MemoryDriver = Driver{
 	Name: "inmem",
 	Schema: &schema.Block{Attrs: []*schema.Attr{
@@ -30,7 +30,7 @@ var MemoryDriver = Driver{
 	},
 }
 
-// Memory is a store in memory. The zero value is ready for use.
+// Memory is a store that keeps states in memory. Its zero value is ready for use.
 type Memory struct {
 	mu     sync.Mutex
 	states map[string]stored
@@ -43,10 +43,10 @@ type stored struct {
 	version Version
 }
 
-// Capabilities implements Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (m *Memory) Capabilities() Capabilities { return Capabilities{Breaker: m} }
 
-// Get implements Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (m *Memory) Get(_ context.Context, workspace string) ([]byte, Version, error) {
 	if err := CheckName(workspace); err != nil {
 		return nil, "", err
@@ -57,7 +57,8 @@ func (m *Memory) Get(_ context.Context, workspace string) ([]byte, Version, erro
 	return bytes.Clone(s.data), s.version, nil
 }
 
-// Put implements Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *StaleError.
 func (m *Memory) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
 	if err := CheckName(workspace); err != nil {
 		return "", err
@@ -76,7 +77,7 @@ func (m *Memory) Put(_ context.Context, workspace string, data []byte, prev Vers
 	return v, nil
 }
 
-// Delete implements Store.
+// Delete deletes a workspace and its state. For the default workspace it returns ErrDefault.
 func (m *Memory) Delete(_ context.Context, workspace string) error {
 	if err := Deletable(workspace); err != nil {
 		return err
@@ -87,14 +88,15 @@ func (m *Memory) Delete(_ context.Context, workspace string) error {
 	return nil
 }
 
-// List implements Store.
+// List returns the names of the workspaces, the default workspace first.
 func (m *Memory) List(context.Context) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return sortWorkspaces(slices.Collect(maps.Keys(m.states))), nil
 }
 
-// Lock implements Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *LockError.
 func (m *Memory) Lock(_ context.Context, workspace string, who LockInfo) (func(context.Context) error, error) {
 	if err := CheckName(workspace); err != nil {
 		return nil, err
@@ -112,7 +114,7 @@ func (m *Memory) Lock(_ context.Context, workspace string, who LockInfo) (func(c
 	return func(ctx context.Context) error { return m.Break(ctx, workspace, who.ID) }, nil
 }
 
-// Break implements Breaker.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *LockError.
 func (m *Memory) Break(_ context.Context, workspace, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

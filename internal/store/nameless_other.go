@@ -4,7 +4,7 @@ package store
 
 import "github.com/lethe-iac/lethe/internal/disk"
 
-// lingers is true if a removed file can stay in its directory until it is closed.
+// lingers is true if a removed file stays in its directory until every process has closed it.
 const lingers = true
 
 func nameless(disk.File) bool { return false }

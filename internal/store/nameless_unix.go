@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// lingers is true if a removed file can stay in its directory until it is closed.
+// lingers is true if a removed file stays in its directory until every process has closed it.
 const lingers = false
 
 // nameless reports whether the file f has no name any more, because it was removed or replaced.

@@ -22,7 +22,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Only is like CheckName, for a store whose only workspace is Default. It returns ErrOnly for other names.
+// Only checks the name of a workspace for a store whose only workspace is Default. It returns nil for Default, the
+// error of CheckName for an invalid name, and ErrOnly for any other name.
 func Only(workspace string) error {
 	if err := CheckName(workspace); err != nil || workspace == Default {
 		return err
@@ -30,7 +31,7 @@ func Only(workspace string) error {
 	return ErrOnly
 }
 
-// Single reports whether the only workspace of a store is Default.
+// Single reports whether the only workspace of a store is Default: Get for another name returns ErrOnly.
 func Single(ctx context.Context, s Store) bool {
 	_, _, err := s.Get(ctx, "another")
 	return errors.Is(err, ErrOnly)
@@ -39,13 +40,13 @@ func Single(ctx context.Context, s Store) bool {
 // ErrOnly is the error for a workspace other than Default in a store that keeps only one state.
 var ErrOnly = errors.New("workspaces not supported")
 
-// ErrName is the end of messages about a workspace name that CheckName accepts, but a service does not.
+// ErrName is the end of messages about a workspace name that CheckName accepts, but the service of a store does not.
 var ErrName = errors.New("is not allowed in this backend")
 
 // ErrDefault is the error for an attempt to delete the workspace Default.
 var ErrDefault = errors.New("the default workspace cannot be deleted")
 
-// Deletable is like CheckName, for a workspace that is about to be deleted.
+// Deletable returns an error if a workspace cannot be deleted: ErrDefault for Default, or the error of CheckName.
 func Deletable(workspace string) error {
 	if workspace == Default {
 		return ErrDefault
@@ -60,8 +61,8 @@ func sortWorkspaces(names []string) []string {
 	return slices.Insert(names, 0, Default)
 }
 
-// ShellCommand returns a command for the shell of the user: a POSIX shell, or PowerShell on Windows. It quotes each word
-// that needs it.
+// ShellCommand joins words to a command line for the user's shell: a POSIX shell, or PowerShell on Windows. It quotes
+// each word that has special characters.
 func ShellCommand(words ...string) string {
 	var out []string
 	for _, w := range words {
@@ -75,7 +76,7 @@ func shellWord(w string, windows bool) string {
 	if windows {
 		plain += `\`
 	}
-	split := windows && strings.HasPrefix(w, "-") && strings.Contains(w, ".") // PowerShell makes two words of it
+	split := windows && strings.HasPrefix(w, "-") && strings.Contains(w, ".") // PowerShell splits such an option at the dot
 	switch {
 	case w != "" && !split && strings.Trim(w, plain) == "":
 		return w
@@ -85,8 +86,9 @@ func shellWord(w string, windows bool) string {
 	return subprocess.Quote(w)
 }
 
-// ShellFile returns the name of a file as a word of a command. Like Terraform, it prints double quotes, which all shells
-// accept, unless the shell would change the name between them. A name with characters that cannot be printed has escapes.
+// ShellFile returns the name of a file as a word of a command line, in double quotes as Terraform prints it. If the
+// shell would change the name between double quotes, ShellFile quotes it for that shell. It escapes characters that
+// cannot be printed.
 func ShellFile(name string) string { return shellFile(name, runtime.GOOS == "windows") }
 
 func shellFile(name string, windows bool) string {

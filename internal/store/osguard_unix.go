@@ -9,13 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// guardDir locks a directory, so that only one writer at a time reads a state in it and replaces it. This includes
-// writers without the lock of the state. The lock is on the directory itself, which leaves no file behind. If the
-// directory cannot be opened, or the file system has no such locks, guardDir locks nothing and returns true.
+// guardDir locks a directory, so that only one writer at a time reads a state in it and replaces the state. Writers
+// that do not lock the state itself take this lock, too. The lock is a flock on the directory, so no file remains. If
+// the directory cannot be opened, or the file system has no such locks, guardDir locks nothing and returns true.
 //
 // Scripts take the same lock around whole commands (flock DIR lethe apply). Such a command would wait for its parent
-// process. So guardDir waits only up to longest, and then returns false. The writer continues without the guard: the
-// lock and the version of the state still protect it.
+// process. So guardDir waits at most for the duration longest, and then returns false. The writer then continues
+// without this lock, because the lock and the version of the state still protect the state.
 func guardDir(dir string, longest time.Duration) (release func(), ok bool) {
 	none := func() {}
 	d, err := os.Open(dir)

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// guardName is the name of the file that guardDir opens. Windows cannot lock a directory.
+// guardName is the name of the lock file of a directory, which guardDir opens. Windows cannot lock a directory itself.
 const guardName = ".lethe.guard"
 
-// guardDir lets only one writer at a time read a state in a directory and replace it. This includes writers without the
-// lock of the state. Only one process can open the guard file, and the system removes the file when that process closes
-// it or ends. If the file cannot be created, guardDir locks nothing and returns true. It waits only up to longest, and
-// then returns false.
+// guardDir locks a directory, so that only one writer at a time reads a state in it and replaces the state. Writers
+// that do not lock the state itself take this lock, too. Only one process can open the file guardName, and the system
+// removes that file when the process closes it or ends. If the file cannot be created, guardDir locks nothing and
+// returns true. It waits at most for the duration longest, and then returns false.
 func guardDir(dir string, longest time.Duration) (release func(), ok bool) {
 	none := func() {}
 	name, err := windows.UTF16PtrFromString(filepath.Join(dir, guardName))
@@ -25,7 +25,7 @@ func guardDir(dir string, longest time.Duration) (release func(), ok bool) {
 		switch {
 		case err == nil:
 			return func() { _ = windows.CloseHandle(h) }, true
-		case err != windows.ERROR_SHARING_VIOLATION && err != windows.ERROR_ACCESS_DENIED: // a file that is being removed denies access
+		case err != windows.ERROR_SHARING_VIOLATION && err != windows.ERROR_ACCESS_DENIED: // Windows denies access to a file that is being removed
 			return none, true
 		case !time.Now().Before(end):
 			return none, false

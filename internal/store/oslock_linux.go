@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile takes the lock that Terraform and OpenTofu take: a POSIX lock on the whole file. In Lethe it belongs to the
-// open file, not to the process. The two kinds exclude each other. So the lock survives if the process opens and closes
-// the state elsewhere, and two stores in one process exclude each other, too. The lock ends when the file is closed in
-// any way. A shared lock is a read lock.
+// lockFile locks the whole state file with an OFD lock, which belongs to the open file, not to the process. Terraform
+// and OpenTofu take a POSIX lock, which belongs to the process. The two kinds exclude each other. The OFD lock survives
+// if the process opens and closes the state elsewhere, and two stores in one process exclude each other, too. The lock
+// ends when the last descriptor of the open file is closed. In the mode shared, it is a read lock.
 func lockFile(f disk.File, m lockMode) error {
 	lk := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 0}
 	if m == shared {
@@ -30,8 +30,8 @@ func lockFile(f disk.File, m lockMode) error {
 	}
 }
 
-// unlockFile releases the lock before the file is closed, because a child process that is being started may have the
-// file open for a moment.
+// unlockFile releases the lock explicitly, because closing may not suffice: a child process that is being started may
+// have the file open for a moment.
 func unlockFile(f disk.File) {
 	lk := unix.Flock_t{Type: unix.F_UNLCK, Whence: 0, Start: 0, Len: 0}
 	_ = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk)

@@ -30,6 +30,6 @@ func lockFile(f disk.File, m lockMode) error {
 	}
 }
 
-// unlockFile releases the lock before the file is closed, because a child process that is being started may have the
-// file open for a moment.
+// unlockFile releases the lock explicitly, because closing may not suffice: a child process that is being started may
+// have the file open for a moment.
 func unlockFile(f disk.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockedByte is the byte of a state file that Lethe locks on Windows. Locks there cover bytes, and no other process can
-// read locked bytes. Terraform and OpenTofu lock all bytes up to the largest offset. Lethe locks one byte in that
-// range, beyond the end of any state. So the three programs exclude each other, and other programs can read the state.
+// lockedByte is the offset of the byte that Lethe locks in a state file on Windows. A lock there covers a range of
+// bytes, and no other process can read locked bytes. Terraform and OpenTofu lock all bytes up to the largest offset.
+// Lethe locks one byte in that range, beyond the end of any state. So the three programs exclude each other, and other
+// programs can read the state.
 const lockedByte = 1<<31 - 1
 
 func lockFile(f disk.File, m lockMode) error {

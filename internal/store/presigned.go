@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// Send sends the request with a body. The error is an *UnansweredError if the server does not answer, or answers with a
-// status of 500 or more. Any other status outside 2xx is an error, too.
+// Send sends a presigned request with a body. The error is an *UnansweredError if the server does not answer, or
+// answers with a status of 500 or more. Any other status outside 2xx is an error, too.
 func (h *PresignedRequest) Send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, h.Method, h.URL, bytes.NewReader(body))
 	if err != nil {

@@ -13,18 +13,20 @@ func Attr(name string, ty cty.Type, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: ty, Optional: true, Description: description}
 }
 
-// SecretAttr returns an optional setting of a driver that is a secret: it is not shown, and its value may be ephemeral.
+// SecretAttr returns an optional string setting of a driver that is sensitive: it is not shown, and its value may be
+// ephemeral.
 func SecretAttr(name, description string) *schema.Attr {
 	return &schema.Attr{Name: name, Type: cty.String, Optional: true, Sensitive: true, Description: description}
 }
 
-// Reader reads settings of S, and collects all errors in Err. Mistakes(Err) returns them one by one.
+// Reader reads the settings S of a store, and joins all errors in Err, so that a user sees all mistakes at once.
+// Mistakes(Err) returns them separately.
 type Reader struct {
 	S   Settings
 	Err error
 }
 
-// Fail records an error. A nil err is ignored.
+// Fail adds err to r.Err. A nil err is ignored.
 func (r *Reader) Fail(err error) {
 	r.Err = errors.Join(slices.Concat(Mistakes(r.Err), Mistakes(err))...)
 }
@@ -40,7 +42,7 @@ func Mistakes(err error) []error {
 	return nil
 }
 
-// Bad records an error about the value of a setting.
+// Bad adds an error about the value of a setting to r.Err.
 func (r *Reader) Bad(name, format string, a ...any) { r.Fail(r.S.Bad(name, format, a...)) }
 
 // Which returns the name first if that setting is set and not empty, and otherwise the name second.
@@ -58,7 +60,7 @@ func (r *Reader) Text(name string, env ...string) string {
 	return t
 }
 
-// Must returns a setting. If it is not set, or empty, Must records an error and returns "".
+// Must returns a required string setting. If it is not set, or empty, Must adds an error to r.Err and returns "".
 func (r *Reader) Must(name string) string {
 	t := r.Text(name)
 	if t == "" {
@@ -67,14 +69,16 @@ func (r *Reader) Must(name string) string {
 	return t
 }
 
-// Flag works like Settings.Bool, and records the error. After an error it returns false.
+// Flag returns a boolean setting, or else the value of the first environment variable in env that is set, or else
+// false. If the text is not a boolean, Flag adds an error to r.Err and returns false.
 func (r *Reader) Flag(name string, env ...string) bool {
 	b, err := r.S.Bool(name, env...)
 	r.Fail(err)
 	return b
 }
 
-// Int works like Settings.Int, and records the error. After an error it returns 0.
+// Int returns a setting that is a whole number, or else the value of the first environment variable in env that is set,
+// or else otherwise. If the text is not a whole number of 0 or more, Int adds an error to r.Err and returns 0.
 func (r *Reader) Int(name string, otherwise int, env ...string) int {
 	n, err := r.S.Int(name, otherwise, env...)
 	r.Fail(err)

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// Tries is the retry policy of a store. A request is repeated while its error is an *UnansweredError, until Retries
-// retries are done and the time for its kind has passed. Reading is the time for requests that only read: a user waits
-// for them. Writing is the time for requests whose data would be lost. If no host with the name exists, only Retries
-// counts. An invalid certificate or a refused redirect is not retried.
+// Tries is the retry policy of a store. A request that gets an *UnansweredError is repeated until at least Retries
+// retries are done and the minimum time for its kind has passed. Reading is the minimum time for requests that only
+// read, for which a user waits. Writing is the minimum time for requests whose data would be lost. If no host with the
+// name exists, only Retries counts. An invalid certificate or a refused redirect is not retried.
 type Tries struct {
 	Retries           int           // the minimum number of retries
 	Shortest, Longest time.Duration // the shortest and the longest pause: each pause is twice the previous one
@@ -24,7 +24,8 @@ type Tries struct {
 
 	// Notify is called once for each request that has been retried for noticeDelay. It may be nil.
 	Notify func(text string)
-	// Stop ends all pauses, and soon afterwards the request in progress. It may be nil.
+	// Stop, when it ends, ends all pauses and, after the time grace, the request in progress. It may be nil.
+	// them.
 	Stop context.Context
 }
 
@@ -36,13 +37,13 @@ const (
 	patience      = 90 * time.Second       // the time for retries of writes
 )
 
-// Tries returns the retry policy for a driver with these settings. reading is the time for retries of reading requests,
-// which depends on the service.
+// Tries returns the retry policy for a driver with these settings: 5 retries, and 90 seconds for writes. reading is the
+// minimum time for retries of requests that only read, which depends on the service.
 func (s Settings) Tries(reading time.Duration) Tries {
 	return Tries{Retries: 5, Shortest: 250 * time.Millisecond, Longest: 20 * time.Second, Reading: reading, Writing: patience, Notify: s.Notify, Stop: s.Stop}
 }
 
-// Times returns the policy with the number of retries again, which comes from a setting. If again is 0, nothing is
+// Times returns the policy with another number of retries, which comes from a setting. If again is 0, nothing is
 // retried, not even writes.
 func (t Tries) Times(again int) Tries {
 	if t.Retries = again; again == 0 {
@@ -51,24 +52,24 @@ func (t Tries) Times(again int) Tries {
 	return t
 }
 
-// hurry is the factor of Hurry.
+// hurry is the factor that Hurry has set; 0 means 1.
 var hurry atomic.Int64
 
-// Hurry divides all pauses and times of policies by a factor, for tests.
+// Hurry makes later pauses and times of all retry policies shorter by a factor, for tests.
 func Hurry(factor int64) { hurry.Store(factor) }
 
-// Hurried returns a duration divided by the factor of Hurry.
+// Hurried returns a duration divided by the factor that Hurry has set.
 func Hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
 
-// Do calls do, which sends a request that only reads, until the request is answered or t allows no further attempt, and
-// returns the last error. The end of ctx or of t.Stop ends the pauses, too. If ctx ends during the request, the text of
-// the error is for users.
+// Do calls do, which sends a request that only reads, until the request is answered or the policy t allows no further
+// attempt. It returns the error of the last attempt. The end of ctx or of t.Stop ends the pauses. If ctx ends during a
+// request, the text of the error is "it was interrupted" or "it took too long".
 func (t Tries) Do(ctx context.Context, do func() error) error {
 	return t.try(ctx, t.Reading, func(context.Context) error { return do() })
 }
 
-// Write calls do, which sends a request that must not be lost, until the request is answered or t allows no further
-// attempt. The end of ctx does not stop it, but the end of t.Stop does.
+// Write calls do, which sends a request that must not be lost, until the request is answered or the policy t allows no
+// further attempt. The end of ctx does not stop Write; the end of t.Stop does.
 func (t Tries) Write(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -104,8 +105,8 @@ func (t Tries) try(ctx context.Context, during time.Duration, do func(context.Co
 	}
 }
 
-// pause returns the pause after attempt n, reduced by a random part, so that many clients do not send requests at the
-// same time.
+// pause returns the pause after attempt n, from 0: a random part of at least half of the argument pause, so that many
+// clients do not send requests at the same time. After t.Retries attempts, the pause is at least shortestPause.
 func (t Tries) pause(n int, pause time.Duration) time.Duration {
 	pause = pause/2 + rand.N(pause/2+1)
 	if n >= t.Retries {
@@ -121,7 +122,7 @@ func (t Tries) stopped() <-chan struct{} {
 	return t.Stop.Done()
 }
 
-// endedError is the error of a request whose context ended. Its text is for users.
+// endedError is the error of a request whose context ended. Its text is written for users.
 type endedError struct{ error }
 
 func (e *endedError) Error() string {
@@ -149,14 +150,14 @@ func nowhere(err error) bool {
 	return errors.As(err, &dns) && dns.IsNotFound
 }
 
-// open reports whether a request without an answer may have been executed: it was sent over an existing connection.
+// open reports whether a request without an answer may have been executed: a connection existed when it was sent.
 func open(err error) bool {
 	var u *UnansweredError
 	var op *net.OpError
 	return errors.As(err, &u) && !u.Unsent && !(errors.As(err, &op) && op.Op == "dial")
 }
 
-// asked returns the pause that a service requests, or 0.
+// asked returns the pause that a service requests before the next attempt, or 0 if it requests none.
 func asked(err error) time.Duration {
 	var u *UnansweredError
 	if !errors.As(err, &u) {
@@ -165,8 +166,8 @@ func asked(err error) time.Duration {
 	return u.After
 }
 
-// RetryAfter returns the pause that the headers of an answer request, as a number of seconds (at most longestAsked) or
-// as a date. It returns 0 if they request none, or in another form.
+// RetryAfter returns the pause that the header Retry-After requests, as a number of seconds or as a date. It returns 0
+// if the header is missing or has another form. A number of seconds counts as at most longestAsked.
 func RetryAfter(h http.Header) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
@@ -178,7 +179,7 @@ func RetryAfter(h http.Header) time.Duration {
 	}
 	now := time.Now()
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = sent // use the clock of the service
+		now = sent // compare with the clock of the service, which may differ from the clock of this machine
 	}
 	return max(0, at.Sub(now))
 }

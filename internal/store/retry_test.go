@@ -22,7 +22,7 @@ var errConnectionLost = errors.New("connection reset")
 // TestRetryAfter checks the pause that a service requests: seconds, or a date by the clock of the service. A very long
 // pause is shortened.
 func TestRetryAfter(t *testing.T) {
-	now := time.Now().Add(-5 * time.Hour) // the clock of the service
+	now := time.Now().Add(-5 * time.Hour) // the clock of the service, which is five hours slow
 	for text, want := range map[string]time.Duration{
 		"12": 12 * time.Second, "0.5": 500 * time.Millisecond, "": 0, "soon": 0, "-3": 0, "90000": 2 * time.Minute,
 		now.Add(30 * time.Second).UTC().Format(http.TimeFormat): 30 * time.Second, now.Add(-time.Minute).UTC().Format(http.TimeFormat): 0,
@@ -127,7 +127,7 @@ func TestInterruptedWrite(t *testing.T) {
 	store.Hurry(1000)
 	t.Cleanup(func() { store.Hurry(1) })
 	err = store.Tries{Retries: 9, Stop: stop}.Write(t.Context(), func(ctx context.Context) error {
-		<-ctx.Done() // a service that does not answer
+		<-ctx.Done() // the service does not answer before the request is cancelled
 		return &store.UnansweredError{Err: ctx.Err()}
 	})
 	if err == nil || err.Error() != "it was interrupted" {

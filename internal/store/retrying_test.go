@@ -15,11 +15,11 @@ import (
 // deaf is a store whose answers to requests for locks get lost.
 type deaf struct {
 	store.Remote
-	err    error  // the error of each Lock, which locks nevertheless
-	before func() // is called when Lock begins
-	breaks error  // the error of Break; nil: Break succeeds
-	heard  int    // how many calls of Break fail before one succeeds; 0: all fail
-	asked  int    // calls of Break
+	err    error  // the error that each call of Lock returns, although it locks
+	before func() // is called at the beginning of Lock
+	breaks error  // the error that Break returns; nil if Break succeeds
+	heard  int    // the number of calls of Break that fail before a call succeeds; 0 if all fail
+	asked  int    // the number of calls of Break so far
 }
 
 func (d *deaf) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
@@ -52,7 +52,7 @@ func TestLockUnheard(t *testing.T) {
 		"no answer":           {err: lost, asked: 1},
 		"interrupted":         {err: lost, interrupted: true, asked: 1},
 		"no answer to either": {err: lost, breaks: &store.UnansweredError{Err: lost}, asked: 1, left: true},
-		"no connection":       {err: refused, left: true}, // deaf locks nevertheless, and nobody releases it
+		"no connection":       {err: refused, left: true}, // the fake store locks in spite of the error, and no caller releases the lock
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Review implements PartStore.
+// Review returns the resources of a state, and the resources whose stored stamps (digests of their sources) equal the
+// given stamps.
 func (c *retrying) Review(ctx context.Context, workspace string, stamps map[string]Stamp) (r *Review, err error) {
 	p := c.Remote.Capabilities().Parts
 	err = c.tries.Do(ctx, func() error {
@@ -15,7 +16,7 @@ func (c *retrying) Review(ctx context.Context, workspace string, stamps map[stri
 	return r, err
 }
 
-// GetPart implements PartStore.
+// GetPart returns the objects of some resources of a state, and the version of the whole state.
 func (c *retrying) GetPart(ctx context.Context, workspace string, resources []string) (data []byte, v Version, err error) {
 	p := c.Remote.Capabilities().Parts
 	err = c.tries.Do(ctx, func() error {
@@ -25,7 +26,8 @@ func (c *retrying) GetPart(ctx context.Context, workspace string, resources []st
 	return data, v, err
 }
 
-// PutPart implements PartStore.
+// PutPart replaces the objects of some resources in a state, if the state has the version prev. For another version it
+// returns a *StaleError.
 func (c *retrying) PutPart(ctx context.Context, workspace string, part Part, prev Version) (v Version, err error) {
 	p, versions := c.Remote.Capabilities().Parts, c.Remote.Capabilities().Versioner
 	lost := Version("")

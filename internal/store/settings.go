@@ -17,25 +17,25 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Settings are the settings for opening a store or a key provider.
+// Settings are the settings for opening a store, or a key provider for encryption.
 type Settings struct {
 	Config cty.Value           // has the type of the driver's schema; known and unmarked; may be null
-	Dir    string              // the base of relative paths
+	Dir    string              // the base of relative paths in settings
 	FS     disk.FS             // for stores in files; nil: the real file system
 	Getenv func(string) string // reads environment variables for missing settings; nil: none
-	Agent  string              // the name of the client for servers; "": the default of its library
-	Schema *schema.Block       // the schema of Config; nil: no setting counts as sensitive
-	Learn  func(text string)   // called with each sensitive value, to mask it; nil: not called
+	Agent  string              // the User-Agent of requests to servers; "" means the default of the HTTP library
+	Schema *schema.Block       // the schema of Config; nil means that no setting is sensitive
+	Learn  func(text string)   // called with each sensitive value, so that the caller hides it in output; nil means not called
 	Hosts  Hosts               // for stores that are services of a host; nil: such stores cannot be opened
 
-	Blank  bool              // an empty text counts as not set, so that the environment counts
+	Blank  bool              // an empty string setting counts as not set, so that the environment variables count
 	Notify func(text string) // shows a message to the user, such as about a retried request; nil: messages are dropped
-	Stop   context.Context   // ends retries, including retries of writes; nil: never
+	Stop   context.Context   // when it ends, retries end, including retries of writes; nil means never
 
-	within cty.Path // the path of the setting whose attributes In has selected
+	within cty.Path // the path of the nested setting that In has selected
 }
 
-// Hosts finds the services of hosts, and the user's credentials for them.
+// Hosts finds the addresses of services on hosts, and the user's credentials for these hosts.
 type Hosts interface {
 	// Service returns the base address of a service of a host, such as "tfe.v2". It ends with a slash.
 	Service(ctx context.Context, host, service string) (*url.URL, error)
@@ -43,8 +43,8 @@ type Hosts interface {
 	Token(ctx context.Context, host string) (string, error)
 }
 
-// File returns the path of a file that a setting names. If no file with the literal name exists, File expands "~" at
-// the beginning and environment variables.
+// File returns the path of a file that a setting names, relative to s.Dir. If no file with the literal name exists,
+// File expands environment variables and "~" at the beginning. An empty path stays empty.
 func (s Settings) File(path string) string {
 	if path == "" {
 		return ""
@@ -80,12 +80,12 @@ type SettingError struct {
 func (e *SettingError) Error() string { return e.Err.Error() }
 func (e *SettingError) Unwrap() error { return e.Err }
 
-// Bad returns an error about the value of a setting. The text must name the setting.
+// Bad returns a *SettingError about the value of a setting. The formatted text must name the setting.
 func (s Settings) Bad(name, format string, a ...any) error {
 	return &SettingError{Path: s.path(name), Err: fmt.Errorf(format, a...)}
 }
 
-// Missing returns an error about a required setting that is set neither in the configuration nor by one of the
+// Missing returns a *SettingError about a required setting that is set neither in the configuration nor by one of the
 // environment variables env.
 func (s Settings) Missing(name string, env ...string) error {
 	err := fmt.Errorf("the argument %q is required, but no definition was found", name)
@@ -96,13 +96,13 @@ func (s Settings) Missing(name string, env ...string) error {
 }
 
 func (s Settings) path(name string) cty.Path {
-	if name == "" { // the setting exists only in the environment
+	if name == "" { // the setting has no name in the configuration; it exists only in the environment
 		return s.within
 	}
 	return append(slices.Clip(s.within), cty.GetAttrStep{Name: name})
 }
 
-// Secret reports a secret part of a setting, such as the password in an address, to s.Learn.
+// Secret passes a secret part of a setting, such as the password in an address, to s.Learn, which hides it in output.
 func (s Settings) Secret(text string) {
 	if s.Learn != nil && text != "" {
 		s.Learn(text)
@@ -144,7 +144,8 @@ func (s Settings) Has(name string) bool {
 }
 
 // Text returns a string setting, or else the value of the first environment variable in env that is set and not empty.
-// It returns false if none of them is set.
+// It returns false if none of them is set. An empty setting counts as set unless s.Blank is true. If the setting is
+// sensitive, Text passes the value to s.Learn.
 func (s Settings) Text(name string, env ...string) (string, bool) {
 	text, ok := s.text(name, env)
 	if s.secret(name) {
@@ -180,8 +181,7 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 }
 
 // Int returns a setting that is a whole number, or else the value of the first environment variable in env that is set
-// and not empty. If none is set, Int returns its argument "otherwise". It returns an error if the text is not a whole
-// number of 0 or more.
+// and not empty, or else otherwise. It returns an error if the text is not a whole number of 0 or more.
 func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {
@@ -194,8 +194,8 @@ func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	return n, nil
 }
 
-// named returns the name of a setting for messages. A setting that exists only in the environment has the names of its
-// variables.
+// named returns the name of a setting for messages. For a setting that exists only in the environment, it returns the
+// names of its environment variables.
 func named(name string, env []string) string {
 	if name == "" {
 		return strings.Join(env, " or ")
@@ -219,8 +219,8 @@ func (s Settings) List(name string) []string {
 	return out
 }
 
-// In returns the attributes of a nested setting as Settings. If the setting is not set, Set returns false for the
-// result.
+// In returns the nested setting name as Settings, whose methods then read its attributes. If the nested setting is not
+// set, Set returns false for the result.
 func (s Settings) In(name string) Settings {
 	in := s
 	in.Schema, in.Config, in.within = nil, cty.NilVal, s.path(name)
@@ -233,11 +233,11 @@ func (s Settings) In(name string) Settings {
 	return in
 }
 
-// Set reports whether the settings exist: the Config is not null.
+// Set reports whether the settings exist: the Config is neither missing nor null.
 func (s Settings) Set() bool { return s.Config != cty.NilVal && !s.Config.IsNull() }
 
 // Texts returns a setting that is a map of strings, without null elements. It returns nil if the setting is not set. If
-// the setting is sensitive, it reports the values to s.Learn.
+// the setting is sensitive, Texts passes the values to s.Learn.
 func (s Settings) Texts(name string) map[string]string {
 	v, ok := s.value(name, cty.Map(cty.String))
 	if !ok {

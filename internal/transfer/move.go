@@ -14,7 +14,7 @@ import (
 type Request struct {
 	Source, Target *state.Snapshot
 	Addresses      []addr.Target
-	As             *addr.Target // the address in the target; nil: the same
+	As             *addr.Target // the address of the object in the target; nil: the same address as in the source
 }
 
 // Move is the move of one object.
@@ -23,8 +23,8 @@ type Move struct{ From, To addr.Object }
 // Plan is a move between two states that has not been written yet.
 type Plan struct {
 	Moves   []Move                // sorted by From
-	Dropped []addr.Object         // data sources in moved modules: the target reads them again
-	Renamed [][2]addr.Target      // each address, and its address in the target
+	Dropped []addr.Object         // data sources in moved modules, which the source loses and the target reads again
+	Renamed [][2]addr.Target      // pairs of an address in the source and the same object's address in the target
 	Source  *state.Snapshot       // the source state after the move
 	before  *state.Snapshot       // the target before the move
 	entries map[Move]*state.Entry // the moved objects with their new dependencies; their provider configurations are unchanged
@@ -67,13 +67,14 @@ func (p *Plan) Target(provider func(Move, addr.ProviderInstance) addr.ProviderIn
 	return e.Done()
 }
 
-// Entry returns the state entry of a moved object for the target, with the dependencies that the object has there. Its
-// provider configuration is still the source's.
+// Entry returns the state entry of a moved object for the target, with the dependencies that the object has there. The
+// entry still has the provider configuration of the source.
 func (p *Plan) Entry(m Move) *state.Entry { return p.entries[m] }
 
 const title = "Invalid transfer"
 
-// choose finds the objects to move. It adds an error to bag and returns false if that fails.
+// choose finds the objects to move and sets p.Moves and p.Dropped. After an error, it adds the error to bag and returns
+// false.
 func (p *Plan) choose(r Request, bag *diag.Bag) bool {
 	refuse := func(format string, a ...any) bool {
 		bag.Add(diag.Errorf(title, format, a...))

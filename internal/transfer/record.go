@@ -41,11 +41,11 @@ const (
 	Target Role = "target"
 )
 
-// Side is one of the two states.
+// Side describes one of the two states of a transfer, before and after it.
 type Side struct {
-	Dir       Path    `json:"dir"` // the real path of the working directory
+	Dir       Path    `json:"dir"` // the real path of the working directory with the state
 	Workspace string  `json:"workspace"`
-	File      Path    `json:"file"` // the path of the record there
+	File      Path    `json:"file"` // the path of the copy of the record in that directory
 	Before    Version `json:"before"`
 	After     Version `json:"after"`
 }
@@ -54,7 +54,7 @@ type Side struct {
 // bytes.
 type Path string
 
-// MarshalText implements encoding.TextMarshaler.
+// MarshalText returns the path, or a quoted form if the path is not valid UTF-8.
 func (p Path) MarshalText() ([]byte, error) {
 	if utf8.ValidString(string(p)) {
 		return []byte(p), nil
@@ -62,9 +62,10 @@ func (p Path) MarshalText() ([]byte, error) {
 	return []byte(strconv.QuoteToASCII(string(p))), nil
 }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText sets the path from the result of MarshalText. It returns an error if the text begins with a quote and
+// is not a quoted string.
 func (p *Path) UnmarshalText(text []byte) error {
-	if len(text) == 0 || text[0] != '"' { // all paths are absolute
+	if len(text) == 0 || text[0] != '"' { // an absolute path does not begin with a quote
 		*p = Path(text)
 		return nil
 	}
@@ -85,7 +86,7 @@ func VersionOf(s *state.Snapshot, digest state.Digest) Version {
 	return Version{s.Lineage, s.Serial, digest}
 }
 
-// Object is a moved object.
+// Object has the addresses of a moved object in the two states.
 type Object struct {
 	From addr.Object `json:"from"`
 	To   addr.Object `json:"to"`
@@ -106,7 +107,7 @@ func (r *Record) For(role Role) []byte {
 	c.Role = role
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
-		panic(err) // impossible: only an address with a secret instance key cannot be encoded, and no state has such keys
+		panic(err) // only an address with a secret instance key cannot be encoded, and states have no such keys
 	}
 	return append(data, '\n')
 }
@@ -124,7 +125,7 @@ func Parse(data []byte) (*Record, error) {
 	return &r, nil
 }
 
-// This returns the side of the directory that has this copy, and the other side.
+// This returns the side of the directory that has this copy of the record, and the other side.
 func (r *Record) This() (this, other Side) {
 	if r.Role == Source {
 		return r.Source, r.Target
@@ -140,12 +141,13 @@ func (r *Record) Concerns(s *state.Snapshot) bool {
 	return s == nil || s.Lineage == "" || s.Lineage == this.After.Lineage || s.Lineage == this.Before.Lineage
 }
 
-// Arrived reports whether the target state was written. source may still have the objects.
+// Arrived reports whether the target state was written. source is the state of the source, which may still have the
+// objects.
 //
-// The target's state contains the name of the transfer, also after later writes of Lethe. Terraform and OpenTofu do not
-// keep the name. If the lineage is that of the transfer and the serial is higher than before it, Arrived therefore
-// compares objects: the state was written if it has, with the same IDs, all moved objects that source still has, and at
-// least one.
+// Lethe writes the ID of the transfer into the target's state, and keeps it in later writes. Terraform and OpenTofu do
+// not keep the ID. If the state lacks the ID, but has the lineage of the transfer and a higher serial than before,
+// Arrived therefore compares objects. It returns true if the target has, with the same IDs, all moved objects that
+// source still has, and at least one of them.
 func (r *Record) Arrived(target, source *state.Snapshot) bool {
 	switch {
 	case target == nil:
@@ -174,8 +176,8 @@ func same(a, b *state.Entry) bool {
 	return a.Provider.Provider.Canon() == b.Provider.Provider.Canon() && a.ID() != "" && a.ID() == b.ID()
 }
 
-// Left returns the source state after the transfer, and the objects that it loses. A state that contains the name of
-// the transfer was already written, so an object at one of the addresses is a new one.
+// Left returns the source state after the transfer, and the objects that it loses. If the source state contains the ID
+// of the transfer, it was already written: then an object at one of the addresses is a new object.
 func (r *Record) Left(source *state.Snapshot) (*state.Snapshot, []addr.Object) {
 	if slices.Contains(source.Transfers(), r.ID) {
 		return source, nil

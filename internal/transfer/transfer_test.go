@@ -193,7 +193,7 @@ func TestDecision(t *testing.T) {
 	r := NewRecord(p, time.Now(), "1")
 	next, _ := state.Next(into, p.Target(keep).WithTransfer(r.ID), "1")
 	r.Source.Before, r.Target.Before, r.Target.After = VersionOf(source, state.Digest{}), VersionOf(into, state.Digest{}), VersionOf(next, state.Digest{})
-	foreign := func(s *state.Snapshot) *state.Snapshot { // Terraform does not keep the name
+	foreign := func(s *state.Snapshot) *state.Snapshot { // a state as Terraform writes it, without the ID of the transfer
 		e := s.Edit()
 		e.Head().Extra = nil
 		return e.Done()
@@ -227,7 +227,7 @@ func TestDecision(t *testing.T) {
 		t.Errorf("%v, %q", gone, addresses(left))
 	}
 	e := left.Edit()
-	e.Put(object(t, "a.x"), source.Get(object(t, "a.x"))) // a new object at the address
+	e.Put(object(t, "a.x"), source.Get(object(t, "a.x"))) // a new object at the address of the moved object
 	if again, gone := r.Left(e.Done()); len(gone) > 0 || again.Len() != 2 {
 		t.Errorf("%v", gone)
 	}

@@ -16,17 +16,17 @@ import (
 // Claim lists the parts of a shared state that a plan changes or depends on.
 type Claim struct {
 	Base      *state.Snapshot // the state from which the plan was made
-	Refreshed *state.Snapshot // Base after the refresh of the plan; nil without a refresh
+	Refreshed *state.Snapshot // Base after the refresh of the plan; nil if the plan did not refresh
 	Parts     store.Parts
-	// Of returns the parts that the run locked that left an object in this state.
+	// Of returns the parts that a run has locked if it leaves an object in the state of the given entry.
 	Of func(addr.Object, *state.Entry) store.Parts
 }
 
-// Shared reports whether other commands may work on other parts of the state.
+// Shared reports whether other commands may work on other parts of the state at the same time.
 func (s *State) Shared() bool { return s.lock.shared() }
 
-// outOfDate returns the error for a plan that cannot be applied. why introduces the list of conflicts. then is a
-// sentence about the next step, or "".
+// outOfDate returns the error for a plan that cannot be applied because the state has changed. why introduces the list
+// of conflicts. then is a sentence about the next step, or "".
 func outOfDate(why string, conflicts []string, then string) diag.Diagnostic {
 	if most := 10; len(conflicts) > most {
 		conflicts = append(conflicts[:most:most], fmt.Sprintf("and %d more", len(conflicts)-most))
@@ -34,8 +34,8 @@ func outOfDate(why string, conflicts []string, then string) diag.Diagnostic {
 	return diag.Errorf("Plan is out of date", "%s:\n  %s\n\n%sNothing was done. Make a new plan.", why, strings.Join(conflicts, "\n  "), then)
 }
 
-// outdated returns the reason why the plan does not fit the present state. It returns nil if no other run has changed
-// the parts of the plan.
+// outdated returns the reason why the plan does not fit the present state now. It returns nil if no other run has
+// changed the parts of the state that the plan uses.
 func (c Claim) outdated(ctx context.Context, st store.Store, name string, now *state.Snapshot) *diag.Diagnostic {
 	if now == c.Base || now.Digest() == c.Base.Digest() && now.Lineage == c.Base.Lineage {
 		return nil
@@ -46,7 +46,7 @@ func (c Claim) outdated(ctx context.Context, st store.Store, name string, now *s
 	}
 	same := c.known(now)
 	for _, d := range state.Differences(c.Base, now) {
-		if d.Object.Mode == addr.Data || same(d.Object) { // the plan read it, and its dependencies are another part
+		if d.Object.Mode == addr.Data || same(d.Object) { // no conflict: the plan read the data source itself, or its refresh found the present object
 			continue
 		}
 		e := d.After
@@ -72,8 +72,8 @@ func (c Claim) outdated(ctx context.Context, st store.Store, name string, now *s
 	return &d
 }
 
-// known returns a function that reports whether the present state has an object as the refresh of the plan found it.
-// Then the plan still fits the object, although another run has changed it in the state.
+// known returns a function that reports whether the state now has an object as the refresh of the plan found it. The
+// plan then still fits that object, although another run has changed it in the state.
 func (c Claim) known(now *state.Snapshot) func(addr.Object) bool {
 	if c.Refreshed == nil || c.Refreshed == c.Base {
 		return func(addr.Object) bool { return false }
@@ -85,8 +85,8 @@ func (c Claim) known(now *state.Snapshot) func(addr.Object) bool {
 	return func(o addr.Object) bool { return !other[o] }
 }
 
-// writers returns a sentence about the runs that wrote the state after a serial. It returns "" if the store does not
-// know them.
+// writers returns a sentence about the runs that wrote the state after the serial after. It returns "" if the store
+// does not know them.
 func writers(ctx context.Context, st store.Store, name string, after uint64) string {
 	h := st.Capabilities().History
 	if h == nil {

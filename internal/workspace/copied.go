@@ -10,31 +10,33 @@ import (
 )
 
 // copied sends a copy of the journal to the store. One goroutine sends one request at a time. Each request has all
-// records that have arrived since the last. So the store always has the beginning of the journal up to some record.
+// records that were added since the last request. So the store always has the beginning of the journal up to some
+// record.
 //
-// A provider call that changes an object waits until its intent is stored. The result of a call does not wait: the next
-// intent is sent after it. If the store cannot be reached, no call waits, and the records are sent later.
+// A provider call that changes an object waits until its intent (the record of the coming call) is stored. The result
+// of a call does not wait, because the next intent is sent after it. If the store cannot be reached, no call waits, and
+// the records are sent later.
 type copied struct {
 	st        store.Journaler
-	presigner store.JournalPresigner // presigns uploads for the second process (Keeper); nil if the store cannot
+	presigner store.JournalPresigner // signs requests for uploads by the keeper, the second process; nil if the store cannot do so
 	name      string
 	shared    bool          // other commands work on the state, too
 	work      chan struct{} // has an element if there are records to send
-	stop      chan struct{} // closed when the journal ends
-	ended     chan struct{} // closed when the sending has ended; nil before the journal begins
+	stop      chan struct{} // closed when the run ends the journal
+	ended     chan struct{} // closed when the goroutine has ended; nil before the journal begins
 
 	mu      sync.Mutex
 	at      int64         // the number of bytes of the journal that the store has
-	pending []byte        // the bytes after at
-	waiting chan struct{} // closed when pending is stored or has failed; nil: no caller waits
-	problem error         // the error of the last request; nil if it was successful
-	stays   bool          // the journal stays, so pending must be sent at the end
+	pending []byte        // the bytes of the journal after the position at
+	waiting chan struct{} // closed when pending is stored or the request has failed; nil if no caller waits
+	problem error         // the error of the last request; nil after a success
+	stays   bool          // the journal stays for a later command, so pending must be sent at the end
 }
 
 // retryPause is the pause after a request that failed, and the time limit of a request.
 const retryPause = 10 * time.Second
 
-// longestLull is the longest time that results wait, so that they can be sent together with an intent.
+// longestLull is the longest time that the results of calls wait, so that they can be sent together with an intent.
 const longestLull = 100 * time.Millisecond
 
 func newCopied(st store.Journaler, name string) *copied {
@@ -42,7 +44,7 @@ func newCopied(st store.Journaler, name string) *copied {
 }
 
 // add takes the next bytes of the journal. Only one call may run at a time. If wait is true, add returns when the store
-// has the bytes, or cannot be reached.
+// has the bytes, or when a request has failed.
 func (c *copied) add(b []byte, wait bool) {
 	c.mu.Lock()
 	if c.ended == nil {
@@ -70,7 +72,7 @@ func (c *copied) add(b []byte, wait bool) {
 func (c *copied) send() {
 	defer close(c.ended)
 	var began time.Time
-	took := longestLull // the header waits, to be sent with the first intent
+	took := longestLull // the header of the journal waits, so that it is sent with the first intent
 	for going := true; going; {
 		var retry <-chan time.Time
 		if c.unreachable() {
@@ -98,8 +100,8 @@ func (c *copied) unreachable() bool {
 	return c.problem != nil
 }
 
-// lull waits for a caller that waits, so that its records are sent in the same request. It waits at most longest, and
-// ends when the copying stops.
+// lull waits until a caller waits for its records, so that they are sent in the same request. It waits at most for the
+// time longest, and ends when the copying stops.
 func (c *copied) lull(longest time.Duration) {
 	end := time.After(longest)
 	for {
@@ -143,7 +145,8 @@ func (c *copied) flush(last bool) {
 	}
 }
 
-// live sends signs of life to the store until the run ends. Without them, other commands could take the run for dead.
+// live sends signs of life of the run to the store until the run ends. Without them, other commands could assume that
+// the run has crashed.
 func (c *copied) live(stop chan struct{}) {
 	tick := time.NewTicker(store.LifeSign)
 	defer tick.Stop()
@@ -159,7 +162,7 @@ func (c *copied) live(stop chan struct{}) {
 	}
 }
 
-// end ends the sending. stays is true if the journal file stays for the next command. The error is the reason why the
+// end stops the sending. stays is true if the journal file stays for the next command. The error is the reason why the
 // store lacks a part of the journal.
 func (c *copied) end(stays bool) error {
 	c.mu.Lock()

@@ -12,7 +12,7 @@ import (
 
 // slowJournals is a store of notes. Note sends its data to came, and then blocks until the test sends a result to let.
 type slowJournals struct {
-	let  chan error // the result of each call of Note
+	let  chan error // the result of each call of Note, which the test sends
 	came chan string
 	mu   sync.Mutex
 	has  string
@@ -63,10 +63,10 @@ func TestCopied(t *testing.T) {
 	default:
 	}
 	for range 100 {
-		c.add([]byte("r"), false) // while the store is busy
+		c.add([]byte("r"), false) // the store is still busy with the first request
 	}
 	n.let <- nil
-	if !strings.Contains(first, "intent") { // the first request had only the header
+	if !strings.Contains(first, "intent") { // the first request contained only the header of the journal
 		if second := <-n.came; !strings.Contains(second, "intent") {
 			t.Errorf("there came %q, then %q", first, second)
 		}

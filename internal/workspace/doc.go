@@ -1,7 +1,7 @@
 // Package workspace opens, locks, recovers and saves the state of one workspace.
 //
-// If an earlier run was killed, Lock first replays its journal. A command that changes objects takes these steps. A
-// command that only plans omits Record and Save:
+// If an earlier run was killed, Lock first replays its journal: it adds the changes in the journal to the state. A
+// command that changes objects takes these steps. A command that only plans omits Record and Save:
 //
 //	Lock     takes the lock, reads the state, replays the journal of a killed run
 //	Record   begins a journal, before the first change
@@ -17,13 +17,15 @@
 // Save then merges the command's changes into the present state (merge.go). In one working directory, such commands
 // still run one after the other, because the directory has room for the journal of one command.
 //
-// A command that shares the state may read only a part of it (Request.Part). Then all snapshots have only this part,
-// and only this part is written. If a journal must be replayed, the command reads the whole state.
+// A command that shares the state may read only a part of it (Request.Part): the objects of some resources. Then all
+// snapshots have only these objects, and only they are written. If a journal must be replayed, the command reads the
+// whole state.
 //
 // A journal stays if it has something that no state has: changes that could not be written, calls without an answer, or
-// open leases. The next Lock replays it. The notes about leases and about creations with an unknown outcome are copied
-// into the journals of later commands (journal.Notes) until they are settled. Read is for commands that only show a
-// state: it takes no lock and writes nothing. Its result includes the changes in journals.
+// open leases (sessions of ephemeral resources). The next Lock replays it. The notes about leases and about creations
+// with an unknown outcome are copied into the journals of later commands (journal.Notes) until they are settled. Read
+// is for commands that only show a state: it takes no lock and writes nothing. Its result includes the changes in
+// journals.
 //
 // State has the methods that commands call. Its parts:
 //
@@ -65,19 +67,19 @@ type Env struct {
 	Getenv  func(string) string
 	Dir     string // the working directory, absolute
 	Data    string // the data directory, .terraform
-	Version string // the version of the program, for locks, journals and states
+	Version string // the version of this program, which locks, journals and states record
 	Bag     *diag.Bag
 
-	// Log receives a sentence about each operation on states, locks and journals, without values of a state; may be
-	// nil.
+	// Log receives a sentence about each operation on states, locks and journals. The sentence contains no values of a
+	// state. Log may be nil.
 	Log func(text string)
 
-	// Other opens another working directory, to finish a transfer of objects between both directories. It is nil if the
-	// command cannot open one.
+	// Other opens the state of another working directory, to finish an interrupted transfer of objects between both
+	// directories. It is nil if the command cannot open another directory.
 	Other Other
 }
 
-// log logs an operation with its duration since started, and its error.
+// log passes a sentence about an operation to e.Log, with the duration of the operation since started, and its error.
 func (e *Env) log(started time.Time, err error, format string, a ...any) {
 	if e.Log == nil {
 		return
@@ -89,11 +91,11 @@ func (e *Env) log(started time.Time, err error, format string, a ...any) {
 	e.Log(fmt.Sprintf(format, a...) + ": " + outcome + "after " + e.Now().Sub(started).Round(time.Microsecond).String())
 }
 
-// Other opens the state of another working directory. The environment has its own bag.
+// Other opens the state of another working directory. The returned environment has its own bag of diagnostics.
 type Other func(ctx context.Context, dir string) (*Env, store.Store, bool)
 
-// arrived is the state of the target of an unfinished transfer. A command in the target directory passes it to the
-// recovery of the source, because the target may have moved to another directory.
+// arrived is the state that an unfinished transfer has moved objects into. A command in the target directory passes it
+// to the recovery of the source directory, which could not find a target directory that was moved.
 type arrived struct {
 	id     string
 	target *state.Snapshot
@@ -104,39 +106,39 @@ type Request struct {
 	Store     store.Store
 	Name      string // the name of the workspace
 	Operation operation.Operation
-	Lock      bool          // false: take no lock, as with -lock=false
+	Lock      bool          // if false, no lock is taken, as with -lock=false
 	Shared    bool          // the operation only reads, so other readers may hold the lock, too
 	Timeout   time.Duration // how long to wait for a lock that another command holds
-	Waiting   func()        // called, from any goroutine, when the lock is not available for a while; may be nil
-	Releasing func()        // called, from any goroutine, when releasing the lock takes long; may be nil
-	Resolves  addr.Instance // calls about this instance are not reported: the command settles them
-	Keeper    Keeper        // continues the journal if this process is killed; nil without a keeper
-	Part      Selecting     // selects the part of a shared state that the command needs; nil: the whole state
-	Interim   *Interim      // when to write the state during an apply; nil: only at the end
+	Waiting   func()        // called, from any goroutine, if the lock is not available after lockNotice; may be nil
+	Releasing func()        // called, from any goroutine, if releasing the lock takes longer than lockNotice; may be nil
+	Resolves  addr.Instance // the command settles calls of crashed runs about this instance, so they are not reported
+	Keeper    Keeper        // the second process, which continues the journal if this process is killed; may be nil
+	Part      Selecting     // selects the resources of a shared state that the command needs; nil means the whole state
+	Interim   *Interim      // when to write interim states (states before the end of an apply); nil means never
 	Written   func()        // called after the first write of the state; may be nil
-	File      string        // the state file that the user named; "" for the state of the workspace
+	File      string        // the state file that the user named; "" means the state of the workspace
 
-	arrived *arrived // set if the target of an unfinished transfer locks the source
+	arrived *arrived // set if a command in the target directory of an unfinished transfer locks the source
 }
 
-// Interim sets how often the state is written to its store while an apply is in progress.
+// Interim sets how often an apply writes interim states (the state before the end of the apply) to the store.
 type Interim struct {
-	Every time.Duration   // the time from the beginning to the first write, and from the end of a write to the next
-	At    <-chan struct{} // closed by an interrupt: then write at once and after each change; nil: never
+	Every time.Duration   // the time from the beginning to the first interim state, and from the end of a write to the next
+	At    <-chan struct{} // closed by an interrupt: then write at once and after each change; nil means that no interrupt is possible
 }
 
 // DefaultInterim is the default of Interim.Every.
 const DefaultInterim = 20 * time.Second
 
-// Selecting returns the resources of a state that a command needs, as addresses without keys, and the version of the
-// state. It returns nil for all resources.
+// Selecting returns the resources of a state that a command needs, as addresses without instance keys, and the version
+// of the state. A nil list means all resources.
 type Selecting func(context.Context, store.PartStore) ([]string, store.Version, error)
 
 // Keeper is another process that continues the journal of a run if the process of the run ends.
 type Keeper interface {
-	// JournalOpened tells the keeper where the journal of the run is, and which key encrypts its records. An empty path
-	// means that the run has closed the journal. hand describes how the keeper can copy the journal to the store of the
-	// state; nil means that it cannot. earlier is true if the journal also has calls of an earlier run.
+	// JournalOpened tells the keeper the path of the run's journal, and the key that encrypts its records. An empty path
+	// means that the run has closed the journal. hand is a request with which the keeper can copy the journal to the store
+	// of the state; nil means that it cannot. earlier is true if the journal also has calls of an earlier run.
 	JournalOpened(path string, key []byte, hand *store.PresignedRequest, earlier bool)
 	// Recorded tells the keeper that the journal has the result of a call.
 	Recorded(journal.Op)
@@ -147,15 +149,16 @@ type Keeper interface {
 // Variable is the environment variable that selects a workspace.
 const Variable = "TF_WORKSPACE"
 
-// Selected returns the name of the workspace that commands use. It is the value of the environment variable Variable,
-// or else the name that Select wrote, or else the default. It is "", which CheckName refuses, if the name that Select
-// wrote cannot be read.
+// Selected returns the name of the workspace that commands use: the value of the environment variable Variable, or else
+// the name that Select wrote, or else "default". It returns "", which CheckName refuses, if the file that Select wrote
+// cannot be read.
 func (e *Env) Selected() string {
 	name, _, _ := e.selected()
 	return name
 }
 
-// selected returns the selected workspace and the source of the selection for messages. by is "" for the default.
+// selected returns the selected workspace, and in by the source of the selection for messages; by is "" for the
+// default.
 func (e *Env) selected() (name, by string, err error) {
 	if w := e.Getenv(Variable); w != "" {
 		return w, "the environment variable " + Variable, nil
@@ -171,7 +174,7 @@ func (e *Env) selected() (name, by string, err error) {
 }
 
 // Select selects the workspace for later commands: it writes the name to a file in the data directory, and creates the
-// directory.
+// directory. It does not check the name.
 func (e *Env) Select(name string) error {
 	if err := e.MakeData(); err != nil {
 		return err
@@ -202,9 +205,10 @@ func (e *Env) CheckName(name string) bool {
 	return false
 }
 
-// journalFile returns the path of the journal of a workspace: beside the state if the state is a local file, and
+// journalFile returns the path of the journal of a workspace. If the state is a local file, the journal is beside it,
 // otherwise in the data directory. A name in the data directory contains a digest of the place of the state: if init
-// sets up another place, the state there must not get the changes of this run. Before Lethe 0.1, names had no digest.
+// sets up another place, the state there must not get the changes of this journal. Before Lethe 0.1, names had no
+// digest.
 func journalFile(env *Env, st store.Store, name string) string {
 	c := st.Capabilities()
 	if c.Files != nil {
@@ -226,7 +230,8 @@ func exists(env *Env, path string) bool {
 	return err == nil
 }
 
-// relative returns a path for messages: relative to the working directory, if the file is in it.
+// relative returns a path in the form for messages: relative to the working directory if the file is in it, otherwise
+// unchanged.
 func relative(env *Env, path string) string {
 	if rel, err := filepath.Rel(env.Dir, path); err == nil && !strings.HasPrefix(rel, "..") {
 		return rel

@@ -23,41 +23,41 @@ import (
 // Examination lists all copies and parts of a state: in its store, in its journal, and in files.
 type Examination struct {
 	State   Copy
-	Journal *JournalReport   // nil without a journal
-	Stored  []*JournalReport // journals in the store of runs in other directories, or whose directory no longer exists
+	Journal *JournalReport   // the journal of the state; nil if it does not exist
+	Stored  []*JournalReport // the journals in the store, of runs in other directories or in directories that no longer exist
 	Copies  []Copy           // backups and former states, the most recent first
-	Older   int              // number of further former states, which were not read
-	Files   []string         // journals that were put aside, a state that could not be stored, a transfer record
+	Older   int              // the number of further former states, which were not read
+	Files   []string         // the paths of journals that were renamed because they do not fit, of a state that could not be stored, and of a transfer record
 	Twice   [][]addr.Object  // objects of one type and provider with the same ID: each list may be one real object
 }
 
-// Copy is one text of a state.
+// Copy is one stored text of a state: the state itself, a backup or a former state.
 type Copy struct {
 	Where    string // the file, or the name of the former state
-	Missing  bool   // it does not exist
-	Problem  string // the reason why it cannot be read, as sentences; "" if it can
-	Locked   bool   // it cannot be decrypted, because its key is missing
+	Missing  bool   // the text does not exist
+	Problem  string // the reason why the text cannot be read, as sentences; "" if it can be read
+	Locked   bool   // the text cannot be decrypted, because its key is missing
 	Time     time.Time
-	Snapshot *state.Snapshot // nil if it cannot be read
+	Snapshot *state.Snapshot // the decoded state; nil if the text cannot be read
 
 	data    []byte        // the stored text, which may be encrypted
-	version store.Version // only of the state itself
+	version store.Version // the version in the store; set only for the state itself, not for its copies
 }
 
-// JournalReport is the readable part of a journal.
+// JournalReport has the parts of a journal that could be read.
 type JournalReport struct {
-	Path     string            // the file or the place in the store
-	Run      string            // the run that wrote it; "" if unknown
-	Running  bool              // a process uses it: the run is in progress
-	Recovery *journal.Recovery // nil if the journal does not belong to the state, see Problem
-	Problem  string            // the reason why it does not belong to the state, or cannot be read; "" otherwise
+	Path     string            // the path of the file, or a description of the place in the store
+	Run      string            // the ID of the run that wrote the journal; "" if unknown
+	Running  bool              // a process uses the journal, so the run is in progress
+	Recovery *journal.Recovery // the result of a replay; nil if Problem is set
+	Problem  string            // the reason why the journal does not belong to the state or cannot be read; otherwise ""
 	Leases   []journal.Lease
 
 	other *journal.Header // the header, if the journal continues another state
 	err   error           // the error of reading the journal
 }
 
-// Examine reads all copies and parts of a state, and changes nothing. It reports damage in the result. If the store
+// Examine reads all copies and journals of a state, and changes nothing. It reports damage in its result. If the store
 // cannot be read, it adds an error and returns false.
 func Examine(ctx context.Context, env *Env, st store.Store, name string) (*Examination, bool) {
 	x := &Examination{State: Copy{Where: place(env, st, name)}}
@@ -101,7 +101,7 @@ func place(env *Env, st store.Store, name string) string {
 	return "workspace " + name
 }
 
-// read decodes the text of a state, and records its snapshot or its damage in c.
+// read decodes the text of a state. It sets c.Snapshot, or c.Problem if the text is damaged.
 func (c *Copy) read(data []byte) {
 	var bag diag.Bag
 	c.data = data
@@ -123,17 +123,17 @@ func opened(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// A database may have a former state for each write of the last month. Once an undamaged state was found, Examine reads
-// at most this number of former states, and stops after this number of bytes.
+// A database may have a former state for each write of the last month. After the first undamaged state, Examine reads
+// at most mostCopies former states, and stops after mostCopiedSize bytes.
 const (
 	mostCopies     = 20
 	mostCopiedSize = 256 << 20
 )
 
-// copies returns the backup and the former states, without duplicates. older is the number of former states that were
-// not read. now is the present state, or nil if it cannot be read.
+// copies returns the backup and the former states, without states that equal another one. older is the number of former
+// states that were not read. now is the present state, or nil if it cannot be read.
 func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) (out []Copy, older int) {
-	size := 0 // the bytes of the undamaged states
+	size := 0 // the total size of the undamaged states, in bytes
 	add := func(c Copy, data []byte, err error) {
 		if err == nil {
 			data, err = opened(ctx, st, data)
@@ -156,10 +156,10 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 		}
 	}
 	if h := st.Capabilities().History; h != nil {
-		past, _ := h.History(ctx, name) // without the list, former states are not examined
+		past, _ := h.History(ctx, name) // if the list cannot be read, former states are not examined
 		for n, p := range past {
 			if n == 0 && now != nil && p.Serial == now.Serial {
-				continue // the present state is not a copy
+				continue // the list also has the present state, which is not a copy
 			}
 			if size > 0 && (n > mostCopies || size > mostCopiedSize) {
 				older = len(past) - n
@@ -167,7 +167,7 @@ func copies(ctx context.Context, env *Env, st store.Store, name string, now *sta
 			}
 			data, err := h.Former(ctx, name, p)
 			if data == nil && err == nil {
-				continue // it was deleted meanwhile
+				continue // the former state was deleted meanwhile
 			}
 			add(Copy{Where: fmt.Sprintf("the former state with the serial %d", p.Serial), Time: p.Time}, data, err)
 		}
@@ -201,7 +201,7 @@ func examineJournal(ctx context.Context, env *Env, st store.Store, name string, 
 	return f
 }
 
-// fill records the result of reading a journal in f. r is nil if err is not nil.
+// fill records in f the result of reading a journal: the recovery r, or the error err if r is nil.
 func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	var mismatch *journal.MismatchError
 	switch {
@@ -214,8 +214,8 @@ func (f *JournalReport) fill(r *journal.Recovery, err error) {
 	}
 }
 
-// continues reports whether the journal continues the state s. It returns false for a journal that continues the
-// present state.
+// continues reports whether the journal, which does not belong to the present state, continues the state s. It returns
+// false for a journal that continues the present state.
 func (f *JournalReport) continues(s *state.Snapshot) bool {
 	return f != nil && f.other != nil && s.Digest() != (state.Digest{}) && f.other.Continues(s.Digest())
 }
@@ -227,8 +227,8 @@ func (f *JournalReport) run() string {
 	return f.Run
 }
 
-// storedJournals returns the journals in the store of runs that have probably ended; without a lock, this is not
-// certain. It omits the run here, whose journal is a local file.
+// storedJournals returns the journals in the store whose runs have probably ended; without a lock, that is not certain.
+// It omits the journal of the run with the ID here, whose journal is also a local file.
 func storedJournals(ctx context.Context, st store.Store, name string, s *state.Snapshot, here string) ([]*JournalReport, error) {
 	all, err := store.OrphanedJournals(ctx, st, name)
 	if s == nil {
@@ -251,14 +251,14 @@ func storedJournals(ctx context.Context, st store.Store, name string, s *state.S
 	return out, err
 }
 
-// RunNotes are the notes about interrupted runs beside a state.
+// RunNotes has the notes about interrupted runs: unsettled facts that no state contains, such as open leases.
 type RunNotes struct {
 	journal.Notes
-	Running string // a run in progress whose notes are included; "" without such a run
+	Running string // the ID of a run in progress whose notes are included; "" without such a run
 }
 
-// ReadNotes reads the notes about interrupted runs without a lock: from the journal here, and from journals in the
-// store. It reports an error and returns false if a journal cannot be read.
+// ReadNotes reads the notes about interrupted runs without a lock, from the journal in the directory and from journals
+// in the store. If a journal cannot be read, it reports an error and returns false.
 func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (RunNotes, bool) {
 	s, _, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {
@@ -287,8 +287,8 @@ func ReadNotes(ctx context.Context, env *Env, st store.Store, name string) (RunN
 	return left, true
 }
 
-// others returns files that may have changes that the state lacks: journals that were renamed because they do not fit,
-// and states that could not be stored.
+// others returns the paths of files that may have changes that the state lacks: journals that were renamed because they
+// do not fit, and states that could not be stored.
 func others(env *Env, st store.Store, name string) []string {
 	var out []string
 	find := func(dir, prefix string) {
@@ -310,7 +310,8 @@ func others(env *Env, st store.Store, name string) []string {
 	return out
 }
 
-// twice returns the objects that have the same ID, type and provider. They may be one real object with two addresses.
+// twice returns the lists of objects that have the same ID, type and provider. The objects of a list may be one real
+// object with several addresses.
 func twice(s *state.Snapshot) [][]addr.Object {
 	type real struct {
 		provider addr.ProviderConfig
@@ -333,7 +334,7 @@ func twice(s *state.Snapshot) [][]addr.Object {
 	return out
 }
 
-// Whole reports whether everything can be read. If not, a repair or a decision of the user is needed.
+// Whole reports whether the state and its journals are undamaged. If not, a repair or a decision of the user is needed.
 func (x *Examination) Whole() bool {
 	whole := func(f *JournalReport) bool { return f.Problem == "" && f.Recovery.Damaged+f.Recovery.Missing == 0 }
 	return x.State.Problem == "" && (x.Journal == nil || whole(x.Journal)) && !slices.ContainsFunc(x.Stored, func(f *JournalReport) bool { return !whole(f) })

@@ -15,11 +15,11 @@ import (
 // retryInterim is the pause after a failed write of an interim state.
 const retryInterim = 5 * time.Second
 
-// interims writes interim states during an apply: the state at the beginning of the run with all changes of the journal
-// so far. If the machine is lost with its disk, only the changes of the last seconds are lost.
+// interims writes interim states during an apply: the state at the beginning of the run with all changes that the
+// journal has so far. If the machine is lost with its disk, only the changes of the last seconds are lost.
 //
-// One goroutine adds the changes that the walk sends to the journal to a separate snapshot. The walk never waits for
-// this goroutine. ADR 43 has the reasons.
+// One goroutine applies the changes that the apply sends to the journal to a separate snapshot. The apply never waits
+// for this goroutine. ADR 43 has the reasons.
 type interims struct {
 	*journal.Writer
 	Interim
@@ -28,32 +28,32 @@ type interims struct {
 	st   store.Store
 
 	mu      sync.Mutex
-	changed []journal.Change // since the last snapshot
+	changed []journal.Change // the changes since the last snapshot
 
 	work  chan struct{} // has an element if an object has changed
 	end   chan struct{} // closed to stop the goroutine
 	ended chan struct{} // closed when the goroutine has ended
 
-	// Only the goroutine uses the following fields, and after stopInterims its caller.
-	latest  *state.Snapshot // with all changes
-	written *state.Snapshot // the state in the store
-	version store.Version   // the version of the state written
-	digest  state.Digest    // the digest of the text of the state written
-	wrote   bool            // an interim state was written
+	// Only the goroutine uses the following fields, and after stopInterims the caller of stopInterims.
+	latest  *state.Snapshot // the state with all changes that the goroutine has seen
+	written *state.Snapshot // the state that the store has
+	version store.Version   // the version of the state in the field written
+	digest  state.Digest    // the digest of the text of the state in the field written
+	wrote   bool            // the store has an interim state of this run
 	gaveUp  bool            // another run has changed the state, so no more interim states are written
 	warned  bool
-	failing bool     // the last write failed
-	doubt   *attempt // the last write, if it failed; the store may have the state nevertheless
+	failing bool     // the last write of an interim state failed
+	doubt   *attempt // the last write if it failed; the store may have that state nevertheless
 }
 
-// attempt is an interim state whose write is not confirmed.
+// attempt is an interim state whose write the store has not confirmed.
 type attempt struct {
 	snapshot *state.Snapshot
 	digest   state.Digest
-	before   uint32 // number of the first journal record that is not in the snapshot
+	before   uint32 // the number of the first journal record whose change is not in the snapshot
 }
 
-// Later implements journal.Journal.
+// Later records the changes of a call, and calls done when the record is durable or has failed.
 func (i *interims) Later(done func(error), op journal.Op, changed ...journal.Change) {
 	i.mu.Lock()
 	i.Writer.Later(done, op, changed...)
@@ -65,7 +65,7 @@ func (i *interims) Later(done func(error), op journal.Op, changed ...journal.Cha
 	}
 }
 
-// run writes interim states until it is stopped.
+// run is the goroutine: it writes interim states until it is stopped.
 func (i *interims) run() {
 	defer close(i.ended)
 	timer := time.NewTimer(i.Every)
@@ -82,7 +82,7 @@ func (i *interims) run() {
 		case <-i.work:
 		}
 		if !due && !last || !i.write() {
-			continue // try again after the next change
+			continue // the next change makes another attempt
 		}
 		due = false
 		if i.failing {
@@ -112,10 +112,10 @@ func (i *interims) write() bool {
 	}
 	data, err := next.Bytes()
 	if err != nil {
-		return false // the write at the end reports the error
+		return false // the error is reported when the run writes the state at its end
 	}
 	a := attempt{next, state.DigestOf(data), before}
-	_ = i.Writer.Interim(a.digest, before) // write the state even if the journal has failed
+	_ = i.Writer.Interim(a.digest, before) // write the state even if the journal has failed, because the error is reported elsewhere
 	started := i.env.Now()
 	version, err := i.st.Put(context.Background(), i.name, data, i.version)
 	i.env.log(started, err, "write of an interim state of workspace %q, serial %d, %d bytes", i.name, next.Serial, len(data))
@@ -147,8 +147,8 @@ func (i *interims) failed(err error, a attempt) {
 	}
 }
 
-// resolve checks whether the store has the state of a failed write: the request may have been executed without an
-// answer. If the store cannot be read, the next call of resolve checks again.
+// resolve finds out whether the store has the state of a failed write, which may have been executed without an answer.
+// If the store cannot be read, the next call of resolve tries again.
 func (i *interims) resolve() {
 	a := i.doubt
 	if a == nil {

@@ -15,28 +15,28 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// TextKind is the kind of a Text.
+// TextKind is the kind of a Text, such as a former state.
 type TextKind uint8
 
 // The kinds.
 const (
 	CurrentText TextKind = iota + 1 // the state
-	FormerText                      // a former state in the store, or an earlier version that the service keeps
+	FormerText                      // a former state in the store, or an earlier version of the state that the service of the store keeps
 	BackupText                      // a copy of a state in a file
 	ErroredText                     // a state that could not be stored
 	JournalText                     // a journal
-	PieceText                       // a part of a journal, in an earlier version that the service keeps
+	PieceText                       // a part of a journal, in an earlier version that the service of the store keeps
 )
 
 // Text is a text that contains objects of a state: the state, a copy of it, or a journal.
 type Text struct {
 	Kind   TextKind
-	Where  string    // shown to people: a path, or the former state
+	Where  string    // the place for messages: a path, or the name of the former state
 	Path   string    // the path of the file; "" if the text is in the store
-	Serial uint64    // the serial of a former state
-	Time   time.Time // when it was written; zero if unknown
+	Serial uint64    // the serial, if the text is a former state
+	Time   time.Time // when the text was written; zero if unknown
 
-	Version *store.ServiceVersion // set only for an earlier version that the service keeps
+	Version *store.ServiceVersion // set only for an earlier version that the service of the store keeps
 
 	data func(context.Context) ([]byte, error)
 }
@@ -44,8 +44,8 @@ type Text struct {
 // Stored returns the stored text, which may be encrypted. It returns nil if the text no longer exists.
 func (t *Text) Stored(ctx context.Context) ([]byte, error) { return t.data(ctx) }
 
-// Inventory lists all texts of a state that Lethe knows, beginning with the state. It does not read the texts. If a
-// list cannot be read, Inventory returns an error that names it, together with the other texts.
+// Inventory lists all texts of a state that Lethe can find, beginning with the state. It does not read the texts. If a
+// list of texts cannot be read, Inventory returns an error that names that list, together with the other texts.
 func Inventory(ctx context.Context, env *Env, st store.Store, name string) ([]Text, error) {
 	out := []Text{{Kind: CurrentText, Where: place(env, st, name), data: func(ctx context.Context) ([]byte, error) {
 		if s := st.Capabilities().Sealer; s != nil {
@@ -102,7 +102,7 @@ func Versions(ctx context.Context, st store.Store, name string) ([]Text, error) 
 }
 
 // remains lists the files beside a state: backups, states that were renamed or could not be stored, and journals. If
-// the state is not a local file, remains also lists files of an earlier state in the working directory.
+// the state is not a local file, remains also lists files of a former local state in the working directory.
 func remains(env *Env, st store.Store, name string) ([]Text, error) {
 	var out []Text
 	var problems error
@@ -157,8 +157,9 @@ func remains(env *Env, st store.Store, name string) ([]Text, error) {
 	return out, problems
 }
 
-// besides returns the kind of the file name beside a state whose file has the name base. It returns 0 if the file does
-// not belong to the state. A state that could not be stored has a fixed file name, which does not depend on base.
+// besides returns the kind of the file with the given name beside a state file whose name is base. It returns 0 if the
+// file does not belong to that state. A state that could not be stored has a fixed file name, which does not contain
+// base.
 func besides(name, base string) TextKind {
 	rest, ok := strings.CutPrefix(name, base+".")
 	switch {
@@ -186,5 +187,5 @@ func Open(ctx context.Context, st store.Store, data []byte) ([]byte, error) {
 	return opened(ctx, st, data)
 }
 
-// Sealing returns the encryption of a store for journals. It returns nil if the store encrypts nothing.
+// Sealing returns the encryption with which a store encrypts journals, or nil if the store encrypts nothing.
 func Sealing(st store.Store) journal.Sealing { return sealing(st) }

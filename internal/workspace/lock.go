@@ -13,16 +13,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// lock is the lock of a command on a workspace. The command either uses the state alone, or shares it with others and
-// claims the parts that it uses. Only one goroutine may use it.
+// lock is the lock of a command on a workspace. The command either uses the state alone, or shares the state with other
+// commands and claims (reserves) the parts that it uses. Only one goroutine may use a lock.
 type lock struct {
 	env     *Env
 	req     *Request
-	release func(context.Context) error // releases the lock; nil if the command does not hold it
-	share   *share                      // nil: the command uses the state alone, or has no lock
+	release func(context.Context) error // releases the lock; nil if the command does not hold the lock
+	share   *share                      // nil if the command uses the state alone, or has no lock
 }
 
-// share is the membership of a command in a group of commands that share a state.
+// share is the membership of a command in the group of commands that share a state.
 type share struct {
 	participant store.Participant
 	claimed     store.Parts
@@ -31,10 +31,10 @@ type share struct {
 // held reports whether the command holds the lock.
 func (l *lock) held() bool { return l.release != nil }
 
-// shared reports whether other commands may work on other parts of the state.
+// shared reports whether other commands may work on other parts of the state at the same time.
 func (l *lock) shared() bool { return l.share != nil }
 
-// claimed returns the parts that the command has claimed; nil if the state is not shared.
+// claimed returns the parts of the state that the command has claimed, or nil if the state is not shared.
 func (l *lock) claimed() store.Parts {
 	if l.share == nil {
 		return nil
@@ -42,11 +42,12 @@ func (l *lock) claimed() store.Parts {
 	return l.share.claimed
 }
 
-// lockNotice is the time after which the user is informed that locking or unlocking takes long. It is the same as in
-// Terraform and OpenTofu.
+// lockNotice is the time after which the user is told that locking or unlocking takes long. Terraform and OpenTofu use
+// the same time.
 const lockNotice = 400 * time.Millisecond
 
-// acquire takes the lock, and waits for it up to the timeout. After an error, it adds the error and returns false.
+// acquire takes the lock, and waits for it up to the timeout of the request. After an error, it adds the error and
+// returns false.
 func (l *lock) acquire(ctx context.Context) bool {
 	waiting := func(*store.LockError) {}
 	if l.req.Waiting != nil {
@@ -71,7 +72,7 @@ func (l *lock) acquire(ctx context.Context) bool {
 	return err == nil
 }
 
-// unlock releases the lock, if the command holds it. It reports an error of the store. Further calls have no effect.
+// unlock releases the lock, if the command holds it. It reports an error of the store. Further calls do nothing.
 func (l *lock) unlock() {
 	if l.release == nil {
 		return
@@ -90,10 +91,10 @@ func (l *lock) unlock() {
 	l.release = nil
 }
 
-// join joins the commands that share the state. It also takes a lock on the working directory. waiting is called if a
-// lock is held by another process.
+// join joins the commands that share the state. It also takes a lock on the working directory. waiting is called if
+// another process holds one of the locks.
 func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.LockInfo, waiting func(*store.LockError)) error {
-	// A working directory has only one journal, so commands in it run one after the other.
+	// the working directory has room for only one journal, so commands in it run one after the other
 	own := store.NewLocal(store.LocalOptions{FS: l.env.FS, Dir: l.env.Data, Path: filepath.Join(l.env.Data, l.req.Name+".run")})
 	began := time.Now()
 	alone, err := store.Acquire(ctx, own, store.Default, who, l.req.Timeout, waiting)
@@ -105,7 +106,7 @@ func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.Lock
 		if held != nil || !l.req.Operation.Policy().ReadOnly {
 			return err
 		}
-		alone = func(context.Context) error { return nil } // without a writable directory, there is no journal
+		alone = func(context.Context) error { return nil } // the directory cannot be written, so there is no journal in it to protect
 	}
 	var m store.Participant
 	err = store.Wait(ctx, max(0, l.req.Timeout-time.Since(began)), waiting, func() (err error) {
@@ -120,8 +121,8 @@ func (l *lock) join(ctx context.Context, d store.ConcurrentStore, who store.Lock
 	return nil
 }
 
-// claim claims parts of a shared state, and waits up to timeout for other runs that use them. After an error, it has
-// claimed no further part.
+// claim claims parts of a shared state, and waits up to timeout for other runs that use them. It claims all parts in p
+// or, after an error, none of them.
 func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) error {
 	waiting := func(*store.LockError) {
 		if l.req.Waiting != nil {
@@ -137,11 +138,12 @@ func (l *lock) claim(ctx context.Context, p store.Parts, timeout time.Duration) 
 	return nil
 }
 
-// claimAvailable claims each of several sets of parts that is available at once. It returns the parts that other runs
-// use. If the store returns another error, or 20 attempts fail, nothing is claimed and the result is the whole state.
+// claimAvailable gets several sets of parts, and claims each set that no other run uses. It returns the parts that
+// other runs use. If the store returns another error, or 20 attempts fail, it claims nothing and returns the part that
+// represents the whole state.
 func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
 	refused = store.Parts{}
-	for range 20 { // give up after 20 attempts
+	for range 20 { // each attempt can find one more part that another run uses
 		want := store.Parts{}
 		for _, p := range all {
 			if !intersects(p, refused) {
@@ -167,7 +169,7 @@ func (l *lock) claimAvailable(all []store.Parts) (refused store.Parts) {
 }
 
 // turn waits until no other command that shares the state writes it. Until the caller calls done, no other command
-// writes. done is never nil, also after an error. If done fails, it reports a warning.
+// writes the state. done is never nil, also after an error. If done fails, it reports a warning.
 func (l *lock) turn() (done func(), err error) {
 	end, err := l.share.participant.Turn(context.Background())
 	if err != nil {
@@ -180,8 +182,8 @@ func (l *lock) turn() (done func(), err error) {
 	}, nil
 }
 
-// problem returns the diagnostic for an error of the lock. A hint of the error assumes the selected workspace, so
-// problem adds a hint if the lock belongs to another workspace.
+// problem returns the diagnostic for an error of the lock. The hint in such a diagnostic assumes the selected
+// workspace, so problem adds another hint if the lock belongs to another workspace.
 func (l *lock) problem(err error) diag.Diagnostic {
 	problem := store.LockDiagnostic(err, "Lethe")
 	var held *store.LockError
@@ -191,7 +193,7 @@ func (l *lock) problem(err error) diag.Diagnostic {
 	return problem
 }
 
-// intersects reports whether two commands that use p and q exclude each other.
+// intersects reports whether a command that uses the parts p and a command that uses the parts q exclude each other.
 func intersects(p, q store.Parts) bool {
 	_, meet := p.Intersects(q)
 	return meet

@@ -15,14 +15,14 @@ import (
 // A command that shares a state writes its changes into the present state. Its changes are the objects, outputs and
 // check results that differ between its own state and the state with which it began.
 //
-// No other run may change the claimed parts. If a claimed part has changed nevertheless, nothing is written. The
-// command also has changes outside its claims, from refreshing and from data sources. They are written only if no other
-// run works on these objects and the objects have not changed. Otherwise they are omitted, because the next plan finds
-// them again.
+// No other run may change the parts that the command has claimed. If such a part has changed nevertheless, nothing is
+// written. The command also has changes outside its claims, from refreshing and from data sources. They are written
+// only if no other run works on these objects and the objects have not changed since. Otherwise they are omitted,
+// because the next plan finds them again.
 
-// merged waits for the command's turn to write, reads the present state, and replaces *next by the present state with
-// the command's changes. A nil *next counts as an empty state. Until done is called, no other command writes. If ok is
-// false, the error is reported.
+// merged waits until it is the command's turn to write, reads the present state, and sets *next to the present state
+// with the command's changes. A nil *next counts as an empty state. Until done is called, no other command writes the
+// state. If ok is false, the error was reported.
 func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 	mine := *next
 	if mine == nil {
@@ -59,16 +59,17 @@ func (s *State) merged(next **state.Snapshot) (done func(), ok bool) {
 
 // merge combines the changes of a command with the changes of others.
 type merge struct {
-	// The states at the beginning of the command, at the last claim, in the store now, and after the command.
+	// base is the state at the beginning of the command, atClaim the state at its last claim, now the state in the store,
+	// and mine the state after the command.
 	base, atClaim, now, mine *state.Snapshot
 	claimed                  store.Parts
 
-	objects       []state.Difference // the differences to write, first those in claimed parts
+	objects       []state.Difference // the differences of objects to write; the objects in claimed parts come first
 	outputs       []string
 	checks        []state.Check
 	removedChecks []state.Check
-	sure          [2]int        // the numbers of claimed objects and outputs
-	unclaimed     []store.Parts // parts of the other objects and outputs, and of the checks, in this order
+	sure          [2]int        // the numbers of objects and of outputs that are in claimed parts
+	unclaimed     []store.Parts // the parts of the remaining objects, of the remaining outputs, and of the check results, in this order
 }
 
 // collect finds the differences to write. It returns an error if a claimed part has changed.
@@ -156,7 +157,7 @@ func (m *merge) collectChecks() {
 	move(removed, &m.removedChecks)
 }
 
-// leave omits the differences in the parts refused, which could not be claimed.
+// leave drops the differences in the parts refused, which other runs use.
 func (m *merge) leave(refused store.Parts) {
 	missing := m.unclaimed
 	keep := func() bool {
@@ -181,8 +182,8 @@ func kept[T any](list []T, n int, keep func() bool) []T {
 	return out
 }
 
-// stamps returns all, the digests of configurations by resource, without the stamps of resources that others changed
-// since the plan was made, and of resources that depend on these.
+// stamps returns the stamps in all (digests of configurations, by resource), without the stamps of resources that other
+// runs changed since the plan was made, and of resources that depend on these.
 func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
 	moved := map[string]bool{}
 	for _, d := range state.Differences(m.base, m.now) {
@@ -200,7 +201,7 @@ func (m *merge) stamps(all map[string]store.Stamp) map[string]store.Stamp {
 	return out
 }
 
-// result returns the present state with the differences.
+// result returns the present state with the differences of the command.
 func (m *merge) result() *state.Snapshot {
 	e := m.now.Edit()
 	if e.Head().Lineage == "" {

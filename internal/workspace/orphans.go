@@ -12,10 +12,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// A store that keeps journals (store.Journaler) has a copy of the journal file, up to some record. If the machine of a
-// run is lost with its disk, the next command that takes the lock, on any machine, recovers the changes from the copy.
-// A journal file here is replayed first, because the keeper of the run (a second process) may have added records after
-// the run ended.
+// A store that keeps journals (store.Journaler) has a copy of the beginning of the journal file, up to some record. If
+// the machine of a run is lost with its disk, the next command that takes the lock, on any machine, recovers the
+// changes from the copy. A journal file in the working directory is replayed first, because the keeper of the run (a
+// second process) may have added records after the run ended.
 
 // stored replays the journals in the store. After an error, it reports the error and returns false.
 func (rc *recovery) stored(ctx context.Context) bool {
@@ -32,8 +32,9 @@ func (rc *recovery) stored(ctx context.Context) bool {
 	return true
 }
 
-// storedOne replays one journal of the store. If another command has claimed the parts of the journal, storedOne does
-// nothing, because that command replays it. It reports an error and returns false if the journal cannot be replayed.
+// storedOne replays one journal of the store. If another command has claimed the parts of the state that the journal
+// changes, storedOne does nothing, because that command replays the journal. If the journal cannot be replayed,
+// storedOne reports an error and returns false.
 func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool {
 	r, err := journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal)
 	var mismatch *journal.MismatchError
@@ -44,7 +45,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 		return rc.drop(ctx, j)
 	case errors.As(err, &mismatch):
 		return rc.putAside(ctx, j, mismatch)
-	case err != nil: // the journal cannot be decrypted
+	case err != nil: // for example, the journal cannot be decrypted
 		rc.env.Bag.Add(Problem(err, diag.Errorf("Failed to read the journal", "%s.", err)))
 		return false
 	case rc.req.Operation.Policy().ReadOnly:
@@ -74,7 +75,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 			return false
 		}
 		if !slices.ContainsFunc(left, func(l store.OrphanedJournal) bool { return l.Run == j.Run }) {
-			return true // another command has replayed it
+			return true // another command has replayed the journal meanwhile
 		}
 		if r, err = journal.Replay(j.Data, rc.doc.snapshot, rc.record.seal); err != nil {
 			_ = errors.As(err, &mismatch)
@@ -101,8 +102,8 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	return rc.doc.load(ctx)
 }
 
-// drop removes a journal from the store, because its changes are in the state. A command that only reads removes
-// nothing. drop reports an error and returns false if that fails.
+// drop removes a journal from the store, because its changes are in the state. For a command that only reads, it does
+// nothing. If that fails, drop reports an error and returns false.
 func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true
@@ -114,8 +115,9 @@ func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 	return true
 }
 
-// putAside writes a journal of the store that cannot be replayed completely to a file. why is the mismatch to report;
-// nil if the reason is already reported. It reports an error and returns false if that fails.
+// putAside writes a journal of the store that cannot be replayed completely to a file. why is the mismatch to report,
+// or nil if the reason was reported already. If the file cannot be written, putAside reports an error and returns
+// false.
 func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *journal.MismatchError) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true
@@ -140,8 +142,8 @@ func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *
 	return rc.drop(ctx, j)
 }
 
-// unwritten returns the objects in the parts p that other runs may have changed after the state was read, if these runs
-// ended without writing the state. Their changes are only in the store's copies of their journals.
+// unwritten returns the objects in the parts p that other runs may have changed after this command read the state, if
+// these runs ended without writing the state. Their changes are only in copies of their journals in the store.
 func (rc *recovery) unwritten(ctx context.Context, p store.Parts) (conflicts []string, err error) {
 	orphaned, err := rc.orphans(ctx)
 	for _, j := range orphaned {

@@ -17,29 +17,30 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/crypt"
 )
 
-// document is the state of a workspace as the command last read or wrote it. Only one goroutine may use it.
+// document is the state of a workspace as the command last read or wrote it. Only one goroutine may use a document.
 type document struct {
 	env      *Env
 	req      *Request
 	snapshot *state.Snapshot // nil before the first load
 	version  store.Version
-	part     []string               // the resources that snapshot contains; nil: all
-	stamps   map[string]store.Stamp // stamps (digests of configurations, by resource) to write with the state
+	part     []string               // the resources whose objects snapshot contains; nil means all
+	stamps   map[string]store.Stamp // digests of configurations by resource, which are written with the state
 }
 
-// load reads the part of the state that the command needs. After an error, it reports the error and returns false.
+// load reads the part of the state that the command needs into the document. After an error, it reports the error and
+// returns false.
 func (d *document) load(ctx context.Context) (ok bool) {
 	d.snapshot, d.version, ok = d.read(ctx)
 	return ok
 }
 
-// read is like load, but does not change the document.
+// read reads the part of the state that the command needs, and does not change the document.
 func (d *document) read(ctx context.Context) (*state.Snapshot, store.Version, bool) {
 	return read(ctx, d.env, *d.req, d.part)
 }
 
-// present returns the present state. If the version has not changed, it returns the known snapshot without reading the
-// state. It reports an error and returns false if the state cannot be read.
+// present returns the present state. If its version has not changed, it returns the snapshot in the document without
+// reading the state. If the state cannot be read, it reports an error and returns false.
 func (d *document) present(ctx context.Context) (*state.Snapshot, store.Version, bool) {
 	if v := d.req.Store.Capabilities().Versioner; v != nil {
 		if now, err := v.Version(ctx, d.req.Name); err == nil && now == d.version {
@@ -49,7 +50,7 @@ func (d *document) present(ctx context.Context) (*state.Snapshot, store.Version,
 	return d.read(ctx)
 }
 
-// put writes bytes and stamps to the store. It returns the new version, and does not change the document.
+// put writes a state and the stamps to the store. It returns the new version, and does not change the document.
 func (d *document) put(data []byte) (store.Version, error) {
 	p := d.req.Store.Capabilities().Parts
 	if p == nil || d.part == nil && len(d.stamps) == 0 {
@@ -86,7 +87,8 @@ func (d *document) stamp() {
 	}
 }
 
-// Problem returns the diagnostic in an error of the encryption. For other errors, it returns otherwise.
+// Problem returns the diagnostic in an error of the encryption. For any other error, it returns the diagnostic
+// otherwise.
 func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
 	if d, ok := crypt.Diagnostic(err); ok {
 		return d
@@ -102,9 +104,10 @@ func sealing(st store.Store) journal.Sealing {
 	return nil
 }
 
-// read reads a state, or if part is not nil, the resources in part. A missing state is read as an empty state with the
-// version "". If the state cannot be read, read reports an error and returns false, unless the operation may overwrite an
-// unreadable state (Policy.Forces): then giveUp puts the state aside, and read returns an empty state.
+// read reads the state of a workspace, or if part is not nil, only the resources in part. A missing state is read as an
+// empty state with the version "". If the state cannot be read, read reports an error and returns false. The exception
+// is an operation that may overwrite an unreadable state (Policy.Forces): then read saves the unreadable text in a
+// file, and returns an empty state.
 func read(ctx context.Context, env *Env, req Request, part []string) (*state.Snapshot, store.Version, bool) {
 	started := env.Now()
 	var data []byte
@@ -150,9 +153,9 @@ const checkIt = " To check the state and its backups, run: lethe state check"
 // sentence returns an error of a store as a sentence.
 func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
 
-// giveUp writes the bytes of an unreadable state, which is about to be replaced, to a file. why is the reason in
-// sentences. If the file cannot be written, giveUp adds an error and returns false. Otherwise it warns the user. It
-// writes no file for empty bytes.
+// giveUp writes the bytes of an unreadable state, which is about to be replaced, to a file, and warns the user. why is
+// the reason in sentences. If the file cannot be written, giveUp adds an error and returns false. It writes no file if
+// data is empty.
 func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
 	kept := "It could not be saved in a file."
 	if len(data) > 0 {
@@ -167,7 +170,7 @@ func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string)
 	return true
 }
 
-// unreadable returns an unused file name beside the journal, for an unreadable state.
+// unreadable returns an unused file name beside the journal, for saving an unreadable state.
 func unreadable(env *Env, req Request) string {
 	path := filepath.Join(env.Data, req.Name)
 	if f := req.Store.Capabilities().Files; f != nil {
@@ -185,7 +188,7 @@ func unreadable(env *Env, req Request) string {
 // keep writes the text of a state to a file. If the store encrypts states, the file is encrypted, too.
 func keep(ctx context.Context, env *Env, req Request, path string, data []byte) error {
 	var err error
-	if seal := sealing(req.Store); seal != nil && !crypt.Sealed(data) { // encrypt bytes that could not be decrypted
+	if seal := sealing(req.Store); seal != nil && !crypt.Sealed(data) { // data may be encrypted bytes that could not be decrypted, which are not encrypted again
 		data, err = seal.Seal(ctx, data)
 	}
 	if err == nil {
@@ -197,13 +200,13 @@ func keep(ctx context.Context, env *Env, req Request, path string, data []byte) 
 	return disk.Replace(env.FS, path, data)
 }
 
-// already returns a function for journal.RecoverRest. It returns how many records of a run's journal another command
-// has replayed from the store's copy.
+// already returns a function for journal.RecoverRest, which returns how many records of a run's journal another command
+// has replayed from the copy in the store.
 func already(ctx context.Context, st store.Store, name string) journal.Already {
 	return func(h journal.Header) (uint32, error) { return store.ReplayedRecords(ctx, st, name, h.Name()) }
 }
 
-// runs are the headers of the journals that were replayed from files.
+// runs has the headers of the journals that were replayed from files.
 type runs []journal.Header
 
 func (r runs) same(h journal.Header) bool {

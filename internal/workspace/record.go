@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// recorder writes the journal of a run.
+// recorder creates and writes the journal of a command.
 type recorder struct {
 	env     *Env
 	seal    journal.Sealing // encrypts the journal; nil without encryption
@@ -38,7 +38,7 @@ type recorder struct {
 	keep       bool              // the journal has changes that the state lacks
 }
 
-// invoked reports whether the run has begun to invoke an action.
+// invoked reports whether the command has begun to invoke an action of a provider.
 func (r *recorder) invoked() bool { return r.journal != nil && r.journal.Invoked() }
 
 // newRecorder returns the recorder of a command. It creates no journal.
@@ -50,8 +50,8 @@ func newRecorder(env *Env, req Request) recorder {
 	}
 }
 
-// begin creates the journal of the command, unless it exists: for the first lease or at the beginning of an apply. If a
-// journal of an earlier run stays, begin continues that journal.
+// begin creates the journal of the command, unless it exists already. A command calls it for the first lease, or at the
+// beginning of an apply. If a journal of an earlier run must stay, begin continues that journal.
 func (r *recorder) begin(base *state.Snapshot) error {
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -110,8 +110,8 @@ func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (
 	return w, err
 }
 
-// presigned returns the request with which the keeper can upload the journal if this process ends. It returns nil if
-// the store supports no such requests, or cannot make one now.
+// presigned returns a signed request with which the keeper (the second process) can upload the journal if this process
+// ends. It returns nil if the store supports no such requests, or cannot sign one now.
 func (r *recorder) presigned() *store.PresignedRequest {
 	if r.copied == nil {
 		return nil
@@ -121,7 +121,7 @@ func (r *recorder) presigned() *store.PresignedRequest {
 	}
 	to, err := r.copied.presigner.Presign(context.Background(), r.name)
 	if err != nil {
-		return nil // then the keeper writes its records only to the file
+		return nil // without a request, the keeper writes its records only to the file
 	}
 	return to
 }
@@ -131,7 +131,7 @@ func (r *recorder) run() string {
 }
 
 // close ends the journal of the command, if it has one. If no journal stays, close writes the unsettled notes about
-// interrupted runs to a new journal. now is the state as last read or written. Failures are reported as warnings.
+// interrupted runs to a new journal. now is the state as last read or written. close reports failures as warnings.
 func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	kept := r.earlier != nil || r.silent
 	if r.journal != nil {
@@ -147,7 +147,7 @@ func (r *recorder) close(now *state.Snapshot, st store.Store) {
 		if w, err = r.create(now, 0, journal.Options{}); err == nil {
 			err = w.Close()
 		}
-		r.notes = journal.Notes{} // they are written
+		r.notes = journal.Notes{} // the new journal has the notes
 	} else if r.onDisk {
 		err = journal.Remove(r.env.FS, r.path)
 	}
@@ -157,9 +157,9 @@ func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	}
 }
 
-// round ends the journal of a round: the apply of one of several plans of the command. If leases are open or notes are
-// unsettled, it creates the journal of the next round at once, so that they are always recorded. now is the state as
-// last read or written.
+// round ends the journal of a round: one plan and its apply, in a command that needs several. If leases are open or
+// notes are unsettled, it creates the journal of the next round at once, so that these are always recorded. now is the
+// state as last read or written.
 func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 	if r.journal == nil {
 		return nil
@@ -169,19 +169,19 @@ func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 		r.close(now, st)
 		return nil
 	}
-	r.before = last // the keeper must keep the numbers of the leases
+	r.before = last // for the next journal, in which the leases must keep their numbers, because the keeper knows them by number
 	if r.end(now, st, last.Unanswered()) {
 		return nil
 	}
 	return r.begin(now)
 }
 
-// end closes the journal of the command, and returns true if the file stays for the next command. unsettled is true if
+// end closes the journal of the command. It returns true if the file stays for the next command. unsettled is true if
 // the journal has calls or leases that the next command must know. now is the state as last read or written.
 func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (stays bool) {
 	keep := r.keep || unsettled
 	if keep && !r.keep && r.earlier == nil {
-		_ = r.journal.End(now.Digest()) // the changes in it are in the state
+		_ = r.journal.End(now.Digest()) // record that the state has the changes in the journal
 	}
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -211,13 +211,13 @@ func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (sta
 }
 
 // about records in the journal that the state with the digest next is about to be written. If the command is killed
-// after the write, but before it removes the journal, the next command recognizes the state. If the journal accepts no
-// more records, the state is written nevertheless; the error is already reported.
+// after the write, but before it removes the journal, the next command recognizes that state. If the journal accepts no
+// more records, about does nothing: that error was reported already.
 func (r *recorder) about(next state.Digest) {
 	if r.journal != nil {
 		_ = r.journal.End(next)
 	}
 }
 
-// complete reports whether the journal has all changes that are not in the state.
+// complete reports whether the journal has all changes that the stored state lacks.
 func (r *recorder) complete() bool { return r.keep && r.journal.Err() == nil }

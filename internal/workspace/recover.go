@@ -15,8 +15,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// recovery replays the journals of runs that ended before they wrote the state: the journal in the working directory
-// (local), and the copies of journals in the store (stored, in orphans.go). Only one goroutine may use it.
+// recovery replays the journals of runs that ended before they wrote the state. local replays the journal in the
+// working directory, and stored (orphans.go) the copies of journals in the store. Only one goroutine may use a
+// recovery.
 type recovery struct {
 	env    *Env
 	req    *Request
@@ -24,14 +25,14 @@ type recovery struct {
 	lock   *lock
 	record *recorder
 	put    func(*state.Snapshot) bool                // writes the state, and reports errors
-	take   func(context.Context, *Env, Request) bool // locks and unlocks another state, to recover it
+	take   func(context.Context, *Env, Request) bool // locks and unlocks the state of another directory, which recovers that state
 
-	replayed runs          // the runs whose journals were replayed
-	restored []addr.Object // objects that those runs changed, after the changes were written to the state
+	replayed runs          // the runs whose journals were replayed from files
+	restored []addr.Object // the objects that interrupted runs had changed; set after the changes were written to the state
 }
 
-// local replays the journal in the working directory, and reports the calls with an unknown outcome. A read-only
-// operation does not write the result. After an error, local reports it and returns false.
+// local replays the journal in the working directory, and reports the calls with an unknown outcome. For a read-only
+// operation, it does not write the result. After an error, local reports the error and returns false.
 func (rc *recovery) local(ctx context.Context) bool {
 	fsys, path, bag := rc.env.FS, rc.record.path, rc.env.Bag
 	rc.await(ctx)
@@ -61,7 +62,7 @@ func (rc *recovery) local(ctx context.Context) bool {
 		return false
 	case r == nil:
 		if rc.lock.held() && !rc.req.Operation.Policy().ReadOnly {
-			_ = journal.Remove(fsys, path) // the run ended before its first call
+			_ = journal.Remove(fsys, path) // the journal has no calls, because the run ended before its first call
 		}
 		return true
 	}
@@ -106,8 +107,8 @@ func (rc *recovery) foreign(mismatch *journal.MismatchError) {
 // finished.
 const leastWait = 30 * time.Second
 
-// await waits while a process uses the journal: the keeper of an interrupted run, which records the outcomes of calls
-// in progress and closes leases.
+// await waits while the keeper (second process) of an interrupted run uses the journal: it still records the outcomes
+// of calls in progress, and closes leases.
 func (rc *recovery) await(ctx context.Context) {
 	end := time.Now().Add(max(leastWait, rc.req.Timeout))
 	for n := 0; rc.lock.held() && ctx.Err() == nil && time.Now().Before(end) && journal.Held(rc.env.FS, rc.record.path); n++ {
@@ -122,7 +123,7 @@ func (rc *recovery) await(ctx context.Context) {
 }
 
 // busy reports whether another run is in progress: a process uses the journal, or another command holds the lock. Then
-// a journal without an end does not mean that its run was killed.
+// a journal without an end does not mean that its run has crashed.
 func (rc *recovery) busy(ctx context.Context) bool {
 	if held := journal.Held(rc.env.FS, rc.record.path); held || rc.lock.held() {
 		return held
@@ -135,8 +136,8 @@ func (rc *recovery) busy(ctx context.Context) bool {
 	return errors.As(err, &held)
 }
 
-// inProgress reports whether the command may continue while the run of a journal is in progress: only if it has no
-// lock, and only reads. Otherwise inProgress adds an error.
+// inProgress reports whether the command may continue although the run of the journal with the header h is in progress.
+// It may if it has no lock and only reads. Otherwise inProgress adds an error.
 func (rc *recovery) inProgress(h journal.Header) bool {
 	switch {
 	case rc.lock.held() && h.Keeper != 0:
@@ -149,10 +150,10 @@ func (rc *recovery) inProgress(h journal.Header) bool {
 	return false
 }
 
-// withJournal returns the state with the changes of a journal. changed is true if this state must be written. An
-// invocation of an action counts as a change, so that the plan of the run cannot be applied again. If the state in the
-// store has the changes already, it is returned unchanged. A read-only command continues with the same snapshot, serial
-// included, so that its saved plan fits the state that the apply writes first.
+// withJournal returns the state with the changes of a journal. changed is true if this state must be written. The
+// invocation of an action of a provider counts as a change, so that the plan of the run cannot be applied again. If the
+// stored state has the changes already, it is returned unchanged. For a read-only command, the returned state has the
+// serial with which the next apply will write it, so that a saved plan fits.
 func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, changed bool) {
 	if r.Written {
 		return rc.doc.snapshot, false
@@ -165,9 +166,9 @@ func (rc *recovery) withJournal(r *journal.Recovery) (next *state.Snapshot, chan
 }
 
 // replay writes the recovered state, and reads the state again, because a new journal identifies the state by the
-// digest of its text. It deletes the journal, with two exceptions: if a part of it was refused, the file is set
-// aside, and if it has notes that are not settled, it stays. replay reports an error and returns false if a step
-// fails.
+// digest of its text. Then it deletes the journal. There are two exceptions: if some changes could not be applied, the
+// file is renamed, and if the journal has unsettled notes, it stays. If a step fails, replay reports an error and
+// returns false.
 func (rc *recovery) replay(ctx context.Context, r *journal.Recovery) bool {
 	fsys, path := rc.env.FS, rc.record.path
 	next, changed := rc.withJournal(r)
@@ -239,8 +240,8 @@ func (rc *recovery) report(r *journal.Recovery) {
 	reportLeases(r.Leases, bag)
 }
 
-// reportLeases warns of the leases that an interrupted run opened and did not close. It omits leases of which users
-// were warned before.
+// reportLeases warns of the leases that an interrupted run opened and did not close. It omits leases of which a command
+// has warned before.
 func reportLeases(leases []journal.Lease, bag *diag.Bag) {
 	text := ""
 	for _, l := range leases {
@@ -254,7 +255,7 @@ func reportLeases(leases []journal.Lease, bag *diag.Bag) {
 	bag.Add(diag.Warningf("Leases left open", "An earlier run probably ended without closing these ephemeral resources:\n%s\nLethe cannot close them any more. They stay valid until they expire, or until you revoke them in the system that issued them. To list them, run: lethe leases list. To remove them from the list, run: lethe leases close", text))
 }
 
-// recovered returns the parts that a run changed.
+// recovered returns the parts of the state that an interrupted run changed.
 func recovered(r *journal.Recovery) store.Parts {
 	p := store.Parts{}
 	for _, o := range r.Objects {
@@ -263,13 +264,14 @@ func recovered(r *journal.Recovery) store.Parts {
 	return p
 }
 
-// claim claims the parts that an interrupted run changed, and reads the state again. Until done is called, no other
-// command writes the state. After an error, claim reports it and returns false.
+// claim claims the parts of the state that an interrupted run changed, and reads the state again. Until done is called,
+// no other command writes the state. After an error, claim reports the error and returns false.
 func (rc *recovery) claim(ctx context.Context, r *journal.Recovery) (done func(), ok bool) {
 	return rc.claimParts(ctx, recovered(r))
 }
 
-// claimParts is like claim, for the parts p. After an error it reports the error and returns false; done is never nil.
+// claimParts claims the parts p and reads the state again. Until done is called, no other command writes the state.
+// After an error, it reports the error and returns false; done is never nil.
 func (rc *recovery) claimParts(ctx context.Context, p store.Parts) (done func(), ok bool) {
 	if err := rc.lock.claim(ctx, p, rc.req.Timeout); err != nil {
 		rc.env.Bag.Add(rc.lock.problem(err))

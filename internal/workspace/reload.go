@@ -10,10 +10,11 @@ import (
 )
 
 // Claim claims the parts of the state that a plan uses. It waits for other runs up to the lock timeout, and reads the
-// state. If the parts have changed since the plan, it returns a diagnostic in stale and false: after Reload, a new plan
-// may succeed. It also does so, after it has released the lock, if another run holds parts while this command keeps the
-// claims for an earlier plan, or if other runs ended before they wrote changes of the parts. It reports all other
-// errors. Claim does nothing if the command uses the state alone, or if the parts of the plan are claimed already.
+// state. If the parts have changed since the plan, it returns the reason in stale and false: the caller may call Reload
+// and plan again. It also does so, after it has released the lock, in two other cases: another run holds parts while
+// this command keeps the claims for an earlier plan, or other runs ended before they wrote changes of the parts. It
+// reports all other errors. If the command uses the state alone, or if the parts of the plan are claimed already, Claim
+// does nothing.
 func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok bool) {
 	if !s.lock.shared() || c.Base != nil && c.Base == s.basis.base {
 		return nil, true
@@ -23,7 +24,7 @@ func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok 
 	}
 	timeout := s.req.Timeout
 	if s.basis.keptClaims {
-		timeout = 0 // to wait while holding parts could be a deadlock with another run
+		timeout = 0 // waiting while holding parts could be a deadlock with another run
 	}
 	err := s.lock.claim(ctx, c.Parts, timeout)
 	if held := (*store.LockError)(nil); s.basis.keptClaims && errors.As(err, &held) {
@@ -41,7 +42,7 @@ func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok 
 		return nil, false
 	}
 	if len(orphaned) > 0 {
-		s.Unlock() // the next Lock replays the journals
+		s.Unlock() // releases the lock, so that the next Lock replays the journals
 		d := outOfDate("After the state was read for this plan, other runs changed objects that the plan changes or depends on, and ended before they wrote the state", orphaned, "The next command recovers the journals of these runs. ")
 		return &d, false
 	}
@@ -58,9 +59,9 @@ func (s *State) Claim(ctx context.Context, c Claim) (stale *diag.Diagnostic, ok 
 	return nil, true
 }
 
-// Reload reads the state for another plan, after Claim found the first plan out of date. Unless Claim released the
-// lock, the claimed parts stay claimed, so that each of many waiting runs has to plan again only once. After an error,
-// Reload reports it and returns false.
+// Reload reads the state for another plan, after Claim found that the first plan is out of date. The claimed parts stay
+// claimed, unless Claim has released the lock. So, if many runs wait, each has to plan again only once. After an error,
+// Reload reports the error and returns false.
 func (s *State) Reload(ctx context.Context) bool {
 	s.End()
 	if !s.lock.held() {

@@ -7,11 +7,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Repair describes how the damage that an Examination found can be repaired.
+// Repair describes how the damage in an Examination can be repaired.
 type Repair struct {
-	PutBack *Copy  // the copy that replaces the unreadable state; nil if none does
+	PutBack *Copy  // the copy of a state that replaces the unreadable state; nil if no copy does
 	Aside   string // the file for the unreadable state; "" if the state can be read
-	Replay  bool   // replay the journal into the state, without its damaged parts
+	Replay  bool   // replay the journal into the state, without the damaged records
 }
 
 // Nothing reports whether no repair is needed or possible.
@@ -25,8 +25,8 @@ type Repairing struct {
 	locked *State
 }
 
-// BeginRepair locks a workspace and finds the possible repairs. After an error, it reports the error, locks nothing and
-// returns false.
+// BeginRepair locks a workspace and finds the possible repairs. After an error, it reports the error, releases the lock
+// and returns false.
 func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) {
 	r := &Repairing{locked: newState(env, req)}
 	r.locked.record = recorder{env: env, path: journalFile(env, req.Store, req.Name), silent: true}
@@ -58,7 +58,7 @@ func BeginRepair(ctx context.Context, env *Env, req Request) (*Repairing, bool) 
 // Unlock releases the lock. It may be called more than once.
 func (r *Repairing) Unlock() { r.locked.Unlock() }
 
-// Do performs the repairs. After an error, it reports the error and returns false.
+// Do performs the repairs in r. After an error, it reports the error and returns false.
 func (r *Repairing) Do(ctx context.Context) bool {
 	s := r.locked
 	bag := s.env.Bag

@@ -427,7 +427,7 @@ func TestSharedSerial(t *testing.T) {
 			at := random.IntN(len(names))
 			var needs []string
 			for range random.IntN(4) {
-				if n := random.IntN(len(names)); n < at { // no cycles
+				if n := random.IntN(len(names)); n < at { // an object needs only objects before it, so that no cycle exists
 					needs = append(needs, names[n])
 				}
 			}
@@ -538,7 +538,7 @@ func TestSharedOrders(t *testing.T) {
 				was := r.base.Get(object(t, a)).ID()
 				p := store.Parts{}
 				parts.Change(p, object(t, a).Instance)
-				if _, ok := s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of}); ok { // the id is a counter, so a lost change shows
+				if _, ok := s.Claim(ctx, Claim{Base: r.base, Parts: p, Of: of}); ok { // the id is a counter, so a lost change makes the sum too small
 					var count int
 					fmt.Sscan(was, &count)
 					if s.SaveApplied(r.made(fmt.Sprintf("%s=%d", a, count+1))) {

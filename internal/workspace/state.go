@@ -26,26 +26,27 @@ type State struct {
 	record   recorder
 	basis    basis
 	recovery recovery
-	interims *interims // writes the state during an apply; nil if not used
+	interims *interims // writes interim states during an apply; nil if none are needed
 
-	overridden []string // addresses for Snapshot.WithOverridden, see Override
+	overridden []string // the addresses that the next written state lists; see Override
 }
 
-// basis has the states that Claim and Save compare if the state is shared.
+// basis has the states that Claim and Save compare if the command shares the state with others.
 type basis struct {
 	base       *state.Snapshot // the state from which the command's plan was made; nil before Claim
-	atClaim    *state.Snapshot // the state after the claim
-	keptClaims bool            // a plan was out of date, and the command kept its claims for the next plan
+	atClaim    *state.Snapshot // the state after the last claim
+	keptClaims bool            // a plan was out of date, and the command keeps its claims for the next plan
 }
 
-// Snapshot returns the state as last read or written, with the changes of replayed journals. It is never nil.
+// Snapshot returns the state as the command last read or wrote it, with the changes of replayed journals. It is never
+// nil.
 func (s *State) Snapshot() *state.Snapshot { return s.doc.snapshot }
 
 // Restored returns the objects that interrupted runs had changed, and whose changes were recovered from journals.
 func (s *State) Restored() []addr.Object { return s.recovery.restored }
 
-// Share replaces the state's snapshot by same, if both were read from the same text, so that only one copy of the text
-// is in memory.
+// Share replaces the snapshot of s by same, if both were read from the same text, so that only one copy of the text is
+// in memory.
 func (s *State) Share(same *state.Snapshot) {
 	if s.doc.snapshot.SameText(same) {
 		s.doc.snapshot = same
@@ -58,15 +59,15 @@ func (s *State) Missing() bool { return s.doc.version == "" && s.doc.snapshot.Le
 // Stored reports whether the store has a state, which may be empty.
 func (s *State) Stored() bool { return s.doc.version != "" }
 
-// Put writes a snapshot unchanged. If the store refuses, Put writes the state to a file that only the user can read,
-// adds an error, and returns false. It never prints the state.
+// Put writes a snapshot to the store without setting its serial or lineage. If the store refuses, Put writes the state
+// to a file that only the user can read, adds an error, and returns false. It never prints the state.
 func (s *State) Put(next *state.Snapshot) bool {
 	recorded := s.record.complete()
 	data, err := s.write(next)
 	return err == nil || s.unsaved(err, next, data, recorded)
 }
 
-// write writes a snapshot unchanged, and returns the written bytes.
+// write writes a snapshot to the store without setting its serial or lineage, and returns the written bytes.
 func (s *State) write(next *state.Snapshot) ([]byte, error) {
 	data, err := next.Bytes()
 	if err == nil {
@@ -82,7 +83,7 @@ func (s *State) write(next *state.Snapshot) ([]byte, error) {
 	return data, err
 }
 
-// writtenOnce calls Request.Written, only after the first write.
+// writtenOnce calls Request.Written after the first write of the state, and not again.
 func (s *State) writtenOnce() {
 	if written := s.req.Written; written != nil {
 		s.req.Written = nil
@@ -90,8 +91,8 @@ func (s *State) writtenOnce() {
 	}
 }
 
-// Override makes the next state list these addresses: the command has destroyed the protected objects because the user
-// overrode the protection.
+// Override makes the next written state list the addresses of the protected objects that the command has destroyed
+// because of -allow-destroy.
 func (s *State) Override(addresses []string) { s.overridden = addresses }
 
 // Stamped reports whether the store keeps stamps: digests of configurations, which tell a plan the objects that it need
@@ -100,8 +101,8 @@ func (s *State) Stamped() bool {
 	return s.req.Store.Capabilities().Parts != nil
 }
 
-// Stamp sets the stamps to write with the command's state. They are for the resources that need no further change after
-// that state is written.
+// Stamp sets the stamps (digests of configurations) to write with the command's next state. They are for the resources
+// that need no further change after that write.
 func (s *State) Stamp(stamps map[string]store.Stamp) { s.doc.stamps = stamps }
 
 // Encrypts reports whether the state is stored encrypted.
@@ -110,11 +111,12 @@ func (s *State) Encrypts() bool {
 	return sealer != nil && sealer.Encrypts()
 }
 
-// Part returns the addresses of the resources that were read from the store. nil means that the whole state was read.
+// Part returns the addresses of the resources that the command has read from the store, or nil if it has read the whole
+// state.
 func (s *State) Part() []string { return s.doc.part }
 
-// unsaved reports that a state could not be written, and where its content is. It returns false. data is the text of
-// the state. recorded is true if the journal has all changes.
+// unsaved reports that a state could not be written, and where its content is now. It returns false. data is the text
+// of the state. recorded is true if the journal has all changes.
 func (s *State) unsaved(err error, next *state.Snapshot, data []byte, recorded bool) bool {
 	s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\n%s", err, s.elsewhere(err, next, data, recorded)))
 	return false
@@ -139,22 +141,22 @@ func (s *State) Delete(ctx context.Context) error {
 	return err
 }
 
-// Notes returns the notes about interrupted runs beside the state.
+// Notes returns the notes about interrupted runs that are kept in journals, because no state contains these facts.
 func (s *State) Notes() journal.Notes { return s.record.notes }
 
-// Unanswered returns the calls of interrupted runs without an answer, including those in journals that this command
-// does not change.
+// Unanswered returns the calls of interrupted runs that have no answer, including the calls in journals that this
+// command does not change.
 func (s *State) Unanswered() []journal.Unknown {
 	return slices.Concat(s.record.notes.Unknown, s.record.unresolved.Unknown)
 }
 
 // Earlier returns the notes about objects that were written with an earlier value of an ephemeral resource, including
-// those in journals that this command does not change.
+// the notes in journals that this command does not change.
 func (s *State) Earlier() []journal.EarlierValue {
 	return slices.Concat(s.record.notes.Earlier, s.record.unresolved.Earlier)
 }
 
-// Note replaces the notes about interrupted runs. They are written when the command unlocks the state.
+// Note replaces the notes about interrupted runs. They are written to a journal when the command unlocks the state.
 func (s *State) Note(n journal.Notes) { s.record.notes = n }
 
 const journalHas = "All changes are in the journal beside the state, and the next command recovers them."
@@ -181,13 +183,13 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	switch {
 	case err == nil:
 		if stale := (*store.StaleError)(nil); errors.As(why, &stale) {
-			s.record.keep = false // the journal continues a state that no longer exists
+			s.record.keep = false // the journal continues a state that no longer exists, so it need not stay
 			if file := s.req.File; file != "" {
 				return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in %s. Compare the two files first. To discard the newer changes, replace %s with %s.", path, file, file, path)
 			}
 			return fmt.Sprintf("The updated state was written to %s. It lacks newer changes in the stored state. Compare them first (lethe state pull). To replace the stored state, which discards its newer changes, run: lethe state push -force %s", path, store.ShellCommand(path))
 		}
-		if file := s.req.File; file != "" { // "state push" would replace the state of the workspace
+		if file := s.req.File; file != "" { // for a named state file, the hint "state push" would replace the state of the workspace
 			return fmt.Sprintf("The updated state was written to %s. To store it, replace %s with this file.", path, file)
 		}
 		return fmt.Sprintf("The updated state was written to %s. To store it, run: lethe state push %s", path, store.ShellCommand(path))
@@ -209,8 +211,8 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	return b.String()
 }
 
-// Record creates the journal of an apply. From now on, the journal has changes that the state lacks. After an error,
-// Record reports it and returns false.
+// Record creates the journal of an apply. From now on, the journal has changes that the stored state lacks. After an
+// error, Record reports the error and returns false.
 func (s *State) Record() (journal.Journal, bool) {
 	if err := s.doc.copyApart(&s.record.written); err != nil {
 		s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\nNothing was changed.", err))
@@ -220,7 +222,7 @@ func (s *State) Record() (journal.Journal, bool) {
 	if err == nil && s.lock.shared() {
 		err = s.record.journal.Found(s.mine())
 	} else if err == nil && s.record.copied != nil && s.doc.snapshot.Len() == 0 {
-		err = s.record.journal.Found(nil) // another command may replay the copy before this file exists
+		err = s.record.journal.Found(nil) // another command may replay the copy of the journal before this run has written a state
 	}
 	if err != nil {
 		problem := diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)
@@ -237,7 +239,7 @@ func (s *State) Record() (journal.Journal, bool) {
 	return s.record.journal, true
 }
 
-// mine returns the objects that the command may change, with their present content.
+// mine returns the objects that the command may change, with their present entries.
 func (s *State) mine() []journal.Change {
 	var out []journal.Change
 	for o, e := range s.doc.snapshot.Objects() {
@@ -248,7 +250,7 @@ func (s *State) mine() []journal.Change {
 	return out
 }
 
-// Opening implements journal.Leases.
+// Opening records that a lease is about to be opened. After an error, the caller must not open it.
 func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	if s.record.silent {
 		return 0, nil
@@ -256,7 +258,7 @@ func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	if err := s.record.begin(s.doc.snapshot); err != nil {
 		return 0, err
 	}
-	if s.doc.part != nil && !s.record.parts.Swap(true) { // the journal is about a part, named by objects, of which none exist yet
+	if s.doc.part != nil && !s.record.parts.Swap(true) { // the journal concerns some objects of the state, of which none is changed yet
 		if err := s.record.journal.Found(nil); err != nil {
 			return 0, err
 		}
@@ -264,7 +266,7 @@ func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	return s.record.journal.Opening(o, p)
 }
 
-// Closed implements journal.Leases.
+// Closed records that a lease was closed, or that no lease was opened.
 func (s *State) Closed(op journal.Op) {
 	s.record.starting.Lock()
 	defer s.record.starting.Unlock()
@@ -273,16 +275,16 @@ func (s *State) Closed(op journal.Op) {
 	}
 }
 
-// End closes the journal. It deletes the journal, unless the journal has something that the state lacks: changes, calls
-// without an answer, open leases, or content of an earlier run. The next command reports these. If the journal is
-// deleted, unsettled notes about interrupted runs are written to a new journal.
+// End closes the journal of the command and deletes it. The journal stays if it has something that the state lacks:
+// changes, calls without an answer, open leases, or content of an earlier run. The next command reports these. If the
+// journal is deleted, unsettled notes about interrupted runs are written to a new journal.
 func (s *State) End() {
 	s.stopInterims()
 	s.record.close(s.doc.snapshot, s.req.Store)
 }
 
-// EndRound ends the journal of a round: the apply of one of several plans of a command. Open leases and notes are
-// copied to the journal of the next round. After an error, EndRound reports it and returns false.
+// EndRound ends the journal of a round: one plan and its apply, in a command that needs several. Open leases and notes
+// are copied to the journal of the next round. After an error, EndRound reports the error and returns false.
 func (s *State) EndRound() bool {
 	s.stopInterims()
 	err := s.record.round(s.doc.snapshot, s.req.Store)
@@ -292,8 +294,8 @@ func (s *State) EndRound() bool {
 	return err == nil
 }
 
-// NoteEarlier replaces the notes about objects whose ephemeral values later rounds (further applies of the command)
-// need. If a journal is open, the notes are durable when NoteEarlier returns.
+// NoteEarlier replaces the notes about objects that were written with ephemeral values that later rounds (plans and
+// applies) of the command need. If a journal is open, the notes are durable when NoteEarlier returns.
 func (s *State) NoteEarlier(list []journal.EarlierValue) error {
 	s.record.notes.Earlier = list
 	if s.record.journal == nil {
@@ -302,8 +304,9 @@ func (s *State) NoteEarlier(list []journal.EarlierValue) error {
 	return s.record.journal.Earlier(list)
 }
 
-// startInterims starts to write interim states, if they are needed. They are not needed if the journal is where the
-// state is: in a file beside it, or in the store.
+// startInterims starts to write interim states (states before the end of the apply), if they are needed. They are not
+// needed if the journal is where the state is (in a file beside it, or in the store), or if other commands share the
+// state.
 func (s *State) startInterims() {
 	if s.req.Interim == nil || s.req.Store.Capabilities().Files != nil || s.lock.shared() || s.record.copied != nil {
 		return
@@ -323,7 +326,8 @@ func (s *State) startInterims() {
 	go i.run()
 }
 
-// stopInterims stops the writing of interim states. If one was written, it becomes the known state.
+// stopInterims stops the writing of interim states. If an interim state was written, it becomes the known state of the
+// workspace.
 func (s *State) stopInterims() {
 	i := s.interims
 	if i == nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/transfer"
 )
 
-// Transfer is a transfer between two locked states.
+// Transfer is a transfer of objects from one locked state to another.
 type Transfer struct {
 	Source, Target         *State
 	NextSource, NextTarget *state.Snapshot
 	Record                 *transfer.Record
 }
 
-// Write writes both records of the transfer, the target state, and the source state. If it is interrupted, the next
-// command in one of the directories finishes or undoes the transfer. After an error, it reports the error to the bag of
-// the source and returns false.
+// Write writes the record of the transfer to both directories, and then the target state and the source state. If it is
+// interrupted, the next command in one of the directories finishes or undoes the transfer. After an error, it reports
+// the error to the bag of the source and returns false.
 func (t *Transfer) Write(ctx context.Context) bool {
 	bag := t.Source.env.Bag
 	for _, x := range t.sides() {
@@ -37,7 +37,7 @@ func (t *Transfer) Write(ctx context.Context) bool {
 		x.side.After = transfer.VersionOf(next, state.DigestOf(data))
 		*x.to = next
 	}
-	// Write the record of the source first: whenever the target has a record, a command in the source finds one, too.
+	// Write the record of the source first, so that the source has a record whenever the target has one.
 	for _, x := range slices.Backward(t.sides()) {
 		if err := x.state.writeRecord(ctx, t.Record, x.role); err != nil {
 			t.remove()
@@ -62,8 +62,8 @@ func unfinished(format string, r *transfer.Record, err error) diag.Diagnostic {
 	return diag.Errorf("Transfer not finished", format+" The next command that changes one of the states finishes the transfer. Until then, commands that read show each object in one state.", r.Target.Dir, r.Source.Dir, sentence(err))
 }
 
-// targetFailed reports that the write of the target failed, and returns false. It first reads the target, because the
-// store may have written it nevertheless.
+// targetFailed reports that the write of the target state failed, and returns false. It first reads the target state,
+// because the store may have written it nevertheless.
 func (t *Transfer) targetFailed(ctx context.Context, why error) bool {
 	s := t.Target
 	data, _, err := s.req.Store.Get(context.WithoutCancel(ctx), s.req.Name)
@@ -87,7 +87,8 @@ func (t *Transfer) targetFailed(ctx context.Context, why error) bool {
 	return false
 }
 
-// remove removes both records, the record of the target first. If this fails, the record of the source stays.
+// remove removes the records in both directories, first the record of the target. If that fails, the record of the
+// source stays.
 func (t *Transfer) remove() error {
 	if err := removeRecord(t.Target.env.FS, string(t.Record.Target.File)); err != nil {
 		return err
@@ -111,10 +112,11 @@ func (t *Transfer) sides() []transferSide {
 	}
 }
 
-// following returns the snapshot to write after the present state. It lists the transfer id.
+// following returns next with the serial and the lineage for a write after the present state. Its list of transfers has
+// id.
 func (s *State) following(next *state.Snapshot, id string) *state.Snapshot {
 	next = next.WithTransfer(id)
-	if next.Lineage == "" && s.doc.snapshot.Lineage == "" { // the journal has the same lineage
+	if next.Lineage == "" && s.doc.snapshot.Lineage == "" { // the journal has the same new lineage
 		e := next.Edit()
 		e.Head().Lineage = s.record.lineage
 		next = e.Done()
@@ -128,7 +130,8 @@ func (s *State) side() transfer.Side {
 	return transfer.Side{Dir: transfer.Path(s.env.Dir), Workspace: s.req.Name, File: transfer.Path(recordFile(s.env, s.req.Store, s.req.Name))}
 }
 
-// writeRecord writes the record of a transfer. If the state is encrypted, the record is, too.
+// writeRecord writes the record of a transfer beside the journal. If the state is encrypted, the record is encrypted,
+// too.
 func (s *State) writeRecord(ctx context.Context, r *transfer.Record, role transfer.Role) error {
 	data := r.For(role)
 	if seal := s.req.Store.Capabilities().Sealer; seal != nil && seal.Encrypts() {
@@ -144,5 +147,6 @@ func (s *State) writeRecord(ctx context.Context, r *transfer.Record, role transf
 	return disk.Replace(s.env.FS, file, data)
 }
 
-// Place returns a text that identifies the state on this machine, see PlaceOf.
+// Place returns a text that identifies the state on this machine: two states with the same text are the same state. It
+// returns "" if the store cannot identify the state.
 func (s *State) Place() string { return PlaceOf(s.env, s.req.Store, s.req.Name) }

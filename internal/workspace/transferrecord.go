@@ -15,8 +15,8 @@ import (
 )
 
 // A transfer moves objects from the state of one directory (the source) to the state of another (the target), see ADR
-// 57. Beside the journal of each state, it has a record in a file, which is durable before the first state is written.
-// The target is written first, then the source. Both states then list the transfer.
+// 57. Beside the journal of each state, the transfer has a record in a file. Both records are durable before the first
+// state is written. The target is written first, then the source. Both states then list the ID of the transfer.
 //
 // A command that finds the record decides by the target state alone. If the target was written, the source loses the
 // objects. Otherwise the transfer had no effect. A command that only reads shows the result of this decision. A command
@@ -40,7 +40,7 @@ func PlaceOf(env *Env, st store.Store, name string) string {
 	return ""
 }
 
-// transferRecord reads the record of an unfinished transfer. It returns nil if no record exists.
+// transferRecord reads the record of the unfinished transfer of a workspace. It returns nil if no record exists.
 func transferRecord(ctx context.Context, env *Env, st store.Store, name string) (*transfer.Record, error) {
 	data, err := disk.Read(env.FS, recordFile(env, st, name))
 	if err != nil || data == nil {
@@ -54,12 +54,12 @@ func transferRecord(ctx context.Context, env *Env, st store.Store, name string) 
 	return transfer.Parse(data)
 }
 
-// unreadableRecord returns the error for a record that cannot be read.
+// unreadableRecord returns the error for a record of a transfer that cannot be read.
 func unreadableRecord(env *Env, file string, err error) diag.Diagnostic {
 	return Problem(err, diag.Errorf("Transfer not finished", "The record %s of an unfinished transfer of objects cannot be read: %s. Until it is read, it is not known which of two states has these objects.", relative(env, file), disk.Reason(err)))
 }
 
-// unreachable returns the error for an unfinished transfer whose other directory cannot be used. why is the reason in
+// unreachable returns the error for an unfinished transfer whose other directory cannot be used. why is the reason, as
 // sentences.
 func unreachable(env *Env, r *transfer.Record, file, why string) diag.Diagnostic {
 	_, other := r.This()
@@ -86,8 +86,8 @@ func sentences(bag *diag.Bag) string {
 	return strings.Join(list, "\n")
 }
 
-// target reads the state of the target of a transfer without a lock, for a command in the source. It returns nil if the
-// target has no state. After an error, it reports the error and returns false.
+// target reads the target state of a transfer without a lock, for a command in the source directory. It returns nil if
+// the target directory has no state. After an error, it reports the error and returns false.
 func target(ctx context.Context, env *Env, r *transfer.Record, file string) (*state.Snapshot, bool) {
 	_, st, ok := other(ctx, env, r, file)
 	if !ok {
@@ -109,8 +109,8 @@ func target(ctx context.Context, env *Env, r *transfer.Record, file string) (*st
 	return s, ok
 }
 
-// other opens the other directory of a transfer. It returns the environment and the store of the state there. After an
-// error, it reports the error and returns false.
+// other opens the state of the other directory of a transfer. It returns the environment and the store of that state.
+// After an error, it reports the error and returns false.
 func other(ctx context.Context, env *Env, r *transfer.Record, file string) (*Env, store.Store, bool) {
 	_, side := r.This()
 	if info, err := os.Stat(string(side.Dir)); err != nil || !info.IsDir() {
@@ -129,8 +129,9 @@ func other(ctx context.Context, env *Env, r *transfer.Record, file string) (*Env
 	return there, st, ok
 }
 
-// withoutTransferred returns the state s as it will be after the unfinished transfer is finished or undone. Commands
-// that only read use it. It reports an error and returns false if the record or the other state cannot be read.
+// withoutTransferred returns the state s as it will be when the unfinished transfer has been finished or undone.
+// Commands that only read use it. If the record or the other state cannot be read, it reports an error and returns
+// false.
 func withoutTransferred(ctx context.Context, env *Env, st store.Store, name string, s *state.Snapshot) (*state.Snapshot, bool) {
 	file := recordFile(env, st, name)
 	r, err := transferRecord(ctx, env, st, name)

@@ -45,8 +45,8 @@ func (rc *recovery) transfer(ctx context.Context) bool {
 	return rc.finish(ctx, r, file)
 }
 
-// finishSource makes a recovery in the source finish the transfer, and removes the record of the target. It reports an
-// error and returns false if that fails.
+// finishSource finishes the transfer for a command in the target directory: it recovers the state of the source, and
+// removes the record of the target. If that fails, it reports an error and returns false.
 func (rc *recovery) finishSource(ctx context.Context, r *transfer.Record, file string) bool {
 	there, st, ok := other(ctx, rc.env, r, file)
 	if !ok {
@@ -68,8 +68,8 @@ func (rc *recovery) finishSource(ctx context.Context, r *transfer.Record, file s
 	return rc.removed(removeRecord(rc.env.FS, file))
 }
 
-// finish finishes a transfer in the source: if the target has the objects, finish removes them from the source state.
-// It reports an error and returns false if that fails.
+// finish finishes the transfer for a command in the source directory: if the target has the objects, finish removes
+// them from the source state. If that fails, it reports an error and returns false.
 func (rc *recovery) finish(ctx context.Context, r *transfer.Record, file string) bool {
 	var there *state.Snapshot
 	ok := true
@@ -86,15 +86,15 @@ func (rc *recovery) finish(ctx context.Context, r *transfer.Record, file string)
 	} else {
 		rc.env.Bag.Add(diag.Warningf("Interrupted transfer had no effect", "A transfer of %s from %s to %s was interrupted before a state was written. Nothing was moved.", diag.Counted(len(r.Objects), "object", "objects"), r.Source.Dir, r.Target.Dir))
 	}
-	err := removeOther(rc.env, r, string(r.Target.File)) // first, so that the source has its record whenever the target has one
+	err := removeOther(rc.env, r, string(r.Target.File)) // first, so that the source has its record whenever the target has its record
 	if err == nil {
 		err = removeRecord(rc.env.FS, file)
 	}
 	return rc.removed(err)
 }
 
-// lose removes the transferred objects from the source state, and writes it. After an error, it reports the error and
-// returns false.
+// lose removes the transferred objects from the source state, and writes that state. After an error, it reports the
+// error and returns false.
 func (rc *recovery) lose(ctx context.Context, r *transfer.Record) bool {
 	left, gone := r.Left(rc.doc.snapshot)
 	if len(gone) == 0 {
@@ -119,7 +119,7 @@ func (rc *recovery) lose(ctx context.Context, r *transfer.Record) bool {
 	return rc.doc.load(ctx)
 }
 
-// removed reports an error of removing records, and returns true if err is nil.
+// removed returns true if err is nil. Otherwise it reports err, the error of removing records of a transfer.
 func (rc *recovery) removed(err error) bool {
 	if err != nil {
 		rc.env.Bag.Add(diag.Errorf("Transfer not finished", "The record of a transfer cannot be removed: %s.", disk.Reason(err)))
@@ -127,11 +127,11 @@ func (rc *recovery) removed(err error) bool {
 	return err == nil
 }
 
-// removeRecord removes a record durably. A missing record is no error.
+// removeRecord removes the record of a transfer durably. A missing record is no error.
 func removeRecord(fsys disk.FS, file string) error { return journal.Remove(fsys, file) }
 
-// ownRecord reports whether a file in the other directory has the record of the transfer r. A record that cannot be
-// decrypted here counts as the same.
+// ownRecord reports whether the file in the other directory has the record of the transfer r. A record that cannot be
+// decrypted with the settings of this directory counts as that record.
 func ownRecord(env *Env, r *transfer.Record, file string) (bool, error) {
 	data, err := disk.Read(env.FS, file)
 	if err != nil || data == nil {
@@ -141,8 +141,8 @@ func ownRecord(env *Env, r *transfer.Record, file string) (bool, error) {
 	return err != nil || found.ID == r.ID, nil
 }
 
-// removeOther removes the record of a transfer in the other directory, unless the file has the record of another
-// transfer.
+// removeOther removes the record of the transfer r in the other directory. If the file has the record of another
+// transfer, it does nothing.
 func removeOther(env *Env, r *transfer.Record, file string) error {
 	own, err := ownRecord(env, r, file)
 	if err != nil || !own {

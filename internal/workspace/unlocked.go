@@ -9,8 +9,9 @@ import (
 )
 
 // Read reads a state without a lock. It returns nil if the workspace has no state. The result includes the changes in
-// journals of running and killed runs, here and in the store. Journals that cannot be read, or that do not belong to
-// the state, are left out without an error. Read reports an error and returns false if the state cannot be read.
+// journals of running and crashed runs, in the directory and in the store. Journals that cannot be read, or that do not
+// belong to the state, are omitted without an error. If the state cannot be read, Read reports an error and returns
+// false.
 func Read(ctx context.Context, env *Env, st store.Store, name string) (*state.Snapshot, bool) {
 	s, v, ok := read(ctx, env, Request{Store: st, Name: name}, nil)
 	if !ok {

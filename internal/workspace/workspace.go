@@ -26,8 +26,8 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	return s, true
 }
 
-// take locks and unlocks a workspace, so that Lock finishes the work of killed commands. It reports an error and
-// returns false if the workspace cannot be locked.
+// take locks and unlocks a workspace, so that Lock finishes the work of crashed commands. If the workspace cannot be
+// locked, take reports an error and returns false.
 func take(ctx context.Context, env *Env, req Request) bool {
 	s, ok := Lock(ctx, env, req)
 	if ok {
@@ -36,7 +36,7 @@ func take(ctx context.Context, env *Env, req Request) bool {
 	return ok
 }
 
-// newState returns a state that is neither locked nor read.
+// newState returns a State that is neither locked nor read yet.
 func newState(env *Env, req Request) *State {
 	s := &State{env: env, req: req}
 	s.doc, s.lock = document{env: env, req: &s.req}, lock{env: env, req: &s.req}
@@ -44,8 +44,8 @@ func newState(env *Env, req Request) *State {
 	return s
 }
 
-// load reads a locked state, and replays the journals of interrupted runs. It also finishes an unfinished transfer. It
-// reports an error and returns false if that fails.
+// load reads a locked state, and replays the journals of interrupted runs. It also finishes an unfinished transfer of
+// objects. If that fails, it reports an error and returns false.
 func (s *State) load(ctx context.Context) bool {
 	ok := s.choose(ctx)
 	if ok {
@@ -59,8 +59,8 @@ func (s *State) load(ctx context.Context) bool {
 	return s.recovery.local(ctx) && s.recovery.stored(ctx) && s.recovery.transfer(ctx)
 }
 
-// copying returns the sender of the journal's copy to the store. It returns nil if the journal of this command is not
-// copied.
+// copying returns the copied that sends a copy of this command's journal to the store. It returns nil if the journal is
+// not copied.
 func (s *State) copying() *copied {
 	j := s.req.Store.Capabilities().Journals
 	if j == nil || !s.lock.held() || s.req.Operation.Policy().ReadOnly {
@@ -72,10 +72,10 @@ func (s *State) copying() *copied {
 	return c
 }
 
-// choose determines the part of the state that the command needs, with s.req.Part. If another command writes the state
-// meanwhile, choose repeats this, up to five times. If a journal or an unfinished transfer exists, if the store cannot
-// divide the state, or if the fifth attempt fails, the command reads the whole state. choose reports an error and
-// returns false if the store fails.
+// choose determines with s.req.Part which resources of the state the command needs. If another command writes the state
+// meanwhile, choose repeats this, up to five times. The command reads the whole state if a journal or an unfinished
+// transfer exists, if the store cannot divide the state, or if the fifth attempt fails. If the store fails, choose
+// reports an error and returns false.
 func (s *State) choose(ctx context.Context) bool {
 	p := s.req.Store.Capabilities().Parts
 	if s.req.Part == nil || p == nil || !s.lock.shared() {
@@ -109,15 +109,15 @@ func (s *State) choose(ctx context.Context) bool {
 	return true
 }
 
-// Unlock ends the journal, if the command has one, and releases the lock. Further calls have no effect.
+// Unlock ends the journal, if the command has one, and releases the lock. Further calls do nothing.
 func (s *State) Unlock() {
 	s.End()
 	s.lock.unlock()
 }
 
-// SaveApplied writes the result of an apply, if it differs from the state that was read. If no state existed, it writes
-// the result in any case, so that a state exists afterwards. A nil next changes nothing in an existing state. After an
-// error, SaveApplied reports it and returns false.
+// SaveApplied writes the result of an apply, if it differs from the state that was read. If no state existed,
+// SaveApplied always writes the result, so that a state exists afterwards. A nil next changes nothing in an existing
+// state. After an error, SaveApplied reports the error and returns false.
 func (s *State) SaveApplied(next *state.Snapshot) bool {
 	s.stopInterims()
 	if s.doc.version == "" && (next == nil || next.Lineage == "") {
@@ -131,13 +131,14 @@ func (s *State) SaveApplied(next *state.Snapshot) bool {
 	return s.Save(next)
 }
 
-// Save writes a snapshot with the next serial, if it differs from the state that was read, if the encryption settings
-// have changed, or if the run has invoked an action, because a saved plan with the invocation is then out of date. If
-// the state is written to another file than it was read from, and does not differ, Save writes a copy. If the state is
-// shared, Save writes only the changes of the command. After an error, it reports the error and returns false.
+// Save writes a snapshot with the next serial if one of these is true: the snapshot differs from the state that was
+// read, the encryption settings have changed, or the run has invoked an action (a saved plan with the invocation is
+// then out of date). If the state is written to another file than it was read from, and does not differ, Save writes a
+// copy. If other commands share the state, Save writes only the changes of the command. After an error, Save reports
+// the error and returns false.
 func (s *State) Save(next *state.Snapshot) bool {
 	s.stopInterims()
-	if next != nil && next.Lineage == "" && s.doc.snapshot.Lineage == "" && !state.Equal(s.doc.snapshot, next) { // the journal has the same
+	if next != nil && next.Lineage == "" && s.doc.snapshot.Lineage == "" && !state.Equal(s.doc.snapshot, next) { // the journal has the same new lineage
 		e := next.Edit()
 		e.Head().Lineage = s.record.lineage
 		next = e.Done()
@@ -159,7 +160,7 @@ func (s *State) save(next *state.Snapshot) bool {
 		next, changed = state.Rewritten(s.doc.snapshot, s.env.Version), true
 	}
 	if f := s.req.Store.Capabilities().Files; !changed && f != nil && f.Apart(s.req.Name) && s.doc.version != "" {
-		next, changed = s.doc.snapshot, true // the next command may read the other file
+		next, changed = s.doc.snapshot, true // write a copy, because the next command may read the other file
 	}
 	if !changed {
 		s.record.keep = false
@@ -168,8 +169,8 @@ func (s *State) save(next *state.Snapshot) bool {
 	return !changed || s.Put(next.WithOverridden(s.overridden))
 }
 
-// HasState reports whether a workspace has a state, or a journal of a state. holds is false if the state is empty: it
-// has neither objects nor outputs, and no journal. HasState returns an error if the state cannot be read.
+// HasState reports whether a workspace has a state, or a journal of a state. holds is false if the state has neither
+// objects nor outputs, and no journal exists. If the state cannot be read, HasState returns an error.
 func HasState(ctx context.Context, env *Env, st store.Store, name string) (has, holds bool, err error) {
 	data, _, err := st.Get(ctx, name)
 	if err != nil {
@@ -186,14 +187,14 @@ func HasState(ctx context.Context, env *Env, st store.Store, name string) (has, 
 	return true, holds || s.Len()+len(s.Outputs) > 0, nil
 }
 
-// recorded reports whether a local file has the journal of a workspace.
+// recorded reports whether a local file contains a journal of the workspace.
 func recorded(env *Env, st store.Store, name string) bool {
 	r, err := journal.Recover(env.FS, journalFile(env, st, name), &state.Snapshot{}, sealing(st))
 	return err != nil || r != nil
 }
 
-// OtherJournals lists the journals of interrupted or running runs in the data directory that belong to states in other
-// places than st.
+// OtherJournals returns the paths of journals in the data directory that belong to states in other places than the
+// store st.
 func OtherJournals(env *Env, st store.Store) []string {
 	entries, err := env.FS.ReadDir(env.Data)
 	if err != nil {
@@ -214,8 +215,8 @@ func OtherJournals(env *Env, st store.Store) []string {
 	return out
 }
 
-// Unfinished reports whether an interrupted run or transfer has changes, here or in the store, that the state of a
-// workspace lacks.
+// Unfinished reports whether an interrupted run or transfer has changes, in the directory or in the store, that the
+// state of a workspace lacks.
 func Unfinished(ctx context.Context, env *Env, st store.Store, name string) (bool, error) {
 	if recorded(env, st, name) || exists(env, recordFile(env, st, name)) {
 		return true, nil

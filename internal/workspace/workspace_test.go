@@ -342,37 +342,37 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%+v", left)
 	}
 	for n, titles := range [][]string{{"Recovered an interrupted run", "Outcome unknown", "Leases left open"}, {"Outcome unknown"}} {
-		s = b.lock(Request{Operation: []operation.Operation{operation.None, operation.Refresh}[n]}) // nothing is written
+		s = b.lock(Request{Operation: []operation.Operation{operation.None, operation.Refresh}[n]}) // neither command writes the state
 		b.reported(titles...)
 		s.Unlock()
-		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 3-n || len(left.Leases) != 1 || !left.Leases[0].Named { // a command that refreshes finds out the outcome of the update
+		if left, _ := ReadNotes(ctx, b.Env, b.store, store.Default); len(left.Unknown) != 3-n || len(left.Leases) != 1 || !left.Leases[0].Named { // a command that refreshes finds the outcome of the update, so one call fewer is unknown
 			t.Errorf("after command %d: %+v", n, left)
 		}
 	}
 
 	s = b.lock(Request{})
 	b.reported("Outcome unknown")
-	if !s.Save(with(t, s.Snapshot(), "a.unknown")) { // without a journal, like import
+	if !s.Save(with(t, s.Snapshot(), "a.unknown")) { // a state with a.unknown is saved without a journal, like the command import
 		t.Fatal(b.Bag.List())
 	}
 	s.Unlock()
-	s = b.lock(Request{}) // another object at the address does not prove that the first one does not exist
+	s = b.lock(Request{}) // another object at the address does not prove that the unknown create made no object
 	if d := b.Bag.List(); len(d) != 1 || !strings.Contains(d[0].Detail, "a.unknown") {
 		t.Error(d)
 	}
 	b.Bag.Clear()
 	left = RunNotes{Notes: s.Notes()}
 	left.Unknown = slices.DeleteFunc(left.Unknown, func(u journal.Unknown) bool { return u.Object == object(t, "a.unknown") })
-	s.Note(left.Notes) // like a command that settles the note
+	s.Note(left.Notes) // a command removes a note when it has settled the unknown call
 	s.Unlock()
 	s = b.lock(Request{Resolves: object(t, "a.x").Instance})
 	b.reported("Outcome unknown")
 	s.Unlock()
 	s = b.lock(Request{Resolves: object(t, "a.other").Instance})
-	b.reported() // the command itself reports it
+	b.reported() // the warning is left out, because the command itself reports the object
 	change(t, s, "a.y")
 	die(t, s)
-	s = b.lock(Request{}) // a killed run has the notes in its journal, too
+	s = b.lock(Request{}) // the journal of a killed run also contains the notes
 	b.reported("Recovered an interrupted run", "Outcome unknown")
 	n := s.Notes()
 	if len(n.Unknown) != 1 || len(n.Leases) != 1 {
@@ -458,7 +458,7 @@ func TestRepair(t *testing.T) {
 			t.Fatal(b.Bag.List())
 		}
 		s.Unlock()
-		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir}) // another process
+		b.store = store.NewLocal(store.LocalOptions{Dir: b.Dir}) // a new store, as in another process
 	}
 	request.Store = b.store
 	x, ok := Examine(ctx, b.Env, b.store, store.Default)

@@ -86,7 +86,7 @@ func create(t fataler, path string, base *state.Snapshot, o Options) *Writer {
 		t.Fatalf("%v", err)
 	}
 	if t, ok := t.(interface{ Cleanup(func()) }); ok {
-		t.Cleanup(func() { w.Close() }) // Windows does not remove open files
+		t.Cleanup(func() { w.Close() }) // Windows cannot remove a file that is open
 	}
 	return w
 }
@@ -269,10 +269,10 @@ func TestNothingEphemeral(t *testing.T) {
 type run struct {
 	base    *state.Snapshot
 	data    []byte
-	ends    []int                    // where each record ends
+	ends    []int                    // the offset of the end of each record
 	after   []map[addr.Object]string // the objects after each record
 	unknown []map[addr.Object]bool   // the calls without outcome after each record
-	touched []map[addr.Object]bool   // the objects of each record
+	touched []map[addr.Object]bool   // the objects that each record names
 }
 
 var names = []string{"a.x", "a.y", "b.z[0]", `module.m["k"].b.z`, "a.x#00000001"}
@@ -600,7 +600,7 @@ func TestLater(t *testing.T) {
 		fs := disktest.NewVolatile()
 		w := create(t, "/w/j", nil, Options{FS: fs})
 		n := rapid.IntRange(1, 8).Draw(t, "records")
-		crashed := make(chan *disktest.Volatile, n) // the contents of the disk when each callback ran
+		crashed := make(chan *disktest.Volatile, n) // copies of the disk, one for each callback
 		reported := make(chan int, n)
 		for i := range n {
 			o := object(t, fmt.Sprintf("a.x[%d]", i))
@@ -687,7 +687,7 @@ func (f *gatedFile) DataSync() error {
 func TestOneWriteForMany(t *testing.T) {
 	const records = 50
 	g := &gated{disktest.NewVolatile(), make(chan struct{}, 1), make(chan struct{}, 1)}
-	g.go_ <- struct{}{} // for the header
+	g.go_ <- struct{}{} // permits the flush of the header
 	w := create(t, "/w/j", nil, Options{FS: g})
 	<-g.started
 	var wg sync.WaitGroup
@@ -701,7 +701,7 @@ func TestOneWriteForMany(t *testing.T) {
 		}, 0, Change{object(t, fmt.Sprintf("a.x[%d]", i)), entry("x")})
 	}
 	later(0)
-	<-g.started // the disk is busy with the first
+	<-g.started // the disk is flushing the first record
 	for i := range records {
 		later(i + 1)
 	}
@@ -755,7 +755,7 @@ func TestWriterWaitsForMore(t *testing.T) {
 // alone after a delay.
 func TestResultWaits(t *testing.T) {
 	w := &Writer{signals: signals{work: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}, lazy: time.Hour}
-	w.urgent <- struct{}{} // from an intent that was written earlier
+	w.urgent <- struct{}{} // as after the write of an awaited record
 	timer := time.NewTimer(time.Hour)
 	w.add(resultRecord, 0, nil, func(error) {})
 	done := make(chan bool)

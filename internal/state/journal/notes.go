@@ -7,31 +7,31 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Creates reports whether the call would have created an object.
+// Creates reports whether the call with the unknown outcome would have created an object.
 func (u Unknown) Creates() bool { return strings.Contains(u.Action, "create") }
 
-// MayExist reports whether the call may have created an object that no state has. An object of terraform_data exists
-// only in the state, so it does not count.
+// MayExist reports whether the call may have created an object that no state contains. An object of terraform_data
+// exists only in the state, so such a call does not count.
 func (u Unknown) MayExist() bool { return u.Creates() && u.Object.Type != "terraform_data" }
 
-// Settled reports whether the outcome of the call no longer matters. For an update or a destruction, a refresh shows
-// the outcome; refreshed is true if the command has made or will make one. A change of the object in the state shows
-// it, too. A creation stays unknown until a user or an import settles it: another object at its address does not show
-// that the first object does not exist.
+// Settled reports whether the outcome of the call no longer matters. For an update or a destruction, a refresh of the
+// object or a change of its entry in the state shows the outcome. refreshed is true if the command has refreshed or
+// will refresh the state. A creation stays unknown until a user or an import settles it: another object at its address
+// does not show that the first object does not exist.
 func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
 	return !u.MayExist() && (refreshed && !u.Creates() || entryDigest(u.Object, s.Get(u.Object)) != u.was)
 }
 
-// Empty reports whether n has no notes.
+// Empty reports whether n contains nothing.
 func (n Notes) Empty() bool { return len(n.Unknown)+len(n.Leases)+len(n.Earlier) == 0 }
 
-// And returns both notes.
+// And returns the notes of n and of more together.
 func (n Notes) And(more Notes) Notes {
 	return Notes{slices.Concat(n.Unknown, more.Unknown), slices.Concat(n.Leases, more.Leases), slices.Concat(n.Earlier, more.Earlier)}
 }
 
-// Unsettled returns the notes that must be kept beside a state. refreshed is true if the state was refreshed. Users
-// know of these notes.
+// Unsettled returns the notes that must be kept beside the state s. refreshed is true if the state was refreshed. It
+// marks the leases as known to the user.
 func (n Notes) Unsettled(s *state.Snapshot, refreshed bool) Notes {
 	out := Notes{
 		Unknown: slices.DeleteFunc(slices.Clone(n.Unknown), func(u Unknown) bool { return u.Settled(s, refreshed) }),

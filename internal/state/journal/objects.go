@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Objects returns all objects in the results of a journal, no matter which state the journal continues. It also reports
+// Objects returns all objects in the results of a journal, whichever state the journal continues. encrypted reports
 // whether the journal is encrypted. damaged is the number of bytes that cannot be read.
 func Objects(data []byte, seal Sealing) (changes []Change, encrypted bool, damaged int, err error) {
 	list, damaged := records(data)
@@ -29,17 +29,18 @@ func Objects(data []byte, seal Sealing) (changes []Change, encrypted bool, damag
 	return changes, encrypted, damaged + lost, nil
 }
 
-// Rewriting describes how to remove values from a journal that must not be stored.
+// Rewriting describes how Rewrite removes values that must not be stored from a journal.
 type Rewriting struct {
-	// Payload returns a payload without the values. It returns false if the payload contained none of the values.
+	// Payload returns the payload of a record without the values. It returns false if the payload contains none of the
+	// values.
 	Payload func(payload []byte) ([]byte, bool, error)
-	// Scrubbed returns the digest of a state after the values are removed from it. It returns zero if the state does
-	// not contain the values.
+	// Scrubbed returns the digest of the state with the given digest after the values are removed from that state. It
+	// returns zero if the state does not contain the values.
 	Scrubbed func(state.Digest) state.Digest
 }
 
-// Rewrite returns a journal without the values, encrypted with the same key. It leaves out damaged records, as a replay
-// does. It returns nil if nothing changes.
+// Rewrite returns a journal without the values, encrypted with the same key. It omits damaged records, which a replay
+// would omit, too. It returns nil if nothing changes.
 func Rewrite(data []byte, seal Sealing, how Rewriting) ([]byte, error) {
 	stored, _ := records(data)
 	list, raw, _, err := opened(stored, seal)
@@ -73,14 +74,14 @@ func Rewrite(data []byte, seal Sealing, how Rewriting) ([]byte, error) {
 	return out, nil
 }
 
-// header sets Header.Scrubbed to the digest of the state without the values. It returns false if the digest does not
+// header sets Header.Scrubbed to the digest of the state without the values. It returns false if that digest does not
 // change.
 func (how *Rewriting) header(payload []byte) ([]byte, bool, error) {
 	h, err := decode[Header](payload)
 	if err != nil {
 		return nil, false, err
 	}
-	for _, of := range []state.Digest{h.Base, h.Scrubbed} { // an earlier rewriting may have removed other values
+	for _, of := range []state.Digest{h.Base, h.Scrubbed} { // h.Scrubbed, because an earlier rewriting may have removed other values from the state
 		if d := how.Scrubbed(of); d != (state.Digest{}) && d != h.Scrubbed {
 			h.Scrubbed = d
 			return encode(h), true, nil

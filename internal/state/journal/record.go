@@ -25,7 +25,7 @@ import (
 //
 // with numbers in little-endian order. The header record begins the file, or follows the key.
 
-var mark = []byte{0x9e, 'L', 'J', 0x01} // the last byte is the version of the format
+var mark = []byte{0x9e, 'L', 'J', 0x01} // the last byte is the version of the record format
 
 const frameSize = 17
 
@@ -35,13 +35,13 @@ const (
 	headerRecord  kind = 'H' // the state that the journal continues, and the run: a Header
 	intentRecord  kind = 'I' // a provider call is about to be made
 	resultRecord  kind = 'R' // the changes of a call, or of a step without a call
-	endRecord     kind = 'E' // the state at the end of the run is about to be written
+	endRecord     kind = 'E' // the run is about to write the state at its end
 	leaseRecord   kind = 'L' // a lease is about to be opened
 	closedRecord  kind = 'O' // the lease is closed, or was not opened
-	earlierRecord kind = 'W' // objects written with values that later rounds of the run need (ADR 52); the last such record counts
-	foundRecord   kind = 'F' // the objects that one of several concurrent runs found at the addresses of its changes
+	earlierRecord kind = 'W' // objects that were written with values that later rounds (plans and applies) of the run need (ADR 52); the last such record counts
+	foundRecord   kind = 'F' // the entries that a run found at the addresses of its changes, while other runs work on other parts of the state
 	interimRecord kind = 'S' // an interim state is about to be written, or was written
-	keyRecord     kind = 'K' // the encrypted key of the following payloads; always the first record
+	keyRecord     kind = 'K' // the encrypted key of the following payloads: the first record of an encrypted journal. A journal that is not encrypted has no such record
 )
 
 // castagnoli returns the checksum table. The table is made on first use, because most commands need no journal.
@@ -59,7 +59,7 @@ func appendRecord(dst []byte, k kind, number uint32, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// record is one record as read.
+// record is one record of a journal as read, perhaps decrypted.
 type record struct {
 	kind    kind
 	number  uint32
@@ -84,8 +84,8 @@ func firstRecord(data []byte) (r record, size int, ok bool) {
 	return record{kind(data[4]), binary.LittleEndian.Uint32(data[5:]), payload}, size, true
 }
 
-// records returns all undamaged records, and the number of damaged bytes between them. Bytes after the last record do
-// not count as damage, because no caller was told that they are durable.
+// records returns all undamaged records of a journal, and the number of damaged bytes between them. Bytes after the
+// last undamaged record do not count as damaged, because no caller was told that they are durable.
 func records(data []byte) (out []record, damaged int) {
 	for skipped := 0; ; {
 		r, size, ok := firstRecord(data)
@@ -117,8 +117,8 @@ type intentJSON struct {
 	Action   string                `json:"action"`
 	Provider addr.ProviderInstance `json:"provider"`
 	Known    map[string]string     `json:"known,omitempty"`
-	Run      string                `json:"run,omitempty"` // the ID of an earlier run that made the call; Was is set only if Run is set
-	Was      state.Digest          `json:"was,omitzero"`  // see Unknown.was
+	Run      string                `json:"run,omitempty"` // the ID of the earlier run that made the call, if the record is a copy; Was is set only then
+	Was      state.Digest          `json:"was,omitzero"`  // the digest of the object's entry when the journal of that run was replayed
 	Time     time.Time             `json:"time"`
 }
 
@@ -131,10 +131,10 @@ type endJSON struct {
 	Next state.Digest `json:"next"`
 }
 
-// interimJSON describes an interim state.
+// interimJSON is the payload of the record about an interim state: a state that a long run writes before its end.
 type interimJSON struct {
 	Next    state.Digest `json:"next"`              // the digest of the state's text
-	Before  uint32       `json:"before"`            // the state has all changes of the records before this number
+	Before  uint32       `json:"before"`            // the interim state has all changes of the records with smaller numbers
 	Written bool         `json:"written,omitempty"` // the store has confirmed the state
 }
 
@@ -144,8 +144,8 @@ type leaseJSON struct {
 }
 
 type foundJSON struct {
-	Found map[string]state.Digest `json:"found"`          // the digest of the entry of each object, by address
-	Some  bool                    `json:"some,omitempty"` // the digests of other objects are unknown; else they did not exist
+	Found map[string]state.Digest `json:"found"`          // the digests of the entries of objects, by address
+	Some  bool                    `json:"some,omitempty"` // if true, the digests of other objects are unknown; otherwise other objects did not exist
 }
 
 type earlierJSON struct {
@@ -156,16 +156,16 @@ type closedJSON struct {
 	Op Op `json:"op"`
 }
 
-// entryDigest identifies the content of an entry. For nil it returns zero. It ignores dependencies, because a state
-// merges them with the dependencies of other objects. It ignores the provider, because a state names only one for all
-// instances of a resource.
+// entryDigest identifies the content of an entry, for comparison. For nil it returns zero. It ignores dependencies,
+// because a state merges the dependencies of an object with those of other objects. It ignores the provider, because a
+// state names one provider for all instances of a resource.
 func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 	if e == nil {
 		return state.Digest{}
 	}
 	plain := *e
 	plain.Recorded, plain.Provider = nil, addr.ProviderInstance{}
-	for _, text := range []*[]byte{&plain.Attrs, &plain.Identity, &plain.Extra} { // states have them with white space
+	for _, text := range []*[]byte{&plain.Attrs, &plain.Identity, &plain.Extra} { // a state file has these texts with white space, a journal without
 		if *text != nil {
 			*text = jsontext.AppendCompact(nil, *text)
 		}
@@ -175,13 +175,13 @@ func entryDigest(o addr.Object, e *state.Entry) state.Digest {
 
 func encode(v any) []byte {
 	out, err := json.Marshal(v)
-	if err != nil { // fails only for a time beyond the year 9999
+	if err != nil { // fails only for a time after the year 9999
 		panic(err)
 	}
 	return out
 }
 
-// decode reads a payload.
+// decode decodes the JSON payload of a record.
 func decode[T any](payload []byte) (v T, err error) {
 	err = json.Unmarshal(payload, &v)
 	return v, err
@@ -200,7 +200,7 @@ func decodeIntent(payload []byte) (Op, Unknown, error) {
 	return j.Op, Unknown{Run: j.Run, Time: j.Time, was: j.Was, Intent: Intent{Object: addr.Object{Instance: i, Deposed: j.Deposed}, Action: j.Action, Provider: j.Provider, Known: j.Known}}, err
 }
 
-// encodeResult encodes entries in their stored form, without decoding attributes.
+// encodeResult encodes the changes of a call. It copies the stored form of entries, without decoding their attributes.
 func encodeResult(op Op, changed []Change) []byte {
 	size := 64
 	for _, c := range changed {

@@ -13,12 +13,12 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// MismatchError reports that a journal cannot be applied to the current state: it continues another state, or its
-// header or another record is invalid. If the header cannot be read, Header is zero.
+// MismatchError reports that a journal cannot be applied to the present state: the journal continues another state, or
+// its header or another record is invalid. If the header cannot be read, Header is zero.
 type MismatchError struct {
 	Header Header
 	Reason string
-	Leases []Lease // leases without a recorded end; they do not depend on the state
+	Leases []Lease // the leases without a recorded end, which matter although the state does not fit
 }
 
 func (e *MismatchError) Error() string {
@@ -37,8 +37,8 @@ func Replay(data []byte, base *state.Snapshot, seal Sealing) (*Recovery, error) 
 	return replayRest(data, base, seal, nil)
 }
 
-// Already returns the number of records of a run's journal that another process has replayed from a copy of the
-// journal. A nil Already means that no records were replayed.
+// Already returns how many records of the journal with the given header another process has already replayed, from a
+// copy of the journal. A nil Already means none.
 type Already func(Header) (uint32, error)
 
 func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
@@ -89,8 +89,8 @@ func replayRest(data []byte, base *state.Snapshot, seal Sealing, already Already
 	return &p.Recovery, nil
 }
 
-// header returns the payload of the header record: the first record, or the second after a key. The error is ErrNothing
-// without records, and a *MismatchError if the header is missing.
+// header returns the payload of the header record: the first record, or the second record after a key. Without any
+// record, the error is ErrNothing. If the header is missing, the error is a *MismatchError.
 func header(list []record) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, ErrNothing
@@ -104,27 +104,27 @@ func header(list []record) ([]byte, error) {
 	return list[0].payload, nil
 }
 
-// replay performs one Replay.
+// replay has the data of one call of Replay.
 type replay struct {
 	Recovery
 	intents  []Unknown
 	settled  []bool
-	open     map[Op]int            // indexes in intents, by call
-	earlier  map[addr.Object][]int // indexes of the intents of earlier runs in intents
+	open     map[Op]int            // the calls without an outcome: indexes in intents, by call
+	earlier  map[addr.Object][]int // the calls of earlier runs: indexes in intents, by object
 	changes  []Change
-	numbers  []uint32 // the number of the record of each change
-	known    uint32   // another process has replayed the records before this number
+	numbers  []uint32 // the record number of each change
+	known    uint32   // another process has replayed the records with smaller numbers
 	parser   state.ObjectParser
 	ends     []state.Digest
 	interims []interimJSON
-	written  uint32                  // a confirmed interim state has the changes of the records before this number
-	found    map[string]state.Digest // objects that the run found, by address; nil: no other run used the state
-	some     bool                    // for objects that are not in found, the found content is unknown
+	written  uint32                  // an interim state that the store has confirmed has the changes of the records with smaller numbers
+	found    map[string]state.Digest // the entries of objects as the run found them, by address; nil means that no other run used the state
+	some     bool                    // for objects that are not in found, the content that the run found is unknown
 	leases   []leaseJSON
 	closed   map[Op]bool
 }
 
-// count counts the records that are missing from the sequence of numbers.
+// count counts the records that are missing from the sequence of record numbers.
 func (p *replay) count(list []record) {
 	p.next = list[len(list)-1].number + 1
 	for i, r := range list {
@@ -193,8 +193,8 @@ func (p *replay) intent(payload []byte) error {
 	return nil
 }
 
-// result replays a transaction. It settles its call. It also settles calls of earlier runs about the changed objects,
-// because the current objects at these addresses are now known.
+// result replays the changes of a call as one transaction, and settles the call. It also settles calls of earlier runs
+// about the changed objects, because the present objects at these addresses are now known.
 func (p *replay) result(payload []byte) error {
 	op, changed, err := decodeResult(&p.parser, payload)
 	if err != nil {
@@ -205,14 +205,14 @@ func (p *replay) result(payload []byte) error {
 	}
 	for _, c := range changed {
 		for _, i := range p.earlier[c.Object] {
-			p.settled[i] = p.settled[i] || c.Entry != nil // nil: another creation failed, and the earlier outcome stays unknown
+			p.settled[i] = p.settled[i] || c.Entry != nil // a nil entry means that another creation failed, so the outcome of the earlier call stays unknown
 		}
 	}
 	p.changes = append(p.changes, changed...)
 	return nil
 }
 
-// find records the content of objects as the run found them.
+// find records the digests of objects as the run found them.
 func (p *replay) find(j foundJSON) {
 	if p.found == nil {
 		p.found, p.some = map[string]state.Digest{}, j.Some
@@ -228,8 +228,8 @@ func (p *replay) end(payload []byte) error {
 	return err
 }
 
-// interim returns the number before of the interim state with the digest d: that state has the changes of all records
-// before this number. It returns false if the journal names no such interim state.
+// interim returns the field Before of the interim state with the digest d: that state has the changes of all records
+// with smaller numbers. It returns false if the journal names no such interim state.
 func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
 	for _, j := range p.interims {
 		if j.Next == d {
@@ -239,7 +239,7 @@ func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
 	return before, ok
 }
 
-// drop removes the changes that an interim state already has.
+// drop removes the changes of the records with numbers below before, which an interim state already has.
 func (p *replay) drop(before uint32) {
 	n := 0
 	for n < len(p.numbers) && p.numbers[n] < before {
@@ -249,7 +249,7 @@ func (p *replay) drop(before uint32) {
 	p.list()
 }
 
-// unwritten reports whether the run made changes that no confirmed interim state has.
+// unwritten reports whether the run recorded changes that no interim state has that the store confirmed.
 func (p *replay) unwritten() bool {
 	n := len(p.numbers)
 	return n > 0 && p.numbers[n-1] >= p.written
@@ -279,7 +279,7 @@ func (p *replay) openLeases() []Lease {
 	return out
 }
 
-// mismatch returns the reason why the journal does not continue base. It returns "" if it does.
+// mismatch returns the reason why the journal does not continue the state base, or "" if it does.
 func (p *replay) mismatch(base *state.Snapshot) string {
 	h := p.Header
 	switch {
@@ -297,7 +297,7 @@ func (p *replay) mismatch(base *state.Snapshot) string {
 	return fmt.Sprintf("the state has the same serial %d, but was changed", base.Serial)
 }
 
-// list sets p.Objects to the changed objects, each once.
+// list sets p.Objects to the changed objects, without duplicates.
 func (p *replay) list() {
 	seen := map[addr.Object]bool{}
 	for _, c := range p.changes {
@@ -308,9 +308,9 @@ func (p *replay) list() {
 	}
 }
 
-// choose keeps the last recorded change of each object that base still has as the run found it. If base has an object
-// as the run left it, the change was written before the run ended. If another process has replayed a change from a
-// copy, the change is in base already.
+// choose reduces the changes to the last recorded change of each object, and only if base still has that object as the
+// run found it. If base has the object as the run left it, the change was written before the run ended. If another
+// process has replayed a change from a copy of the journal, base has the change already.
 func (p *replay) choose(base *state.Snapshot) {
 	last, rest, digests := map[addr.Object]*state.Entry{}, map[addr.Object]bool{}, map[addr.Object]state.Digest{}
 	for i, c := range p.changes {
@@ -352,7 +352,7 @@ func (p *replay) apply(base *state.Snapshot) {
 }
 
 // settle lists the calls without a recorded outcome in p.Unknown. It omits calls of earlier runs whose outcome no
-// longer matters (Unknown.Settled).
+// longer matters (see Unknown.Settled).
 func (p *replay) settle() {
 	for i, u := range p.intents {
 		fresh := u.Run == ""
@@ -365,13 +365,14 @@ func (p *replay) settle() {
 	}
 }
 
-// Recover reads and replays the journal at path. It returns nil without an error if the file is missing or has no
-// undamaged record: no run has made a call with this journal.
+// Recover reads the journal at path and replays it on base, the present state. It returns nil without an error if the
+// file is missing or has no undamaged record: then no call was made with this journal.
 func Recover(fsys disk.FS, path string, base *state.Snapshot, seal Sealing) (*Recovery, error) {
 	return RecoverRest(fsys, path, base, seal, nil)
 }
 
-// RecoverRest is like Recover, but skips the records that another process has replayed.
+// RecoverRest recovers the journal at path like Recover, but skips the records that another process has already
+// replayed. already returns their number; nil means none. It returns nil and nil if the journal is missing or empty.
 func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, already Already) (*Recovery, error) {
 	data, err := disk.Read(fsys, path)
 	if err != nil {
@@ -387,9 +388,9 @@ func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, 
 	return r, err
 }
 
-// Conclude records in a journal that the state next is about to be written, like Writer.End. If the recovery is
-// interrupted after the write, but before the removal of the journal, the next recovery knows that the state has all
-// changes.
+// Conclude records in a journal that the state next, which has all changes of the journal, is about to be written. If
+// the command is interrupted after that write, but before it removes the journal, the next recovery knows that the
+// state has all changes.
 func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error {
 	w, err := r.Continue(path, "", Options{FS: fsys})
 	if err != nil {
@@ -398,7 +399,7 @@ func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error 
 	return errors.Join(w.End(next), w.Close())
 }
 
-// Remove removes a journal durably. A missing journal is no error.
+// Remove removes the journal at path durably. A missing journal is no error.
 func Remove(fsys disk.FS, path string) error {
 	err := fsys.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -410,8 +411,8 @@ func Remove(fsys disk.FS, path string) error {
 	return disk.SyncDir(fsys, filepath.Dir(path))
 }
 
-// Aside renames a journal that cannot be applied, and returns its new path. It does not delete the journal, because its
-// content may exist nowhere else.
+// Aside renames a journal that cannot be applied to PATH.aside-N, and returns its new path. It does not delete the
+// journal, because its content may exist nowhere else.
 func Aside(fsys disk.FS, path string) (string, error) {
 	for n := 1; ; n++ {
 		to := fmt.Sprintf("%s.aside-%d", path, n)

@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Share opens the journal of another running process, so that the caller can Resume it if that process ends. While the
-// file is open, Held returns true for it.
+// Share opens the journal of another running process, so that the caller can Resume the journal when that process has
+// ended. While the file is open, Held returns true for the journal. It returns an error if the file cannot be opened.
 func Share(fsys disk.FS, path string) (disk.File, error) {
 	f, err := fsys.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err == nil {
@@ -19,8 +19,8 @@ func Share(fsys disk.FS, path string) (disk.File, error) {
 	return f, err
 }
 
-// Held reports whether a process uses the journal at path: the run that began it, or the keeper of that run. It returns
-// false if the system has no file locks.
+// Held reports whether a process uses the journal at path: the run that began the journal, or the keeper of that run,
+// which outlives a crash. It returns false if the system has no file locks.
 func Held(fsys disk.FS, path string) bool {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -30,14 +30,14 @@ func Held(fsys disk.FS, path string) bool {
 	return disk.Held(f)
 }
 
-// Resumed is the journal of an interrupted run, which another process continues.
+// Resumed is the journal of an interrupted run while another process, such as the keeper, continues it.
 type Resumed struct {
 	*Writer
 	Header Header
-	Open   map[Op]Open // the calls and leases of the run without a recorded outcome
+	Open   map[Op]Open // the calls and leases of the run that have no recorded outcome
 }
 
-// Open is a call or a lease without a recorded outcome.
+// Open is a call or a lease that has no recorded outcome. Lease distinguishes the two.
 type Open struct {
 	Provider addr.Provider
 	Lease    bool
@@ -45,8 +45,8 @@ type Open struct {
 
 var errKey = errors.New("the key does not belong to the journal")
 
-// Resume continues the journal of an interrupted run. Share has opened f. key encrypts the records; it must be nil if
-// they are not encrypted. If the journal has no undamaged record, the error is ErrNothing.
+// Resume continues the journal of an interrupted run, in the file f that Share has opened. key encrypts the records; it
+// is nil if they are not encrypted. If the journal has no undamaged record, the error is ErrNothing.
 func Resume(f disk.File, key []byte) (*Resumed, error) {
 	data, err := io.ReadAll(f)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *Resumed) read(rec record) (err error) {
 			r.Open[l.Op] = Open{Provider: l.Provider, Lease: true}
 		}
 	case resultRecord, closedRecord:
-		var j closedJSON // only the number of the call matters, also in a result
+		var j closedJSON // decode any result as closedJSON, because only the number of the call matters
 		if j, err = decode[closedJSON](rec.payload); err == nil {
 			delete(r.Open, j.Op)
 		}

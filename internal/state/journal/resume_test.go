@@ -47,7 +47,7 @@ func TestResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.file.Write(mark); err != nil { // a torn record
+			if _, err := w.file.Write(mark); err != nil { // writes the beginning of a record, as a crash during a write does
 				t.Fatal(err)
 			}
 			w.file.Close()

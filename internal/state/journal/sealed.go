@@ -12,13 +12,14 @@ import (
 
 var errEncrypted = errors.New("the journal is encrypted, and the state has no encryption settings: use the encryption settings of the interrupted run")
 
-// keyPurpose begins the plain text of a key record. It prevents another text that was encrypted with the same key from
-// being used as the key of a journal.
+// keyPurpose is the beginning of the plain text of a key record. It prevents that another text, encrypted with the same
+// settings, is used as the key of a journal.
 const keyPurpose = "lethe journal key\n"
 
 const keySize = 32
 
-// newKey makes the key of a journal, and the payload of the key record. Without encryption, both are nil.
+// newKey makes the key of a journal, and the payload of the key record: the key, encrypted by s. If s does not encrypt,
+// both are nil.
 func newKey(s Sealing) (key, payload []byte, err error) {
 	if s == nil || !s.Encrypts() {
 		return nil, nil, nil
@@ -38,22 +39,24 @@ func aead(key []byte) cipher.AEAD {
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		panic(err) // the key has 32 bytes
+		panic(err) // cannot fail, because the key has 32 bytes
 	}
 	a, err := cipher.NewGCM(block)
 	if err != nil {
-		panic(err) // an AES block always fits
+		panic(err) // cannot fail, because AES has the block size of GCM
 	}
 	return a
 }
 
-// about returns the additional data of a record: authenticated, but not encrypted.
+// about returns the additional data of an encrypted record: its type and number, which are authenticated but not
+// encrypted.
 func about(k kind, number uint32) []byte {
 	return binary.LittleEndian.AppendUint32([]byte{byte(k)}, number)
 }
 
-// sealed returns the encrypted payload of a record. If key is nil, it returns payload unchanged. The nonce is random,
-// because it cannot be derived from the number: after a torn record is cut off, its number is used again.
+// sealed returns the encrypted payload of a record. If key is nil, it returns payload unchanged. The nonce is random.
+// It cannot be derived from the record's number, because the number of an incomplete record that was cut off is used
+// again.
 func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 	if key == nil {
 		return payload
@@ -63,11 +66,11 @@ func sealed(key cipher.AEAD, k kind, number uint32, payload []byte) []byte {
 	return key.Seal(nonce, nonce, payload, about(k, number))
 }
 
-// opened returns the decrypted records of a journal, and the raw key. Records that the key does not decrypt are left
-// out like damaged records; lost is the number of their bytes.
+// opened returns the decrypted records of a journal, and the key of the journal. Records that the key does not decrypt
+// are omitted, like damaged records; lost is the number of their bytes.
 //
-// Without a key record, nothing proves who wrote the journal. Such a journal is accepted only if encryption is not
-// required.
+// Without a key record, nothing proves who wrote the journal. So a journal without a key record is accepted only if
+// encryption is not required.
 func opened(list []record, s Sealing) (out []record, key []byte, lost int, err error) {
 	if len(list) == 0 {
 		return nil, nil, 0, nil
@@ -93,7 +96,8 @@ func opened(list []record, s Sealing) (out []record, key []byte, lost int, err e
 	return out, raw, lost, nil
 }
 
-// decrypted decrypts the records after the first, which is the key record.
+// decrypted decrypts the records after the first one, which is the key record. lost is the number of bytes in records
+// that raw does not decrypt.
 func decrypted(list []record, raw []byte) (out []record, lost int) {
 	key := aead(raw)
 	for i, r := range list {

@@ -27,7 +27,7 @@ func (strictSeal) Seal(_ context.Context, plain []byte) ([]byte, error) {
 
 func (s strictSeal) Open(_ context.Context, data []byte) ([]byte, error) {
 	if len(data) == 0 {
-		return data, nil // a store has no data for a missing state
+		return data, nil // empty data are a missing state, which is not encrypted
 	}
 	if plain, ok := bytes.CutPrefix(data, under); ok {
 		return plain, nil

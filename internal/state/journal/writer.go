@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// ErrExists reports that a journal already exists. The caller must first recover or rename it.
+// ErrExists reports that a journal of an earlier run exists at the path. The caller must first recover or rename it.
 var ErrExists = errors.New("there is a journal of an earlier run")
 
 // Create creates a journal at path, and makes its header durable. If a journal exists there and o.Replace is false, it
@@ -29,7 +29,7 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	made := path
 	if o.Replace {
 		made = path + ".new"
-		_ = w.fs.Remove(made) // the rest of a killed command
+		_ = w.fs.Remove(made) // removes the temporary file of a killed command
 	} else if _, err := w.fs.Lstat(path); err == nil {
 		return nil, fmt.Errorf("%w: %s", ErrExists, path)
 	}
@@ -62,7 +62,7 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 
 // start starts the goroutine of the writer, and calls Options.Opened.
 func (w *Writer) start(path string, key []byte, o Options) {
-	_ = disk.Share(w.file) // without file locks, only the lock of the state prevents two runs
+	_ = disk.Share(w.file) // an error is ignored: without file locks, only the lock of the state prevents that two runs use the journal
 	if o.Opened != nil {
 		o.Opened(path, key)
 	}
@@ -89,9 +89,8 @@ func newWriter(run string, o Options) *Writer {
 	return w
 }
 
-// Continue appends to a recovered journal. A run that writes no state uses it, such as a plan: the journal must stay,
-// because its changes are not in the state yet. run is the ID of the new run, which may record leases, but no changes
-// of objects in the journal.
+// Continue appends to a recovered journal. A run that writes no state uses it, such as a plan, because the journal must
+// stay until a state has its changes. run is the ID of the new run, which may record leases, but no changes of objects.
 func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	w := newWriter(run, o)
 	w.number, w.key = r.next, aead(r.key)
@@ -104,7 +103,7 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// begin writes the header and the notes of earlier runs.
+// begin writes the key record if key is not nil, the header, and the notes of earlier runs.
 func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	var b []byte
 	if key != nil {
@@ -128,10 +127,11 @@ func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	if len(carry.Earlier) > 0 {
 		add(earlierRecord, encode(earlierJSON{carry.Earlier}))
 	}
-	return w.put(b, false) // no caller waits for the copy: the first record of a call or lease completes it
+	return w.put(b, false) // false, because no caller waits for the copy yet: the first record of a call or lease completes the copy
 }
 
-// Intent implements Journal.
+// Intent records durably that a call is about to be made, and returns a new number for the call. It returns an error if
+// the record cannot be written, or the object is ephemeral: then the call must not be made.
 func (w *Writer) Intent(i Intent) (Op, error) {
 	if i.Object.Mode == addr.Ephemeral {
 		return 0, fmt.Errorf("%s is ephemeral and cannot be in a journal", i.Object)
@@ -144,10 +144,11 @@ func (w *Writer) Intent(i Intent) (Op, error) {
 	return op, w.durable(intentRecord, encodeIntent(op, Unknown{Intent: i, Time: w.now().UTC()}))
 }
 
-// Invoked reports whether the run has begun to invoke an action.
+// Invoked reports whether the run has begun to invoke an action of a provider.
 func (w *Writer) Invoked() bool { return w.invoked.Load() }
 
-// Later implements Journal.
+// Later records the changes of a call, and calls done with nil when the record is durable, or with an error when it
+// cannot be recorded. A change of an ephemeral object is such an error.
 func (w *Writer) Later(done func(error), op Op, changed ...Change) {
 	for _, c := range changed {
 		if c.Object.Mode == addr.Ephemeral {
@@ -164,33 +165,35 @@ func (w *Writer) Later(done func(error), op Op, changed ...Change) {
 	})
 }
 
-// End records that the state next is about to be written. That state replaces the journal.
+// End records durably that the state next is about to be written. That state has all changes of the journal. After an
+// error, the record is not durable.
 func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
 }
 
-// Next returns the number of the next record.
+// Next returns the number that the next record will get.
 func (w *Writer) Next() uint32 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.number
 }
 
-// Interim records durably that an interim state is about to be written. The state has the changes of all records with a
-// number below before. Later records continue from that state.
+// Interim records durably that an interim state (a state before the end of the run) with the digest next is about to be
+// written. That state has the changes of all records with numbers below before. Later records continue from that state.
 func (w *Writer) Interim(next state.Digest, before uint32) error {
 	return w.durable(interimRecord, encode(interimJSON{Next: next, Before: before}))
 }
 
 // InterimWritten records that the store has confirmed an interim state. From now on, another run may continue from that
-// state. So the journal records the content of each object in it before the first change; base returns that content.
-// InterimWritten does not wait.
+// state. So, before the first change of each object, the journal records the entry that the interim state has for that
+// object; base returns that entry. InterimWritten does not wait.
 func (w *Writer) InterimWritten(next state.Digest, before uint32, base func(addr.Object) *state.Entry) {
 	w.add(interimRecord, 0, encode(interimJSON{next, before, true}), func(error) {})
 	w.base.Store(&base)
 }
 
-// reportFound records the found content of objects that are about to be changed. It records each object once.
+// reportFound records, for objects that are about to be changed, the digests of the entries that the run found. It
+// records each object once.
 func (w *Writer) reportFound(changed ...Change) {
 	base := w.base.Load()
 	if base == nil {
@@ -210,8 +213,8 @@ func (w *Writer) reportFound(changed ...Change) {
 	}
 }
 
-// Found records that other runs work on the same state, on other objects, and records the content of this run's objects
-// as found. Other objects may change meanwhile.
+// Found records that other runs work on other objects of the same state. It also records the digests of the entries
+// that this run found for its own objects. Objects that are not listed may change meanwhile.
 func (w *Writer) Found(objects []Change) error {
 	found := make(map[string]state.Digest, len(objects))
 	for _, c := range objects {
@@ -220,9 +223,9 @@ func (w *Writer) Found(objects []Change) error {
 	return w.durable(foundRecord, encode(foundJSON{Found: found}))
 }
 
-// Opening implements Leases. When it returns, the record survives a crash of the process. It survives a crash of the
-// machine after leaseSync: if each of a thousand leases needed a disk flush, the flushes would cost as much as the
-// leases.
+// Opening records that a lease is about to be opened. After an error, the caller must not open it. When Opening
+// returns, the record survives a crash of the process. It survives a crash of the machine after the time leaseSync: a
+// disk flush for each of a thousand leases would cost as much as the leases.
 func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	op := Op(w.ops.Add(1))
 	l := Lease{Object: o.String(), Provider: p, Run: w.run, Time: w.now().UTC()}
@@ -235,20 +238,21 @@ func (w *Writer) Opening(o addr.Object, p addr.Provider) (Op, error) {
 	return op, err
 }
 
-// OpenLeases returns the leases that were announced and not closed.
+// OpenLeases returns the leases with a record of their opening and without a record of their closing.
 func (w *Writer) OpenLeases() map[Op]Lease {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.leases)
 }
 
-// Earlier records durably which objects were written, or are about to be, with values that later rounds need.
+// Earlier records durably which objects were written, or are about to be written, with ephemeral values that later
+// rounds (plans and applies) of the run need.
 func (w *Writer) Earlier(list []EarlierValue) error {
 	return w.durable(earlierRecord, encode(earlierJSON{list}))
 }
 
-// Closed implements Leases. It does not wait: if the record is lost, the next command only lists a lease that is
-// already closed.
+// Closed records that a lease was closed, or that no lease was opened. It does not wait: if the record is lost, the
+// next command only lists a lease that is already closed.
 func (w *Writer) Closed(op Op) {
 	w.mu.Lock()
 	delete(w.leases, op)
@@ -264,10 +268,10 @@ func (w *Writer) Closed(op Op) {
 	w.durableSoon()
 }
 
-// leaseSync is the longest time between the writing and the flushing of a lease record.
+// leaseSync is the longest time between writing the record of a lease to the file and flushing it to the disk.
 const leaseSync = 100 * time.Millisecond
 
-// durableSoon asks the goroutine to write and flush within leaseSync.
+// durableSoon asks the goroutine to write and flush all records within leaseSync.
 func (w *Writer) durableSoon() {
 	w.mu.Lock()
 	before := w.soon
@@ -278,8 +282,8 @@ func (w *Writer) durableSoon() {
 	}
 }
 
-// written adds a record, and returns when the record is in the file, although perhaps not flushed. It returns an error
-// if the record cannot be written.
+// written adds a record, and returns when the record is in the file, perhaps without being flushed to the disk. It
+// returns an error if the record cannot be written.
 func (w *Writer) written(k kind, payload []byte) error {
 	if w.copy != nil {
 		return w.durable(k, payload)
@@ -293,13 +297,14 @@ func (w *Writer) written(k kind, payload []byte) error {
 	case err := <-result:
 		w.durableSoon()
 		return err
-	default: // the goroutine is about to write it with other records
+	default: // the goroutine is about to write the record together with others
 		w.Urge()
 		return <-result
 	}
 }
 
-// writeLeases writes the batch, unless the batch is firm: then the goroutine writes it. The caller holds w.disk.
+// writeLeases writes the batch to the file. If the batch is firm, it does nothing, because the goroutine writes the
+// batch. The caller holds w.disk.
 func (w *Writer) writeLeases() {
 	w.flush(false, func(b *batch) error {
 		if len(b.data) == 0 {
@@ -311,7 +316,7 @@ func (w *Writer) writeLeases() {
 	})
 }
 
-// Unsettled reports whether a call has no recorded outcome, or a lease is not closed.
+// Unsettled reports whether a call has no recorded outcome, or an opened lease has no recorded closing.
 func (w *Writer) Unsettled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -325,22 +330,21 @@ func (w *Writer) Unanswered() bool {
 	return w.open > 0
 }
 
-// durable adds a record, and returns when the record is durable. It returns an error if the record cannot be made
-// durable.
+// durable adds a record, and returns when the record is durable, or with an error if it cannot be made durable.
 func (w *Writer) durable(k kind, payload []byte) error {
 	result := make(chan error, 1)
 	w.addAwaited(k, payload, func(err error) { result <- err })
 	return <-result
 }
 
-// addAwaited adds a record for which a caller waits. done is called with nil when the record is durable, or with the
+// addAwaited adds a record for which a caller waits. It calls done with nil when the record is durable, or with the
 // error.
 func (w *Writer) addAwaited(k kind, payload []byte, done func(error)) {
 	w.add(k, 0, payload, done)
 	w.Urge()
 }
 
-// Urge tells the goroutine that a caller waits for the records so far.
+// Urge tells the goroutine that a caller waits for the records that were added so far.
 func (w *Writer) Urge() {
 	w.mu.Lock()
 	w.batch.awaited = len(w.batch.done) > 0
@@ -348,8 +352,8 @@ func (w *Writer) Urge() {
 	signal(w.urgent)
 }
 
-// add adds a record for the goroutine. of is the call whose outcome the record has, or 0. done is called when the
-// record is durable or has failed.
+// add adds a record for the goroutine to write. of is the call whose outcome the record contains, or 0. done is called
+// when the record is durable or has failed.
 func (w *Writer) add(k kind, of Op, payload []byte, done func(error)) {
 	if failed, first := w.append(k, of, payload, done, true); !failed && first {
 		signal(w.work)
@@ -357,7 +361,8 @@ func (w *Writer) add(k kind, of Op, payload []byte, done func(error)) {
 }
 
 // append adds a record to the batch. If the journal accepts no records, append calls done with the error and returns
-// true for failed. first is true if this record makes the batch firm.
+// true for failed. If firm is true, the goroutine must write the batch. first is true if this record is the first such
+// record of the batch.
 func (w *Writer) append(k kind, of Op, payload []byte, done func(error), firm bool) (failed, first bool) {
 	w.mu.Lock()
 	if of != 0 && w.open > 0 {
@@ -386,7 +391,7 @@ func (w *Writer) append(k kind, of Op, payload []byte, done func(error), firm bo
 	return err != nil, first
 }
 
-// signal sends an element to a channel with room for one. If the channel is full, it does nothing.
+// signal sends an element to a channel that has room for one. If the channel is full, signal does nothing.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -394,7 +399,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// write writes records until the writer is closed.
+// write is the goroutine of the writer: it writes records until the writer is closed.
 func (w *Writer) write() {
 	defer close(w.ended)
 	timer := time.NewTimer(time.Hour)
@@ -419,7 +424,7 @@ func (w *Writer) write() {
 	}
 }
 
-// unwritable wraps an error of the file. For nil it returns nil.
+// unwritable adds to an error of the file that the journal cannot be written. For nil it returns nil.
 func unwritable(err error) error {
 	if err == nil {
 		return nil
@@ -427,16 +432,16 @@ func unwritable(err error) error {
 	return fmt.Errorf("the journal cannot be written: %w", err)
 }
 
-// batchWait waits for more records for the next write. First it lets runnable goroutines run. Then it waits for the
-// outcomes of provider calls in progress, at most as long as a write takes. So no record takes more than twice the time
-// of a single write. If a wait brings no record, later waits become rarer: calls that take longer than a write are not
-// worth a wait.
+// batchWait waits for more records for the next write. It first lets runnable goroutines run. If no caller waits for a
+// record, it waits up to w.lazy until a caller does. Otherwise it waits for the outcomes of provider calls in progress:
+// at most as long as the last write took, and at most for the time longest. If such a wait brings no record, later
+// waits become rarer, because calls that take longer than a write are not worth a wait.
 func (w *Writer) batchWait(timer *time.Timer) {
 	runtime.Gosched()
 	w.mu.Lock()
 	waits := w.batch.awaited || w.closed
 	if !waits {
-		select { // remove an old signal
+		select { // removes an old element from the channel
 		case <-w.urgent:
 		default:
 		}
@@ -457,7 +462,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	w.mu.Lock()
 	alone, before := w.open == 0 || w.closed, len(w.batch.done)
 	if !alone {
-		select { // remove an old signal
+		select { // removes an old element from the channel
 		case <-w.idle:
 		default:
 		}
@@ -469,7 +474,7 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	timer.Reset(min(w.took, longest))
 	select {
 	case <-w.idle:
-		runtime.Gosched() // the last caller may add more records
+		runtime.Gosched() // lets the last caller add more records
 	case <-timer.C:
 	}
 	w.mu.Lock()
@@ -483,19 +488,19 @@ func (w *Writer) batchWait(timer *time.Timer) {
 	w.skip = w.vain
 }
 
-// longest is the longest wait for more records.
+// longest is the longest time that batchWait waits for the outcomes of calls.
 const longest = time.Millisecond
 
-// commit makes the collected records durable. It returns true if the writer is closed and these were the last records.
+// commit makes the collected records durable. It returns true if the writer is closed and no records are left.
 func (w *Writer) commit() (last bool) {
 	w.disk.Lock()
 	defer w.disk.Unlock()
 	return w.flush(true, func(b *batch) error { return w.put(b.data, b.awaited) })
 }
 
-// flush takes the batch, writes it with the function write, and informs the callers. If the batch is firm and firm is
-// false, it does nothing. It returns true if the writer is closed and these were the last records. The caller holds
-// w.disk.
+// flush takes the batch, writes it with the function write, and informs the callers of its records. If the batch is
+// firm (only the goroutine may write it) and the argument firm is false, flush does nothing. It returns true if the
+// writer is closed and no records are left. The caller holds w.disk.
 func (w *Writer) flush(firm bool, write func(*batch) error) (last bool) {
 	w.mu.Lock()
 	if w.batch.firm && !firm {
@@ -524,7 +529,7 @@ func (w *Writer) flush(firm bool, write func(*batch) error) (last bool) {
 	return last
 }
 
-// put appends bytes to the file and flushes them, together with earlier bytes that are not durable yet. wait is passed
+// put appends bytes to the file and flushes the file, including earlier bytes that are not durable yet. wait is passed
 // to Options.Copy.
 func (w *Writer) put(b []byte, wait bool) error {
 	if len(b) == 0 && !w.loose {
@@ -549,14 +554,15 @@ func (w *Writer) put(b []byte, wait bool) error {
 	return unwritable(err)
 }
 
-// Err returns the first error, after which no record is accepted. It returns nil without an error.
+// Err returns the first error of the writer, after which it accepts no record, or nil.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Close writes all accepted records and ends the goroutine. The journal file stays, so that it can be recovered.
+// Close writes all accepted records, ends the goroutine and closes the file. The journal file stays on the disk, so
+// that it can be recovered. A second Close waits for the end of the first and returns nil.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	again := w.closed

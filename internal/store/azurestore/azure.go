@@ -1,12 +1,13 @@
 // Package azurestore keeps states as blobs of an Azure storage account. Its driver is the backend "azurerm" of
 // Terraform and OpenTofu, with the same names, so that each program respects the locks of the others.
 //
-// A lock is an infinite lease of the blob. The ID of the lease is the ID of the lock, and the blob's metadata describes
-// the holder. A lease needs a blob, so a lock of a missing state creates an empty blob, which counts as no state.
+// A lock is an infinite lease of the blob: a lock of the blob service. The ID of the lease is the ID of the lock, and
+// the metadata of the blob describes the holder. A lease needs a blob, so Lock creates an empty blob if no state
+// exists. An empty blob counts as no state.
 //
-// The version of a state is the MD5 of its content, which the service stores. The ETag is not usable as version,
-// because it changes with the metadata. But each write names the ETag that was read together with the version, so that
-// the state cannot change in between.
+// The version of a state is the MD5 of its content, which the service stores. The ETag of the blob is not usable as
+// version, because it changes with the metadata. But each write is conditional on the ETag that was read together with
+// the version, so that the state cannot change in between.
 package azurestore
 
 import (
@@ -39,11 +40,11 @@ import (
 // Options configures the store.
 type Options struct {
 	Container *container.Client
-	Key       string // the blob of the default workspace
-	Snapshot  bool   // keep a snapshot of each replaced state
+	Key       string // the name of the blob of the default workspace
+	Snapshot  bool   // Put keeps the state that it replaces as a snapshot of the blob
 }
 
-// New returns a store that sends each request once. See store.Retrying for retries.
+// New returns a store that sends each request once. The function store.Retrying adds retries.
 func New(o Options) store.Remote {
 	return &remote{o: o, leases: map[string]string{}, ended: map[string]bool{}}
 }
@@ -52,18 +53,18 @@ type remote struct {
 	o Options
 
 	mu     sync.Mutex
-	leases map[string]string // IDs of this process's locks, by workspace
-	ended  map[string]bool   // IDs of locks that ended with the deletion of their workspace
+	leases map[string]string // the IDs of the locks that this process holds, by workspace
+	ended  map[string]bool   // the IDs of locks that ended because Delete deleted their workspace
 }
 
-// prefix returns the prefix of the blobs of all workspaces except the default one.
+// prefix returns the beginning of the names of the blobs of all workspaces except the default workspace.
 func (r *remote) prefix() string { return r.o.Key + "env:" }
 
 func (r *remote) blob(workspace string) *blockblob.Client {
 	return r.o.Container.NewBlockBlobClient(r.name(workspace))
 }
 
-// name returns the name of the blob of a workspace.
+// name returns the name of the blob with the state of a workspace.
 func (r *remote) name(workspace string) string {
 	if workspace == store.Default {
 		return r.o.Key
@@ -71,12 +72,13 @@ func (r *remote) name(workspace string) string {
 	return r.prefix() + workspace
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r, Service: r}
 }
 
-// Place implements store.Locator. It omits the query of the address, which is a signature.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores. It omits the
+// query of the address, which is a signature.
 func (r *remote) Place(workspace string) string {
 	at, _, _ := strings.Cut(r.blob(workspace).URL(), "?")
 	return "azurerm:" + at
@@ -86,7 +88,7 @@ func versionOf(sum []byte) store.Version {
 	return store.Version(base64.StdEncoding.EncodeToString(sum))
 }
 
-// properties are the properties of a blob.
+// properties has the properties of a blob that the store uses.
 type properties struct {
 	etag     azcore.ETag
 	version  store.Version // "" if the blob is empty
@@ -94,7 +96,7 @@ type properties struct {
 	leased   bool
 }
 
-// look reads the properties of a blob. It returns nil if the blob does not exist.
+// look reads the properties of the blob of a workspace. It returns nil if the blob does not exist.
 func (r *remote) look(ctx context.Context, workspace string) (*properties, error) {
 	p, err := r.blob(workspace).GetProperties(ctx, nil)
 	switch {
@@ -114,11 +116,11 @@ func (r *remote) look(ctx context.Context, workspace string) (*properties, error
 		f.version = versionOf(p.ContentMD5)
 		return f, nil
 	}
-	_, f.version, err = r.Get(ctx, workspace) // a blob written in blocks may have no MD5
+	_, f.version, err = r.Get(ctx, workspace) // the service does not store the MD5 of some blobs, such as blobs written in blocks
 	return f, err
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -142,7 +144,8 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return data, versionOf(sum[:]), nil
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -177,8 +180,9 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return versionOf(sum[:]), answered(err)
 }
 
-// unchanged returns the conditions for a write: the blob is still the blob that was found, or still missing if now is
-// nil. The conditions include this process's lease, unless the lease was taken away: the ETag is enough then.
+// unchanged returns the conditions for a write of a blob: the blob still has the ETag in now, or is still missing if
+// now is nil. The conditions include the lease of this process, unless another process broke that lease: then the ETag
+// alone must suffice.
 func (r *remote) unchanged(workspace string, now *properties) *blob.AccessConditions {
 	c := &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{}}
 	if now == nil {
@@ -194,7 +198,7 @@ func (r *remote) unchanged(workspace string, now *properties) *blob.AccessCondit
 	return c
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
@@ -218,7 +222,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return err
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first. A missing container is an error.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	var names []string
 	prefix := r.prefix()
@@ -253,8 +257,9 @@ func isLeased(err error) bool {
 	return bloberror.HasCode(err, bloberror.LeaseAlreadyPresent, bloberror.LeaseIDMissing, bloberror.LeaseIDMismatchWithBlobOperation, bloberror.LeaseIDMismatchWithLeaseOperation)
 }
 
-// answered returns a *store.UnansweredError if the connection or the service failed, so that the request is repeated.
-// Other errors are answers of the service. Messages omit the query of the address. answered returns nil for nil.
+// answered converts an error of the Azure client: to a *store.UnansweredError if the connection or the service failed,
+// so that the request is repeated. Other errors are answers of the service, and get a text without the query of the
+// address, which contains a signature. answered returns nil for nil.
 func answered(err error) error {
 	var none *cloudauth.NoTokenError
 	var known *store.UnansweredError
@@ -281,18 +286,19 @@ func answered(err error) error {
 	return noAnswer
 }
 
-// without returns metadata without the description of the lock's holder. Names in metadata are case-insensitive.
+// without returns a copy of metadata without the description of the lock's holder. Names in metadata are
+// case-insensitive.
 func without(metadata map[string]*string) map[string]*string {
 	out := maps.Clone(metadata)
 	maps.DeleteFunc(out, func(name string, _ *string) bool { return strings.EqualFold(name, lockMetadata) })
 	return out
 }
 
-// lockMetadata is the name of the metadata with the holder of the lock, in base64.
+// lockMetadata is the name of the metadata of a blob that describes the holder of the lock, as JSON in base64.
 const lockMetadata = "terraformlockid"
 
-// holder returns the holder of a blob's lock, or nil if the metadata does not describe the holder. The metadata lacks
-// it for a moment after a process has acquired the blob's lease, because the process writes the metadata afterwards.
+// holder returns the holder of a blob's lock, or nil if the metadata does not describe the holder. A process writes the
+// metadata after it has acquired the lease, so the description is missing for a moment.
 func (f *properties) holder() *store.LockInfo {
 	for name, v := range f.metadata {
 		if v == nil || !strings.EqualFold(name, lockMetadata) {
@@ -309,7 +315,8 @@ func (f *properties) holder() *store.LockInfo {
 	return nil
 }
 
-// locked returns a *store.LockError with the reason why, and with the holder of the lock if the metadata describes it.
+// locked returns a *store.LockError with the reason why and, if the metadata of the blob describes the holder, with the
+// holder.
 func (r *remote) locked(ctx context.Context, workspace string, why error) error {
 	refused := &store.LockError{Err: why}
 	if now, err := r.look(ctx, workspace); err == nil && now != nil {

@@ -16,18 +16,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 )
 
-// reader reads the settings.
+// reader reads the settings of the backend "azurerm". cloud is the Azure cloud that they select.
 type reader struct {
 	store.Reader
 	cloud cloudauth.Cloud
 }
 
-// container returns a client for the container. It uses the first configured credential: the account's key, a SAS
-// token, or a credential of Entra ID, either directly or to obtain the account's key.
+// container returns a client for the container at the address at. It uses the first of these credentials that is
+// configured: the account's key, a SAS token, or a credential of Entra ID. The last is used directly, or to look up the
+// account's key.
 func (r *reader) container(ctx context.Context, at, account string, o *container.ClientOptions) (*container.Client, error) {
 	key := r.Text("access_key", "ARM_ACCESS_KEY")
 	if sas := r.Text("sas_token", "ARM_SAS_TOKEN"); key == "" && sas != "" {
-		if q, err := url.ParseQuery(strings.TrimPrefix(sas, "?")); err == nil { // the token is sent with another order and encoding of its parameters
+		if q, err := url.ParseQuery(strings.TrimPrefix(sas, "?")); err == nil { // the Azure client changes the order and encoding of the parameters, so the signature is registered as a secret separately
 			r.S.Secret(q.Get("sig"))
 			r.S.Secret(url.QueryEscape(q.Get("sig")))
 		}
@@ -53,13 +54,13 @@ func (r *reader) container(ctx context.Context, at, account string, o *container
 	return container.NewClientWithSharedKeyCredential(at, shared, o)
 }
 
-// asksForKey reports whether the account's key must be obtained from the resource manager. Terraform then also reads
-// the address of the account there.
+// asksForKey reports whether the key of the account must be looked up with the Azure Resource Manager: the settings
+// have a resource group and no other credential.
 func (r *reader) asksForKey() bool {
 	return r.Text("access_key", "ARM_ACCESS_KEY") == "" && r.Text("sas_token", "ARM_SAS_TOKEN") == "" && !r.Flag("use_azuread_auth", "ARM_USE_AZUREAD") && r.Text("resource_group_name") != ""
 }
 
-// accountKey returns the key of the account from the resource manager.
+// accountKey looks up the key of the storage account with the Azure Resource Manager.
 func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, account string) (string, error) {
 	if r.Text("resource_group_name") == "" || r.Text("subscription_id", "ARM_SUBSCRIPTION_ID") == "" {
 		return "", errors.New(`there are no credentials for the storage account: set "access_key", "sas_token" or "use_azuread_auth", or set "resource_group_name" and "subscription_id", so that Lethe can look up the key of the account`)
@@ -74,7 +75,7 @@ func (r *reader) accountKey(ctx context.Context, token azcore.TokenCredential, a
 	return reply.Keys[0].Value, nil
 }
 
-// blobEndpoint returns the address of the account from the resource manager.
+// blobEndpoint looks up the address of the storage account with the Azure Resource Manager.
 func (r *reader) blobEndpoint(ctx context.Context, account string) (string, error) {
 	if r.Text("resource_group_name") == "" || r.Text("subscription_id", "ARM_SUBSCRIPTION_ID") == "" {
 		return "", r.S.Bad("lookup_blob_endpoint", `"lookup_blob_endpoint" needs "resource_group_name" and "subscription_id"`)
@@ -95,7 +96,8 @@ func (r *reader) blobEndpoint(ctx context.Context, account string) (string, erro
 	return "", errors.New("the storage account has no address for blobs")
 }
 
-// manager sends a request about the account to the resource manager, and decodes the answer into reply.
+// manager sends a request about the storage account to the Azure Resource Manager, and decodes the JSON answer into
+// reply.
 func (r *reader) manager(ctx context.Context, token azcore.TokenCredential, method, account, operation string, reply any) error {
 	manager := r.cloud.Services[cloud.ResourceManager]
 	var t azcore.AccessToken

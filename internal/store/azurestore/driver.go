@@ -32,14 +32,14 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	account, name, key := r.Must("storage_account_name"), r.Must("container_name"), r.Must("key")
 	snapshot, lookup := r.Flag("snapshot", "ARM_SNAPSHOT"), r.Flag("lookup_blob_endpoint", "ARM_USE_DNS_ZONE_ENDPOINT")
 	cloudauth.AzureFiles(&r.Reader)
-	if strings.ContainsAny(key, "?#") { // in Terraform, all workspaces would share the blob named by the part before it
+	if strings.ContainsAny(key, "?#") { // Terraform would use the part before "?" or "#" as the name of one blob for all workspaces
 		r.Bad("key", "the \"key\" %q must not contain ? or #", key)
 	}
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	if name, err := url.PathUnescape(key); err == nil {
-		key = name // like Terraform, which inserts the key into the address unescaped
+		key = name // Terraform inserts the key into the address unchanged, so %20 in the key means a space
 	}
 	r.cloud = cloudauth.AzureCloud(ctx, &r.Reader)
 	o := &container.ClientOptions{ClientOptions: azcore.ClientOptions{Cloud: r.cloud.Configuration, Retry: policy.RetryOptions{MaxRetries: -1}}}
@@ -55,7 +55,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 		switch {
 		case err == nil:
 			at = stated
-		case lookup || ctx.Err() != nil: // otherwise use the default address: the request may be forbidden
+		case lookup || ctx.Err() != nil: // without "lookup_blob_endpoint" a failed look-up is not an error: use the default address, because the request may be forbidden
 			return nil, err
 		}
 	}

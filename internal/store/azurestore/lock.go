@@ -19,7 +19,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		return r.Break(ctx, workspace, who.ID)
 	}
 	if at, err := url.Parse(b.URL()); err == nil {
-		who.Path = strings.TrimPrefix(at.Path, "/") // the container and the blob
+		who.Path = strings.TrimPrefix(at.Path, "/") // the name of the container and of the blob
 	}
 	if err := r.sign(ctx, workspace, &who); err != nil {
 		var noAnswer *store.UnansweredError
@@ -67,7 +68,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return unlock, nil
 }
 
-// sign writes who, the holder of this process's lock, to the metadata, or removes the holder if who is nil. It does
+// sign writes the lock's holder who to the metadata of the blob, or removes the holder from it if who is nil. It does
 // nothing if the blob does not exist.
 func (r *remote) sign(ctx context.Context, workspace string, who *store.LockInfo) error {
 	now, err := r.look(ctx, workspace)
@@ -85,8 +86,8 @@ func (r *remote) sign(ctx context.Context, workspace string, who *store.LockInfo
 	return answered(err)
 }
 
-// Break implements store.Breaker. The ID of a lock is the ID of its lease. Break deletes an empty blob, which was
-// created for the lock.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. The ID
+// of a lock is the ID of its lease. Break deletes an empty blob, which was created for the lock.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := store.CheckName(workspace); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	}
 	r.mu.Lock()
 	had, ours := r.leases[workspace]
-	r.leases[workspace] = id // unchanged uses this lease in the following requests
+	r.leases[workspace] = id // unchanged uses this lease for the following requests
 	r.mu.Unlock()
 	defer func() {
 		r.forget(workspace, id)
@@ -134,7 +135,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return answered(err)
 }
 
-// forget records that this process no longer holds the lock.
+// forget records that this process no longer holds the lock with the given ID.
 func (r *remote) forget(workspace, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// EarlierVersions implements store.ServiceVersions. It returns the former versions of the blob with the state and its
-// snapshots, the latest first. It omits empty versions. The driver stores no journals.
+// EarlierVersions lists the former versions and the snapshots that the service keeps of the blob with the state, the
+// latest first. It omits empty versions. The driver stores no journals.
 func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store.ServiceVersion, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store
 			default:
 				continue
 			}
-			v.Time, _ = time.Parse(time.RFC3339Nano, v.ID) // the service uses the time as ID
+			v.Time, _ = time.Parse(time.RFC3339Nano, v.ID) // the ID of a version or a snapshot is its time
 			out = append(out, v)
 		}
 	}
@@ -46,7 +46,7 @@ func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store
 	return out, nil
 }
 
-// version returns a client for a version or a snapshot.
+// version returns a client for an earlier version or a snapshot of a blob.
 func (r *remote) version(v store.ServiceVersion) (*blockblob.Client, error) {
 	b := r.o.Container.NewBlockBlobClient(v.Name)
 	if v.Snapshot {
@@ -55,7 +55,7 @@ func (r *remote) version(v store.ServiceVersion) (*blockblob.Client, error) {
 	return b.WithVersionID(v.ID)
 }
 
-// ReadVersion implements store.ServiceVersions. It returns nil if the version or the snapshot no longer exists.
+// ReadVersion returns the content of an earlier version, or nil if the version or the snapshot no longer exists.
 func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersion) ([]byte, error) {
 	b, err := r.version(v)
 	if err != nil {
@@ -76,7 +76,8 @@ func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersi
 	return data, nil
 }
 
-// DeleteVersion implements store.ServiceVersions. It returns nil if the version or the snapshot no longer exists.
+// DeleteVersion permanently deletes an earlier version. It also returns nil if the version or the snapshot no longer
+// exists.
 func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVersion) error {
 	b, err := r.version(v)
 	if err != nil {
@@ -89,8 +90,8 @@ func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVer
 	return answered(err)
 }
 
-// DeleteCommand implements store.ServiceVersions. It returns a command of the Azure CLI, quoted for a shell. The
-// account and the container come from the address of the container.
+// DeleteCommand returns the command of the Azure CLI with which a user can delete an earlier version, quoted for a
+// shell. The account and the container come from the address of the container.
 func (r *remote) DeleteCommand(_ string, v store.ServiceVersion) string {
 	account, in := "", ""
 	if u, err := url.Parse(r.o.Container.URL()); err == nil {

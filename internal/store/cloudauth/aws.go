@@ -34,13 +34,13 @@ import (
 	"golang.org/x/net/http/httpproxy"
 )
 
-// Nested returns an attribute that is a single object with nested attributes.
+// Nested returns an optional setting that is an object with the given attributes.
 func Nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
 	b := store.Schema(attrs...)
 	return &schema.Attr{Name: name, Type: b.Type(), Object: &schema.Object{Attrs: b.Attrs, Nesting: schema.Single}, Optional: true, Description: description}
 }
 
-// AWSAttrs returns the settings of a client of AWS services: its own settings, and the settings for region, credentials
+// AWSAttrs returns the schema attributes for a client of AWS services: own, and the settings for region, credentials
 // and connections.
 func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
@@ -80,13 +80,14 @@ func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 	)
 }
 
-// AWSReading is the minimum time for which reading requests to AWS are retried. It matches the AWS SDK.
+// AWSReading is the minimum time during which a request to AWS that only reads is retried. The AWS SDK retries for
+// about the same time.
 const AWSReading = 30 * time.Second
 
-// awsReader reads the settings for AWS services.
+// awsReader reads the settings that AWSAttrs describes.
 type awsReader struct{ *store.Reader }
 
-// in returns a reader for the attributes of a nested attribute.
+// in returns a reader for the attributes of the nested setting name.
 func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
 
 // exclusive records an error if both settings are set, because only one of them could count.
@@ -111,12 +112,12 @@ func (r *awsReader) duration(name string) time.Duration {
 }
 
 // AWS returns the configuration that all AWS clients share: credentials, region and HTTP client. Settings of AWSAttrs
-// that are not set come from the sources of the AWS SDK. Errors are recorded in s.
+// that are not set come from the environment variables and files that the AWS SDK reads. Errors are recorded in s.
 func AWS(ctx context.Context, s *store.Reader) aws.Config {
 	r := &awsReader{s}
 	options := []func(*config.LoadOptions) error{
 		config.WithRegion(r.Text("region", "AWS_REGION", "AWS_DEFAULT_REGION")),
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // store.Retrying retries requests
+		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }), // the SDK must not retry, because store.Retrying retries requests
 		config.WithHTTPClient(r.client()),
 		config.WithLogger(logging.Nop{}),
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
@@ -183,8 +184,9 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 	return c
 }
 
-// files returns the paths in a setting, or if it is empty the path in an environment variable of the SDK. The SDK
-// resolves relative paths against its working directory, files against the directory of the settings.
+// files returns the absolute paths of the files in a setting. If the setting is empty, it returns the path in the SDK's
+// environment variable env. files resolves relative paths against the directory of the settings; the SDK would resolve
+// them against its working directory.
 func (r *awsReader) files(named []string, env string) (paths []string) {
 	if at := r.Text("", env); len(named) == 0 && at != "" {
 		named = []string{at}
@@ -195,11 +197,11 @@ func (r *awsReader) files(named []string, env string) (paths []string) {
 	return paths
 }
 
-// asker retrieves credentials. An error without an answer becomes a *store.UnansweredError with Unsent, because the
-// request itself was not sent.
+// asker retrieves credentials from an AWS provider of credentials. If that provider gets no answer, asker returns a
+// *store.UnansweredError with Unsent, because the request that needs the credentials was not sent.
 type asker struct {
 	aws.CredentialsProvider
-	had *atomic.Bool // credentials were obtained before
+	had *atomic.Bool // whether credentials were obtained before
 }
 
 // Retrieve implements aws.CredentialsProvider.
@@ -210,13 +212,12 @@ func (a asker) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	}
 	var op *smithy.OperationError
 	if errors.As(err, &op) && op.ServiceID == "ec2imds" && awsStatus(err) == 0 && !a.had.Load() {
-		return c, err // this machine is not in AWS
+		return c, err // no credentials were ever obtained, so this machine is probably not in AWS, and a retry would not help
 	}
 	return c, store.Unsent(AWSAnswered(err))
 }
 
-// awsLater are error codes with which a service asks to repeat a request later. The service has not executed the
-// request.
+// awsLater has the codes of AWS errors that ask to repeat a request later. The service has not executed the request.
 var awsLater = []string{
 	"ConditionalRequestConflict", "OperationAborted", // another request is writing the same object
 	"InvalidIdentityToken", "InvalidIdentityTokenException", "IDPCommunicationError", // the identity provider's keys are not available yet
@@ -237,9 +238,9 @@ func awsStatus(err error) int {
 	return 0
 }
 
-// AWSAnswered returns a *store.UnansweredError for three kinds of errors: the connection failed, the service failed, or
-// the service asks to repeat the request. It returns other errors unchanged: they are answers of the service. It
-// returns nil for nil.
+// AWSAnswered returns a *store.UnansweredError if err is one of these: a failed connection, a failure of the service,
+// or a request of the service to try later. It returns other errors unchanged, because they are answers of the service.
+// It returns nil for nil.
 func AWSAnswered(err error) error {
 	var known *store.UnansweredError
 	if err == nil || errors.As(err, &known) {
@@ -248,8 +249,8 @@ func AWSAnswered(err error) error {
 	var refused smithy.APIError
 	var resp *awshttp.ResponseError
 	var sending *smithyhttp.RequestSendError
-	var cancelled *smithy.CanceledError           // replaces RequestSendError: the request may have been executed
-	var skewed interface{ RetryableError() bool } // the SDK has adjusted its clock to the service's clock
+	var cancelled *smithy.CanceledError           // the SDK returns it instead of a RequestSendError: the request may have been executed
+	var skewed interface{ RetryableError() bool } // the SDK has adjusted its clock to the clock of the service, so a retry may succeed
 	noAnswer, status, code := &store.UnansweredError{Err: err}, awsStatus(err), ""
 	if errors.As(err, &resp) && resp.HTTPResponse() != nil {
 		noAnswer.After = store.RetryAfter(resp.HTTPResponse().Header)
@@ -264,7 +265,7 @@ func AWSAnswered(err error) error {
 	case timeout:
 	case code != "" && (status < 500 || status == http.StatusNotImplemented): // a repeated request gets the same answer
 		return err
-	case status == 0 && !errors.As(err, &sending) && !errors.As(err, &cancelled): // no request was sent, for example because it could not be signed
+	case status == 0 && !errors.As(err, &sending) && !errors.As(err, &cancelled): // the request was not sent, for example because it could not be signed
 		return err
 	}
 	return noAnswer
@@ -297,8 +298,9 @@ func (r *awsReader) client() *awshttp.BuildableClient {
 	})
 }
 
-// elsewhere adds middleware that redirects requests for credentials to the addresses in the settings. The SDK creates
-// clients for them itself: for roles in profiles, and for a web identity token in the environment.
+// elsewhere adds middleware to the SDK that sends requests for credentials to the addresses in the settings. It is
+// necessary because the SDK creates some clients itself: for roles in profiles, and for a web identity token in the
+// environment.
 func (r *awsReader) elsewhere(stack *middleware.Stack) error {
 	at := map[string]*string{
 		sts.ServiceID: Endpoint(r.Reader, "sts", "sts_endpoint", "AWS_ENDPOINT_URL_STS", "AWS_STS_ENDPOINT"),
@@ -308,11 +310,11 @@ func (r *awsReader) elsewhere(stack *middleware.Stack) error {
 		req, ok := in.Request.(*smithyhttp.Request)
 		if text := at[awsmiddleware.GetServiceID(ctx)]; ok && text != nil {
 			to, err := url.Parse(*text)
-			if err != nil { // the error's text contains the address
+			if err != nil { // the text of the error would show the address, which may contain a password
 				return middleware.FinalizeOutput{}, middleware.Metadata{}, errors.New("the address of the service is not a URL")
 			}
 			req.URL.Scheme, req.URL.Host = to.Scheme, to.Host
-			if !strings.HasPrefix(req.URL.Path, to.Path) { // otherwise the SDK has added the path, because it knows the variables too
+			if !strings.HasPrefix(req.URL.Path, to.Path) { // the SDK knows some of the variables, too, and has then added the path already
 				req.URL.Path = smithyhttp.JoinPath(to.Path, req.URL.Path)
 			}
 		}
@@ -329,14 +331,14 @@ func (r *awsReader) sts(c aws.Config) *sts.Client {
 	})
 }
 
-// AsGiven makes a client use the address in its settings. The SDK refuses to combine an address with FIPS endpoints or
-// with dual-stack endpoints, which the environment may select for all services.
+// AsGiven makes a client use exactly the address in its settings. It disables FIPS and dual-stack endpoints, which the
+// environment may select for all services and which the SDK refuses to combine with an address.
 func AsGiven(fips *aws.FIPSEndpointState, dual *aws.DualStackEndpointState) {
 	*fips, *dual = aws.FIPSEndpointStateDisabled, aws.DualStackEndpointStateDisabled
 }
 
-// assume makes c use the credentials of the roles in the settings, first of the role with a web identity. Missing and
-// malformed settings are recorded as errors.
+// assume makes the configuration c use the credentials of the roles in the settings: first the role with a web
+// identity, then the other roles in order. Missing and malformed settings are recorded as errors.
 func (r *awsReader) assume(c *aws.Config) {
 	if web := r.in("assume_role_with_web_identity"); web.S.Set() {
 		token := stscreds.IdentityTokenRetriever(stscreds.IdentityTokenFile(r.S.File(web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE"))))
@@ -389,7 +391,8 @@ type identityToken string
 
 func (t identityToken) GetIdentityToken() ([]byte, error) { return []byte(t), nil }
 
-// AWSAccount checks the account of the credentials if the settings allow or forbid accounts. Errors are recorded in s.
+// AWSAccount compares the account of the credentials with the settings that allow or forbid accounts. It sends a
+// request only if one of these settings is set. Errors, such as a forbidden account, are recorded in s.
 func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
 	r := &awsReader{s}
 	allowed, forbidden := r.S.List("allowed_account_ids"), r.S.List("forbidden_account_ids")
@@ -412,17 +415,17 @@ func AWSAccount(ctx context.Context, s *store.Reader, c aws.Config) {
 	}
 }
 
-// CheckEndpoint records an error in s if the address of a service is not valid. It checks this before the SDK does,
-// because the SDK's messages contain the address, which may contain a password.
+// CheckEndpoint records an error in s if the address of a service is not a URL, or has a user or a query. The SDK would
+// check the address later, and show it in the message although it may contain a password.
 func CheckEndpoint(s *store.Reader, service, address string) {
 	if u, err := url.Parse(address); err != nil || u.User != nil || u.RawQuery != "" {
 		s.Fail(fmt.Errorf("the address of the service %q must be a URL without a user and a query, such as https://s3.example.com", service))
 	}
 }
 
-// Endpoint returns the address of a service from the settings, or nil for the default address. name is the name in the
-// block endpoints, env are environment variables that may have the address, and older is the name of an older setting
-// for it, or "". If the address is not valid, Endpoint records an error.
+// Endpoint returns the address of a service from the settings, or nil for the default address. name is the setting in
+// the nested setting "endpoints". env are environment variables that may have the address. older is the name of an
+// older setting for the address, or "". If the address is not valid, Endpoint records an error in s.
 func Endpoint(s *store.Reader, name, older string, env ...string) *string {
 	r := &awsReader{s}
 	text := r.in("endpoints").Text(name, env...)

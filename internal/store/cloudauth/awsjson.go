@@ -22,16 +22,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// AWSService is an AWS service with a JSON protocol. The SDK's client would cost every command a fraction of a
-// millisecond and megabytes for a few requests.
+// AWSService is a client of an AWS service with a JSON protocol, such as DynamoDB or KMS. The SDK's client for such a
+// service would add megabytes to the program, and a fraction of a millisecond to every command.
 type AWSService struct {
 	Config   aws.Config
-	Name     string // in signatures and addresses: "dynamodb"
-	Target   string // the prefix of operation names: "DynamoDB_20120810"
-	Version  string // the version of the protocol: "1.0", "1.1"
-	Endpoint string // "": the default address
+	Name     string // the name in signatures and addresses, such as "dynamodb"
+	Target   string // the prefix of operation names, such as "DynamoDB_20120810"
+	Version  string // the version of the JSON protocol: "1.0" or "1.1"
+	Endpoint string // the address of the service; "" means the default address
 
-	ahead atomic.Int64 // how far the service's clock is ahead of this machine's
+	ahead atomic.Int64 // how far the service's clock is ahead of this machine's clock, in nanoseconds
 }
 
 // Call sends a request once: it encodes in as JSON, and decodes the answer into out. It returns a
@@ -69,8 +69,8 @@ func (s *AWSService) Call(ctx context.Context, operation string, in, out any) er
 	return err
 }
 
-// skewed reports whether the service refused a request because of this machine's clock. It corrects the clock for later
-// requests.
+// skewed reports whether the service refused a request because this machine's clock is wrong. It then corrects the time
+// in the signatures of later requests.
 func (s *AWSService) skewed(r *store.RefusedError, code string) bool {
 	switch code {
 	case "InvalidSignatureException", "SignatureDoesNotMatch", "RequestTimeTooSkewed", "RequestExpired", "AccessDeniedException":
@@ -81,13 +81,13 @@ func (s *AWSService) skewed(r *store.RefusedError, code string) bool {
 	if err != nil || r.Header.Get("Age") != "" {
 		return false
 	}
-	const most = 4 * time.Minute // less than the validity of a signature
+	const most = 4 * time.Minute // a smaller difference does not matter, because a signature is valid for longer
 	ahead := time.Until(now)
 	return (ahead - time.Duration(s.ahead.Swap(int64(ahead)))).Abs() > most
 }
 
-// address returns the address of the service. The SDK knows the domains of all partitions. This function derives the
-// address from the address of STS, which is in the same domain and whose client is compiled in already.
+// address returns the address of the service: the configured address or the default address. It derives the default
+// address from the address of STS, whose client is compiled in already, because both are in the same domain.
 func (s *AWSService) address(ctx context.Context) (string, error) {
 	if s.Endpoint != "" {
 		return s.Endpoint, nil
@@ -103,14 +103,14 @@ func (s *AWSService) address(ctx context.Context) (string, error) {
 	}
 	first, domain, _ := strings.Cut(found.URI.Host, ".")
 	name := s.Name
-	if strings.HasSuffix(first, "-fips") || fips && s.Name == "kms" { // for other services, some partitions use FIPS without the suffix
+	if strings.HasSuffix(first, "-fips") || fips && s.Name == "kms" { // for services other than KMS, some partitions serve FIPS at the address without the suffix
 		name += "-fips"
 	}
 	return "https://" + name + "." + domain, nil
 }
 
-// configured returns the address in AWS_ENDPOINT_URL or the shared configuration, by the rules of the SDK's clients, or
-// "" if neither is set.
+// configured returns the address of the service in the environment (AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_NAME) or in
+// the shared configuration files, by the rules of the SDK's clients. It returns "" if neither is set.
 func (s *AWSService) configured(ctx context.Context) string {
 	_, all := os.LookupEnv("AWS_ENDPOINT_URL")
 	_, own := os.LookupEnv("AWS_ENDPOINT_URL_" + strings.ToUpper(s.Name))
@@ -131,13 +131,14 @@ func (s *AWSService) configured(ctx context.Context) string {
 	return at
 }
 
-// AWSRefused reports whether an AWS service refused a request with an error of that type.
+// AWSRefused reports whether err means that an AWS service refused a request with the error type kind, such as
+// "ConditionalCheckFailedException".
 func AWSRefused(err error, kind string) bool {
 	var r *store.RefusedError
 	return errors.As(err, &r) && strings.HasPrefix(awsErrorMessage(r.Body), kind+":")
 }
 
-// awsErrorMessage returns the message in a refusal: the type of the error, a colon, and the text.
+// awsErrorMessage returns the message in the JSON of a refusal: the type of the error, a colon, and the text.
 func awsErrorMessage(text []byte) string {
 	var refusal struct {
 		Type    string `json:"__type"`

@@ -20,7 +20,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// AzureAttrs returns the settings of a client of Azure services: its own settings, and the settings for cloud and
+// AzureAttrs returns the schema attributes for a client of Azure services: own, and the settings for the cloud and the
 // credentials.
 func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
@@ -45,12 +45,12 @@ func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 	)
 }
 
-// Bearer returns a client that authenticates with a bearer token.
+// Bearer returns a client that authenticates every request with a bearer token.
 func Bearer(token string) *store.API {
 	return &store.API{Client: store.Client(), Header: http.Header{"Authorization": {"Bearer " + token}}}
 }
 
-// azureReader reads the settings for Azure services.
+// azureReader reads the settings that AzureAttrs describes.
 type azureReader struct{ *store.Reader }
 
 // orFile returns the setting name, or else the content of the file that the setting fileName names. env and fileEnv are
@@ -83,8 +83,9 @@ func AzureFiles(s *store.Reader) {
 	r.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH")
 }
 
-// Azure returns the Entra ID credential that the settings of AzureAttrs describe, in the cloud in. If the credential
-// cannot get a token, the error is a *store.UnansweredError if a later attempt may succeed, otherwise a *NoTokenError.
+// Azure returns the Entra ID credential that the settings of AzureAttrs describe, for the cloud in. Later, if the
+// credential cannot get a token, its error is a *store.UnansweredError if another attempt may succeed, and otherwise a
+// *NoTokenError.
 func Azure(s *store.Reader, in Cloud) (azcore.TokenCredential, error) {
 	c, err := (&azureReader{s}).credential(in)
 	if err != nil {
@@ -93,15 +94,17 @@ func Azure(s *store.Reader, in Cloud) (azcore.TokenCredential, error) {
 	return credential{c}, nil
 }
 
-// NoTokenError is the reason why a token could not be obtained, in one line.
+// NoTokenError reports that no token could be obtained. Its text is one line.
 type NoTokenError struct{ text string }
 
 func (e *NoTokenError) Error() string { return e.text }
 
-// credential is a credential whose errors have one line.
+// credential wraps a credential of the Azure SDK and converts its errors.
 type credential struct{ azcore.TokenCredential }
 
-// GetToken implements azcore.TokenCredential.
+// GetToken returns a token of the wrapped credential. If a later attempt may succeed, the error is a
+// *store.UnansweredError, otherwise a *NoTokenError. If ctx has ended, GetToken returns the error of the Azure SDK
+// unchanged.
 func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
 	token, err := c.TokenCredential.GetToken(ctx, o)
 	var failed *azidentity.AuthenticationFailedError
@@ -117,7 +120,7 @@ func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 			noAnswer.Err, noAnswer.After = errors.New("Microsoft Entra ID refused a token: "+failed.RawResponse.Status), store.RetryAfter(failed.RawResponse.Header)
 		}
 		return token, noAnswer
-	case errors.As(err, &failed) && failed.RawResponse != nil: // its text has lines for the request and the response
+	case errors.As(err, &failed) && failed.RawResponse != nil: // the text of this error has several lines about the request and the response
 		var reply struct {
 			Description string `json:"error_description"`
 		}
@@ -129,8 +132,8 @@ func (c credential) GetToken(ctx context.Context, o policy.TokenRequestOptions) 
 	return token, &NoTokenError{"no token of Microsoft Entra ID could be obtained: " + strings.Join(strings.Fields(err.Error()), " ")}
 }
 
-// later reports whether a later attempt may succeed. Without a response, the connection failed, except for the Azure
-// CLI, which is a program.
+// later reports whether a later attempt to get a token may succeed. If the error has no response, the connection
+// failed, so a later attempt may succeed. The exception is the Azure CLI, which is a program.
 func (c credential) later(failed *azidentity.AuthenticationFailedError) bool {
 	if failed.RawResponse == nil {
 		_, program := c.TokenCredential.(*azidentity.AzureCLICredential)
@@ -152,7 +155,7 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	named := tenant != "" && client != "" // as in Terraform, a secret without a client has no effect
+	named := tenant != "" && client != "" // as in Terraform, a secret has no effect without a tenant and a client
 	switch {
 	case (certificate != "" || path != "") && named:
 		data, err := base64.StdEncoding.DecodeString(certificate)
@@ -188,8 +191,8 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 	return nil, errors.New("there are no credentials for Azure: set tenant_id, client_id and one of client_secret, a client certificate and use_oidc, or set use_msi or use_cli")
 }
 
-// identity returns a credential that exchanges a token of another identity provider. o has the options of the clients.
-// other is true for a private cloud (see Cloud.Other).
+// identity returns a credential that exchanges a token of another identity provider for a token of Azure. o has the
+// options of the HTTP client. other is true if the addresses of the cloud come from a metadata host.
 func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, other bool) (azcore.TokenCredential, error) {
 	request := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
 	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")
@@ -201,7 +204,7 @@ func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, ot
 		return nil, r.Err
 	}
 	assertion := func(ctx context.Context) (string, error) {
-		if token != "" { // the file's content changes from time to time
+		if token != "" { // the file is read for each request, because its content changes from time to time
 			again := &azureReader{&store.Reader{S: r.S}}
 			return cmp.Or(again.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH"), token), nil
 		}

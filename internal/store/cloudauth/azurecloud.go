@@ -16,15 +16,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// AzureReading is the minimum time during which a request that only reads is repeated while Azure does not answer it.
-// It applies after the minimum number of retries of store.Tries.
+// AzureReading is the minimum time during which a request to Azure that only reads is retried. At least the number of
+// retries in store.Tries is done in any case.
 const AzureReading = time.Minute
 
 // Cloud is an Azure cloud.
 type Cloud struct {
 	cloud.Configuration
-	Blobs string // the domain of storage accounts
-	Other bool   // its addresses come from a metadata host: do not ask the public authorities about it
+	Blobs string // the domain of the storage accounts' blobs
+	Other bool   // the addresses come from a metadata host, so the client must not ask public authorities about the cloud
 }
 
 var clouds = map[string]Cloud{
@@ -33,8 +33,8 @@ var clouds = map[string]Cloud{
 	"china":        {cloud.AzureChina, "blob.core.chinacloudapi.cn", false},
 }
 
-// AzureCloud returns the cloud in the settings: the cloud of metadata_host, or otherwise the cloud of environment (the
-// default is public). After an error, which it records in s, it returns a Cloud without addresses.
+// AzureCloud returns the cloud that the settings select: the cloud of metadata_host, or else the cloud of environment,
+// whose default is public. After an error, which it records in s, it returns a Cloud without addresses.
 func AzureCloud(ctx context.Context, s *store.Reader) Cloud {
 	if host := s.Text("metadata_host", "ARM_METADATA_HOSTNAME"); host != "" {
 		var c Cloud
@@ -59,7 +59,7 @@ func AzureCloud(ctx context.Context, s *store.Reader) Cloud {
 }
 
 // otherCloud asks a metadata host for the addresses of its cloud. It returns an error if the host does not answer
-// within 30 seconds, or if the answer lacks an address.
+// within 30 seconds, or if an address is missing in the answer.
 func otherCloud(ctx context.Context, host string) (Cloud, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -73,7 +73,7 @@ func otherCloud(ctx context.Context, host string) (Cloud, error) {
 		Authentication  struct{ LoginEndpoint string }
 		Suffixes        struct{ Storage string }
 	}
-	answer.Body = bytes.TrimPrefix(answer.Body, []byte("\ufeff")) // some clouds send a byte order mark
+	answer.Body = bytes.TrimPrefix(answer.Body, []byte("\ufeff")) // some clouds begin the answer with a byte order mark
 	if err := answer.JSON(&reply); err != nil {
 		return Cloud{}, err
 	}
@@ -87,15 +87,15 @@ func otherCloud(ctx context.Context, host string) (Cloud, error) {
 	}, "blob." + domain, true}, nil
 }
 
-// machine is the credential of a machine's identity, obtained at another address than Azure's.
+// machine is the credential of a machine's managed identity, from an identity service at a configured address.
 type machine struct {
 	at     *url.URL
-	client string       // selects one of several identities; "": the only one
-	learn  func(string) // receives each token, so that messages do not show it
+	client string       // the client ID that selects one of several identities; "" selects the only one
+	learn  func(string) // receives each token, so that output does not show it
 }
 
-// newMachine returns the credential of the machine's identity from the address at. It returns an error if at is not an
-// absolute address. client may be "".
+// newMachine returns the credential of the machine's managed identity from the identity service at the address at. It
+// returns an error if at is not an absolute URL. client may be "".
 func newMachine(s store.Settings, at, client string) (azcore.TokenCredential, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" {
@@ -115,13 +115,13 @@ func (m *machine) GetToken(ctx context.Context, o policy.TokenRequestOptions) (a
 	to.RawQuery = q.Encode()
 	var reply struct {
 		Token string      `json:"access_token"`
-		For   json.Number `json:"expires_in"` // seconds
+		For   json.Number `json:"expires_in"` // the validity of the token, in seconds
 	}
 	api := &store.API{Client: store.Client(), Header: http.Header{"Metadata": {"true"}}, ErrorMessage: ErrorMessage}
 	if err := api.JSON(ctx, http.MethodGet, &to, nil, nil, &reply); err != nil {
 		return azcore.AccessToken{}, fmt.Errorf("there is no token for the identity of the machine: %w", err)
 	}
 	m.learn(reply.Token)
-	seconds, _ := reply.For.Int64() // if it is missing, each call requests a new token
+	seconds, _ := reply.For.Int64() // without expires_in, the token counts as expired, and each call requests a new token
 	return azcore.AccessToken{Token: reply.Token, ExpiresOn: time.Now().Add(time.Duration(seconds) * time.Second)}, nil
 }

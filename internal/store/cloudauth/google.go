@@ -20,7 +20,7 @@ import (
 	"golang.org/x/oauth2/google"
 )
 
-// GoogleAttrs returns the settings of a client of Google Cloud services: its own settings, and the settings for
+// GoogleAttrs returns the schema attributes for a client of Google Cloud services: own, and the settings for
 // credentials.
 func GoogleAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
@@ -32,14 +32,14 @@ func GoogleAttrs(own ...*schema.Attr) []*schema.Attr {
 	)
 }
 
-// GoogleDomain returns the domain of the cloud.
+// GoogleDomain returns the domain of the cloud's services: googleapis.com if the settings select no other.
 func GoogleDomain(s store.Settings) string {
 	domain, _ := s.Text("universe_domain", "GOOGLE_CLOUD_UNIVERSE_DOMAIN")
 	return cmp.Or(domain, "googleapis.com")
 }
 
-// Google returns a source of tokens with a scope, for the identity in the settings of GoogleAttrs. Settings that are
-// not set come from the sources of Google's tools.
+// Google returns a source of tokens with the OAuth scope scope, for the identity in the settings of GoogleAttrs.
+// Settings that are not set come from the environment and from the credentials of Google's tools.
 func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSource {
 	text := func(name string, env ...string) string {
 		t, _ := s.Text(name, env...)
@@ -66,9 +66,9 @@ func ErrorMessage(text []byte) string {
 	return refusal.Error.Message
 }
 
-// tokens is a token source that reads its credentials on first use.
+// tokens is an oauth2.TokenSource that reads its credentials when the first token is needed.
 type tokens struct {
-	ctx                                           context.Context // not of one request: tokens are also needed after an interrupt
+	ctx                                           context.Context // the context of the store, not of one request, because tokens are also needed after an interrupt
 	credentials, access, account, universe, scope string
 	delegates                                     []string
 	file, getenv                                  func(string) string // file resolves a path in the settings
@@ -90,7 +90,7 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 		token, err = t.impersonate(source)
 	}
 	var refused *oauth2.RetrieveError
-	var unanswered *store.UnansweredError // a request for impersonation failed
+	var unanswered *store.UnansweredError // set if a request for impersonation got no answer
 	switch {
 	case err == nil && t.payer != "":
 		return token.WithExtra(map[string]any{bucket.QuotaHeader: t.payer}), nil
@@ -98,7 +98,7 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 		return token, nil
 	case errors.As(err, &refused) && !later(refused), store.Refused(err, http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound):
 		return nil, err
-	case !t.sent.Load() && !errors.As(err, &unanswered): // the credentials themselves cannot be used, such as a key of an unknown form
+	case !t.sent.Load() && !errors.As(err, &unanswered): // no request was sent: the credentials themselves cannot be used, such as a key in an unknown form
 		return nil, err
 	}
 	noAnswer := &store.UnansweredError{Err: err, Unsent: true}
@@ -108,8 +108,8 @@ func (t *tokens) Token() (*oauth2.Token, error) {
 	return nil, noAnswer
 }
 
-// recording is a transport that records that it has sent a request. The packages of Google report the same kind of error
-// for a failed connection and for a key that cannot be read.
+// recording is an HTTP transport that records whether a request was sent. The packages of Google return the same kind
+// of error for a failed connection and for a key that cannot be read, so the error alone does not tell.
 type recording struct {
 	http.RoundTripper
 	sent *atomic.Bool
@@ -129,13 +129,15 @@ func (t *tokens) recorded() context.Context {
 	return context.WithValue(t.ctx, oauth2.HTTPClient, client)
 }
 
-// later reports whether a refusal asks to repeat the request later.
+// later reports whether a refused request for a token may succeed later: the status is 5xx, 429 or 408, or the service
+// names a temporary error.
 func later(refused *oauth2.RetrieveError) bool {
 	status := refused.Response.StatusCode
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || refused.ErrorCode == "temporarily_unavailable"
 }
 
-// TokenWithin returns a token. If ctx ends first, it returns a *store.UnansweredError and leaves the request running.
+// TokenWithin returns a token of the source tokens. If ctx ends first, it returns a *store.UnansweredError and leaves
+// the request running.
 func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token, error) {
 	type answer struct {
 		token *oauth2.Token
@@ -154,8 +156,9 @@ func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token,
 	}
 }
 
-// GoogleClient returns a client like store.Client, with the transport of the client that ctx has for package oauth2.
-// secret are the names of headers with credentials.
+// GoogleClient returns an HTTP client with the redirect policy of store.Client: redirects to other servers lose the
+// credentials. secret has the names of headers with credentials. If ctx has an HTTP client for package oauth2, its
+// transport is used.
 func GoogleClient(ctx context.Context, secret ...string) *http.Client {
 	c := store.Client(secret...)
 	if base, ok := ctx.Value(oauth2.HTTPClient).(*http.Client); ok {
@@ -164,9 +167,9 @@ func GoogleClient(ctx context.Context, secret ...string) *http.Client {
 	return c
 }
 
-// Signed returns a store.API.Sign that adds a token to requests. It adds nothing if tokens is nil. An error of
-// TokenWithin reports that the request was not sent. The HTTP client of package oauth2 does not report that, and it
-// adds the token to redirected requests, too.
+// Signed returns a function for store.API.Sign that adds a token to requests, or nothing if tokens is nil. If no token
+// can be obtained, its error tells that the request was not sent. The HTTP client of package oauth2 is not used,
+// because it does not tell that and adds the token to redirected requests, too.
 func Signed(tokens oauth2.TokenSource) func(*http.Request, []byte) error {
 	return func(req *http.Request, _ []byte) error {
 		if tokens == nil {
@@ -184,8 +187,8 @@ func Signed(tokens oauth2.TokenSource) func(*http.Request, []byte) error {
 	}
 }
 
-// source returns the token source of the user's own credentials: the access token, else the credentials in the
-// settings, else the default credentials of Google's tools.
+// source returns the token source of the user's own credentials: the access token in the settings, else the credentials
+// in the settings, else the default credentials of Google's tools.
 func (t *tokens) source() (oauth2.TokenSource, error) {
 	scopes := []string{t.scope}
 	if t.account != "" {
@@ -214,7 +217,7 @@ func (t *tokens) source() (oauth2.TokenSource, error) {
 	if err := json.Unmarshal(text, &kind); err != nil {
 		return nil, errors.New(`the string provided in "credentials" must be a JSON object, or the path of a file that contains one`)
 	}
-	// The credentials are the user's own and may have any type.
+	// credentials may have any type, because they come from the user
 	found, err := google.CredentialsFromJSONWithType(t.recorded(), text, kind.Type, scopes...)
 	if err != nil {
 		return nil, fmt.Errorf("the credentials cannot be used: %w", err)

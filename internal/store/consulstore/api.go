@@ -13,15 +13,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// entry is a key in the API.
+// entry is a key with its value, as the API returns it.
 type entry struct {
 	Key         string
 	Value       []byte
 	ModifyIndex uint64
-	Session     string // the session that holds the key as a lock, or ""
+	Session     string // the ID of the session that holds the key as a lock, or ""
 }
 
-// op is an operation of a transaction.
+// op is an operation on a key in a transaction.
 type op struct {
 	Verb    string
 	Key     string
@@ -31,7 +31,8 @@ type op struct {
 	Session string `json:",omitempty"`
 }
 
-// ask sends a request, and decodes the answer to *into. If into is nil, ask ignores the content of the answer.
+// ask sends a request to the API, and decodes the JSON answer to *into. If into is nil, ask ignores the content of the
+// answer.
 func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body []byte, into any) error {
 	to := *r.o.Server
 	to.Path = strings.TrimSuffix(to.Path, "/") + "/v1/" + path
@@ -47,7 +48,7 @@ func (r *remote) ask(ctx context.Context, method, path string, q url.Values, bod
 	return answer.JSON(into)
 }
 
-// read reads a key. The entry has ModifyIndex 0 if the key does not exist.
+// read reads a key. If the key does not exist, the entry has the ModifyIndex 0.
 func (r *remote) read(ctx context.Context, key string) (entry, error) {
 	var entries []entry
 	err := r.ask(ctx, http.MethodGet, "kv/"+key, url.Values{"consistent": {""}}, nil, &entries)
@@ -70,7 +71,8 @@ func (r *remote) write(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// transact executes all operations of a transaction or none. It returns a refusal with status 409 if one of them fails.
+// transact executes all operations of a transaction or none. If one of them fails, it returns a *store.RefusedError
+// with the status 409.
 func (r *remote) transact(ctx context.Context, ops ...op) ([]entry, error) {
 	type part struct{ KV op }
 	var parts []part
@@ -92,7 +94,7 @@ func (r *remote) transact(ctx context.Context, ops ...op) ([]entry, error) {
 	return out, nil
 }
 
-// versionOf returns the version of a state whose key has this entry, or "" if the key is missing or empty.
+// versionOf returns the version of the state in an entry: the ModifyIndex, or "" if the key is missing or empty.
 func versionOf(e entry) store.Version {
 	if len(e.Value) == 0 {
 		return ""

@@ -3,11 +3,11 @@
 //
 // The version of a state is the ModifyIndex of its key. Each write names the version that it replaces.
 //
-// A state that is too large for a key is split into chunks in further keys. Each write uses a separate directory for
-// them, below the directory that Terraform and OpenTofu use for the same content. The key of the state lists the
-// chunks, so that the state changes in one step.
+// A state that is too large for one key is split into chunks in further keys. Each write puts its chunks into a
+// separate directory, below the directory that Terraform and OpenTofu would use for the same content. The key of the
+// state lists the chunks and is written last, so that the state changes in one step.
 //
-// The lock is a key that a session holds. This process renews the session.
+// The lock is a key that a session of Consul holds. This process renews the session while it holds the lock.
 package consulstore
 
 import (
@@ -24,15 +24,15 @@ import (
 type Options struct {
 	Client *http.Client
 	Server *url.URL      // the address of the agent
-	User   *url.Userinfo // for basic authentication; nil: requests have none
-	Header http.Header   // added to each request: the token
-	Query  url.Values    // added to each request: the datacenter
+	User   *url.Userinfo // user and password for basic authentication; nil: requests have none
+	Header http.Header   // added to each request, such as the token
+	Query  url.Values    // added to each request, such as the datacenter
 	Path   string        // the key of the default workspace's state
-	Gzip   bool          // compress states
-	NoLock bool          // do not lock
+	Gzip   bool          // compress states with gzip
+	NoLock bool          // Lock does nothing
 }
 
-// New returns a store that sends each request once. See store.Retrying for retries.
+// New returns a store that sends each request once. The function store.Retrying adds retries.
 func New(o Options) store.Remote {
 	return &remote{o: o, api: &store.API{Client: o.Client, Header: o.Header}, locks: map[string]*lock{}}
 }
@@ -46,8 +46,8 @@ type remote struct {
 }
 
 const (
-	chunkSize = 512 << 10              // limit of Consul for a key
-	largest   = chunkSize*3/4 - 16<<10 // limit for a value in a transaction, which encodes it in base64
+	chunkSize = 512 << 10              // the maximum size of a key's value in Consul, in bytes
+	largest   = chunkSize*3/4 - 16<<10 // the maximum size of a value in a transaction, in bytes; the transaction encodes values in base64
 )
 
 func (r *remote) key(workspace string) string {
@@ -57,17 +57,17 @@ func (r *remote) key(workspace string) string {
 	return r.o.Path + "-env:" + workspace
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (r *remote) Place(workspace string) string {
 	return "consul:" + r.o.Server.Host + "?" + r.o.Query.Encode() + "/" + r.key(workspace)
 }
 
-// below returns a key below the key of a workspace.
+// below returns the name of a key below the key of a workspace's state.
 func (r *remote) below(workspace, name string) string {
 	return strings.TrimRight(r.key(workspace), "/") + "/" + name
 }

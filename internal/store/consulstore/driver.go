@@ -35,7 +35,6 @@ var Driver = store.Driver{Name: "consul", Schema: store.Schema([]*schema.Attr{
 	{Name: "key_file", Type: cty.String, Optional: true, Description: "The file of its private key, in PEM. CONSUL_CLIENT_KEY."},
 }...), Open: open}
 
-// reader reads the settings.
 type reader struct {
 	store.Reader
 }
@@ -102,8 +101,8 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	return store.Retrying(New(o), s.Tries(10*time.Second)), nil
 }
 
-// server returns the address of the agent. For a Unix socket, it changes the transport. It records an error and returns
-// nil if the address is invalid.
+// server returns the address of the Consul agent. If the address is a Unix socket, server makes the transport t connect
+// to that socket. If the address is invalid, it records an error and returns nil.
 func (r *reader) server(t *http.Transport) *url.URL {
 	scheme := r.Text("scheme")
 	if scheme == "" && r.flag("", false, "CONSUL_HTTP_SSL") {

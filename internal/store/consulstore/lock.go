@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	lockFlags = 0x2ddccbc058a50c18 // marks a key as a lock for other clients
-	ttl       = 15 * time.Second   // minimum lifetime of a session that is not renewed
-	lockDelay = 5 * time.Second    // how long Consul withholds a lock after its session has died
+	lockFlags = 0x2ddccbc058a50c18 // the flags by which other clients of Consul recognize a lock
+	ttl       = 15 * time.Second   // the minimum lifetime of a session that is not renewed
+	lockDelay = 5 * time.Second    // how long Consul refuses a lock after its session has ended without releasing it
 )
 
-// create creates a session, and returns its ID.
+// create creates a session of Consul, and returns its ID.
 func (r *remote) create(ctx context.Context) (string, error) {
 	text, err := json.Marshal(map[string]string{"Name": "state lock", "TTL": ttl.String(), "LockDelay": lockDelay.String()})
 	if err != nil {
@@ -39,7 +39,8 @@ func (r *remote) destroy(ctx context.Context, session string) {
 	_ = r.ask(ctx, http.MethodPut, "session/destroy/"+session, nil, nil, nil)
 }
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		return func(context.Context) error { return nil }, nil
 	}
 	r.mu.Lock()
-	l := r.locks[who.ID] // an earlier request may have taken the lock
+	l := r.locks[who.ID] // an earlier request may have taken the lock, and its answer was lost
 	r.mu.Unlock()
 	if l == nil {
 		held, _, err := r.holder(ctx, workspace)
@@ -88,8 +89,8 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
 }
 
-// acquire takes the lock for a session, if the conditions hold. It returns a *store.LockError if another session holds
-// the lock.
+// acquire takes the lock for a session, if the operations in conditions succeed. If another session holds the lock, the
+// error is a *store.LockError.
 func (r *remote) acquire(ctx context.Context, l *lock, session string, conditions ...op) error {
 	_, err := r.transact(ctx, append(conditions,
 		op{Verb: "lock", Key: r.below(l.workspace, ".lock"), Session: session, Flags: lockFlags},
@@ -111,9 +112,10 @@ func locked(held *store.LockInfo) error {
 	return &store.LockError{Held: held, Err: errors.New("the state is locked")}
 }
 
-// holder returns the holder of a lock and the ID of its session. It returns nil and "" if the lock is free.
+// holder returns the holder of a workspace's lock, and the ID of the session that holds it. It returns nil and "" if
+// the lock is free.
 func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo, string, error) {
-	var entries []entry // the keys .lock and .lockinfo
+	var entries []entry // contains the keys .lock and .lockinfo
 	key := r.below(workspace, ".lock")
 	err := r.ask(ctx, http.MethodGet, "kv/"+key, url.Values{"consistent": {""}, "recurse": {""}}, nil, &entries)
 	if store.Refused(err, http.StatusNotFound) {
@@ -160,9 +162,9 @@ func (r *remote) keep(ctx context.Context, l *lock) {
 }
 
 // reacquire takes a lock again after its session has ended, because the machine slept or had no network. It returns
-// false if another process has taken the lock since, or if the lock was broken: keep then stops. It returns true if it
-// has the lock, or if it failed and keep should try again. The safety of a write does not depend on the lock: each
-// write compares versions.
+// false if keep must stop: another process has taken the lock since, or the lock was broken. It returns true if it has
+// the lock, or if taking it failed and keep should try again. The safety of writes does not depend on the lock, because
+// each write compares versions.
 func (r *remote) reacquire(ctx context.Context, l *lock) bool {
 	text, err := r.read(ctx, r.below(l.workspace, ".lockinfo"))
 	if err != nil {
@@ -197,7 +199,8 @@ func (r *remote) forget(ctx context.Context, l *lock) {
 	r.destroy(ctx, session)
 }
 
-// Break implements store.Breaker. It also accepts the session as ID, which Terraform and OpenTofu use as the lock's ID.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. It
+// also accepts the session as ID, which Terraform and OpenTofu use as the lock's ID.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := store.CheckName(workspace); err != nil {
 		return err
@@ -230,7 +233,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if own != nil {
 		r.forget(ctx, own)
 	} else if err == nil {
-		r.destroy(ctx, session) // the session holds no lock any more, so lockDelay does not apply
+		r.destroy(ctx, session) // the session no longer holds the lock, so the lockDelay of the session does not apply
 	}
 	if !store.Refused(err, http.StatusConflict) {
 		return err

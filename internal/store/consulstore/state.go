@@ -18,13 +18,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// index is the content of a key whose state is in other keys.
+// index is the value of a state's key if the state is in other keys, the chunks.
 type index struct {
 	Hash   string   `json:"current-hash"` // MD5 of all chunks, which Terraform and OpenTofu verify
 	Chunks []string `json:"chunks"`
 }
 
-// indexOf decodes the content of a key as an index. It returns nil if it is no index.
+// indexOf decodes the value of a state's key as an index. It returns nil if the value is a state and not an index.
 func indexOf(value []byte) *index {
 	var i index
 	if json.Unmarshal(value, &i) != nil || i.Hash == "" || len(i.Chunks) == 0 {
@@ -33,8 +33,8 @@ func indexOf(value []byte) *index {
 	return &i
 }
 
-// Get implements store.Store. If a writer deletes chunks while Get reads them, a later state exists, and Get starts
-// again.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists. If a writer deletes chunks
+// while Get reads them, a later state exists, and Get starts again.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -61,7 +61,8 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	}
 }
 
-// gather returns the content of a state's key, or of its chunks. missing is the key of a missing chunk, or "".
+// gather returns the state in the value of a state's key, or in the chunks that the value lists. missing is the key of
+// a missing chunk, or "".
 func (r *remote) gather(ctx context.Context, value []byte) (data []byte, missing string, err error) {
 	if i := indexOf(value); i != nil {
 		value = nil
@@ -79,7 +80,7 @@ func (r *remote) gather(ctx context.Context, value []byte) (data []byte, missing
 	return value, "", nil
 }
 
-// expand decompresses a state if it is compressed.
+// expand decompresses a state if it begins like gzip data. Otherwise it returns the value unchanged.
 func expand(value []byte) ([]byte, error) {
 	if !bytes.HasPrefix(value, []byte{0x1f, 0x8b}) {
 		return value, nil
@@ -87,8 +88,8 @@ func expand(value []byte) ([]byte, error) {
 	return store.Unpack(bytes.NewReader(value))
 }
 
-// content returns the new content of a state's key. If the state is too large, content writes it to chunks and returns
-// their index. former is the ModifyIndex of the present content.
+// content returns the new value of a state's key. If the state is too large for one key, content writes it to chunks
+// and returns their index. former is the ModifyIndex of the present value; it makes the directory of the chunks unique.
 func (r *remote) content(ctx context.Context, workspace string, data []byte, former uint64) ([]byte, error) {
 	if r.o.Gzip {
 		var text bytes.Buffer
@@ -117,13 +118,13 @@ func (r *remote) content(ctx context.Context, workspace string, data []byte, for
 	return json.Marshal(i)
 }
 
-// clear deletes the chunks of an index. It ignores errors, because surplus chunks do no harm.
+// clear deletes the chunks that the value of a state's key lists. It ignores errors, because surplus chunks do no harm.
 func (r *remote) clear(ctx context.Context, value []byte) {
 	i := indexOf(value)
 	if i == nil {
 		return
 	}
-	for keys := range slices.Chunk(i.Chunks, 64) { // the maximum number of operations in a transaction
+	for keys := range slices.Chunk(i.Chunks, 64) { // 64 is the maximum number of operations in a transaction of Consul
 		var ops []op
 		for _, key := range keys {
 			ops = append(ops, op{Verb: "delete", Key: key})
@@ -134,7 +135,8 @@ func (r *remote) clear(ctx context.Context, value []byte) {
 	}
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -171,7 +173,8 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return store.Version(strconv.FormatUint(done[0].ModifyIndex, 10)), nil
 }
 
-// Delete implements store.Store. It also deletes chunks that killed writers have left.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault. It also deletes
+// chunks that killed writers have left.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
@@ -180,7 +183,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return err
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	prefix := r.o.Path + "-env:"
 	var keys []string
@@ -190,7 +193,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	}
 	names := []string{}
 	for _, key := range keys {
-		// A key that ends with "/" is a directory with locks and chunks.
+		// a key that ends with "/" is a directory with locks and chunks
 		name := strings.TrimPrefix(key, prefix)
 		if store.CheckName(name) == nil && name != store.Default {
 			names = append(names, name)

@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// ageProvider makes random keys of length bytes, and encrypts each to the recipients of age. The identity of any
-// recipient recovers the key.
+// ageProvider makes random keys of length bytes, and encrypts each key with age for the recipients. Each matching
+// identity can recover the key.
 type ageProvider struct {
 	recipients []age.Recipient
 	identities []age.Identity
@@ -62,8 +62,8 @@ func newAge(s store.Settings) (Provider, error) {
 	return p, nil
 }
 
-// ageRecipient parses a recipient. If the text does not begin like a recipient, the error does not quote it, because it
-// may be an identity.
+// ageRecipient parses a recipient of age. If the text does not begin like a recipient, the error does not quote it,
+// because the text may be an identity, which is a secret.
 func ageRecipient(text string) (age.Recipient, error) {
 	switch {
 	case strings.HasPrefix(text, "ssh-"):
@@ -76,7 +76,8 @@ func ageRecipient(text string) (age.Recipient, error) {
 	return nil, errors.New("it must be an age recipient (age1...) or a public SSH key of the type ssh-ed25519 or ssh-rsa")
 }
 
-// identify adds the identities in a text: lines in age's format, or one SSH key. Errors do not quote the text.
+// identify adds the identities in a text: lines in age's format, or one SSH key. Errors name the setting and do not
+// quote the text, because identities are secrets.
 func (p *ageProvider) identify(text []byte, setting string) error {
 	if bytes.Contains(text, []byte("-----BEGIN")) {
 		id, err := agessh.ParseIdentity(text)
@@ -95,13 +96,13 @@ func (p *ageProvider) identify(text []byte, setting string) error {
 }
 
 type ageMeta struct {
-	Key []byte `json:"age"` // the encrypted key, an age file
+	Key []byte `json:"age"` // the encrypted key, in the format of an age file
 }
 
-// NewKey implements Provider.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key.
 func (p *ageProvider) NewKey(context.Context, []byte) (key, meta []byte, err error) {
 	key = make([]byte, p.length)
-	_, _ = rand.Read(key) // never fails
+	_, _ = rand.Read(key) // rand.Read never fails
 	var b bytes.Buffer
 	w, err := age.Encrypt(&b, p.recipients...)
 	if err == nil {
@@ -117,7 +118,8 @@ func (p *ageProvider) NewKey(context.Context, []byte) (key, meta []byte, err err
 	return key, meta, err
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (p *ageProvider) RecoverKey(_ context.Context, meta, _ []byte) ([]byte, bool, error) {
 	var m ageMeta
 	if json.Unmarshal(meta, &m) != nil || len(m.Key) == 0 {

@@ -31,9 +31,9 @@ func full(t reflect.Type) any {
 // inner store: neither a new member of store.Capabilities nor other methods.
 func TestCapabilitiesAreForwardedByName(t *testing.T) {
 	listed := []string{
-		"Breaker", "Files", "Place", "Policy", "Named", "Migrator", "NoEncryption", "Versioner", "Concurrent", // transfer no states
-		"History", "Rewriter", "Service", "Journals", "Disabled", "Cursor", "Presigner", // transfer states in their stored form
-		"Sealer", // implemented by Store itself
+		"Breaker", "Files", "Place", "Policy", "Named", "Migrator", "NoEncryption", "Versioner", "Concurrent", // these capabilities transfer no states
+		"History", "Rewriter", "Service", "Journals", "Disabled", "Cursor", "Presigner", // these capabilities transfer states in their encrypted form
+		"Sealer", // the encrypting store implements Sealer without the inner store
 	}
 	var inner store.Store = &able{}
 	if f := inner.Capabilities().Files; f == nil {

@@ -91,7 +91,7 @@ func TestSealOpen(t *testing.T) {
 	if bytes.Contains(data, []byte("resources")) || !Sealed(data) || !IsState(data) || Sealed([]byte(plainState)) {
 		t.Errorf("%s", data)
 	}
-	for range 2 { // with a new and with a used source
+	for range 2 { // each turn uses a new source of the key
 		plain, outdated, err := with(passphrase(t, "a", "correct horse battery staple")).Open(ctx, data)
 		if err != nil || string(plain) != plainState || outdated {
 			t.Fatal(string(plain), outdated, err)
@@ -129,7 +129,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	altered := bytes.Replace(data, []byte(`"encrypted_data":"`), []byte(`"encrypted_data":"AAAA`), 1)
-	var plain map[string]any // OpenTofu writes no digest
+	var plain map[string]any // the encrypted file as OpenTofu writes it, without Lethe's digest
 	if err := json.Unmarshal(altered, &plain); err != nil {
 		t.Fatal(err)
 	}

@@ -1,21 +1,21 @@
-// Package crypt encrypts states and plans in the file format of OpenTofu.
+// Package crypt encrypts states, plans and journals in the file format of OpenTofu.
 //
 // An encrypted file is one JSON object, an envelope:
 //
-//	serial, lineage     of the encrypted state, in plain text; plans have neither
-//	meta                data with which key providers recover the key: a name, and bytes
-//	encrypted_data      bytes of the method
+//	serial, lineage     of the encrypted state, in plain text; plans and journals have neither
+//	meta                data with which key providers recover the key, by their names
+//	encrypted_data      the output of the encryption method
 //	encryption_version  "v0"
 //
-// A Source makes keys, and a Cipher encrypts with them. A Target names the Cipher that writes a kind of file, and the
-// Ciphers that may have written a file to be read:
+// A Source makes keys, and a Cipher encrypts with them. A Target describes the encryption of one kind of file: the
+// Cipher that writes it, and the Ciphers that may have written a file to be read:
 //
 //	Target ── Write, Read ──> Cipher ── Keys ──> Source ── Chain ──> Source
 //
-// A Source uses a Provider to make keys, and a Cipher uses a Method to encrypt. ProviderKinds and MethodKinds list
-// their kinds with the schemas of their settings. Code outside this package needs no changes for a new kind.
+// A Source uses a Provider to make keys, and a Cipher uses a Method to encrypt. ProviderKinds and MethodKinds list the
+// kinds of both with the schemas of their settings. A new kind needs no changes of code outside this package.
 //
-// Store is a store.Store that encrypts the contents of another store.
+// Store is a store.Store that encrypts the states of another store.
 package crypt
 
 import (
@@ -29,17 +29,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Provider makes keys. It may be used from many goroutines.
+// Provider makes and recovers keys. Its methods may be called concurrently.
 type Provider interface {
-	// NewKey makes a key. It also returns the metadata that must be stored with the encrypted data to recover the key.
-	// chain is a key of another provider, or nil.
+	// NewKey makes a key, and the metadata that must be stored with the encrypted data, so that RecoverKey can recover the
+	// key. chain is a key of another provider from which this provider makes its key, or nil.
 	NewKey(ctx context.Context, chain []byte) (key, meta []byte, err error)
-	// RecoverKey recovers the key that was made with meta. current is false if NewKey would make keys differently now, so
-	// that the data should be encrypted again.
+	// RecoverKey recovers the key that was made with meta. current is false if NewKey would make keys in another way now,
+	// for example with more iterations, so that the data should be encrypted again.
 	RecoverKey(ctx context.Context, meta, chain []byte) (key []byte, current bool, err error)
 }
 
-// Method encrypts and decrypts. It may be used from many goroutines.
+// Method encrypts and decrypts data. Its methods may be called concurrently.
 type Method interface {
 	// Seal encrypts plain with a key. The key is nil if the method needs none.
 	Seal(ctx context.Context, key, plain []byte) ([]byte, error)
@@ -47,21 +47,22 @@ type Method interface {
 	Open(ctx context.Context, key, data []byte) ([]byte, error)
 }
 
-// Schema is the schema of the settings of a kind.
+// Schema is the schema of the settings of a kind of key provider or method.
 type Schema = schema.Block
 
-// Kind is a kind of key provider or of method: M is Provider or Method.
+// Kind is a kind of key provider or of encryption method, such as "aws_kms" or "aes_gcm". M is Provider or Method.
 type Kind[M any] struct {
 	Name   string
-	Schema *Schema // the schema of the settings, without Argument
+	Schema *Schema // the schema of the settings, without the argument that refers to a key provider
 	Argument
 	Make func(s store.Settings) (M, error)
 }
 
-// Argument tells whether a kind refers to a key provider. Key providers do so with "chain", methods with "keys".
+// Argument tells whether a kind has an argument that refers to a key provider. That argument is "chain" for a key
+// provider, and "keys" for a method.
 type Argument int
 
-// Never means that the kind has no such argument, Maybe that it is optional, and Always that it is required.
+// Never means that the kind has no such argument, Maybe that the argument is optional, and Always that it is required.
 const (
 	Never Argument = iota
 	Maybe
@@ -71,7 +72,7 @@ const (
 // Kinds is a list of kinds of key providers or of methods.
 type Kinds[M any] []Kind[M]
 
-// Find returns the kind with that name, and false if the list has none.
+// Find returns the kind with that name. It returns false if the list has no such kind.
 func (l Kinds[M]) Find(name string) (kind Kind[M], ok bool) {
 	i := slices.IndexFunc(l, func(k Kind[M]) bool { return k.Name == name })
 	if i >= 0 {
@@ -90,18 +91,18 @@ func (l Kinds[M]) Names() []string {
 	return out
 }
 
-// Error is the reason why data cannot be encrypted or decrypted. It is never a *store.LockError.
+// Error reports why data cannot be encrypted or decrypted. It never wraps a *store.LockError.
 type Error struct {
 	Title string     // the title of the diagnostic
 	Text  string     // whole sentences
-	At    diag.Range // the configuration to be corrected, if that helps
+	At    diag.Range // the configuration to be corrected, if a correction of the configuration helps
 
-	damaged bool // no key can decrypt the data
+	damaged bool // the data itself is damaged, so that no key can decrypt it
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// Titles of errors.
+// The titles of errors.
 const (
 	badOpen = "Decryption failed"
 	badSeal = "Encryption failed"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// envelope is an encrypted file.
+// envelope is the content of an encrypted file, a JSON object.
 type envelope struct {
 	Serial  *uint64           `json:"serial,omitempty"`
 	Lineage string            `json:"lineage,omitempty"`
@@ -18,19 +18,19 @@ type envelope struct {
 
 const version = "v0"
 
-// Sealed reports whether data is an encrypted file, judging by its beginning: a JSON object, complete or not, with a
-// top-level member "meta", "encrypted_data" or "encryption_version".
+// Sealed reports whether data is an encrypted file: a JSON object, complete or not, with a top-level member "meta",
+// "encrypted_data" or "encryption_version".
 func Sealed(data []byte) bool {
 	found := false
 	members(data, func(name string, _ *json.Decoder) bool {
 		found = found || name == "meta" || name == "encrypted_data" || name == "encryption_version"
-		return !found && name != "version" // plain states begin with "version"
+		return !found && name != "version" // stop at "version", with which plain states begin
 	})
 	return found
 }
 
-// IsState reports whether an encrypted file contains a state, not a plan or a journal: only states have a serial or a
-// lineage in clear.
+// IsState reports whether an encrypted file contains a state, not a plan or a journal: only for states, a serial or a
+// lineage precedes the encrypted data in plain text.
 func IsState(data []byte) bool {
 	found := false
 	members(data, func(name string, _ *json.Decoder) bool {
@@ -40,7 +40,8 @@ func IsState(data []byte) bool {
 	return found
 }
 
-// members calls next for each top-level name of a JSON object, until next returns false. next may read the value.
+// members calls next for each top-level name of a JSON object, until next returns false. next may read the value from
+// d.
 func members(data []byte, next func(name string, d *json.Decoder) bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -99,7 +100,7 @@ func parse(data []byte) (*envelope, error) {
 	return &e, nil
 }
 
-// reason describes an error in JSON without quoting the data.
+// reason describes an error of package json without quoting the data, which may be secret.
 func reason(err error, data []byte) string {
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError

@@ -13,9 +13,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// program calls a program of the user in OpenTofu's protocol. The program writes a line with the name of the protocol
-// (magic), reads one JSON value, and writes another JSON value. command is its name with its arguments, and dir its
-// working directory.
+// program is a program of the user that makes keys, encrypts or decrypts, with OpenTofu's protocol. The program writes
+// a line with the name of the protocol (magic), reads one JSON value, and writes another JSON value. command is the
+// name of the program with its arguments, and dir is its working directory.
 type program struct {
 	command []string
 	dir     string
@@ -30,13 +30,13 @@ func newProgram(s store.Settings, setting, magic string) (program, error) {
 	return p, nil
 }
 
-// mostOutput limits the output of a program, which is read into memory.
+// mostOutput is the maximum size of a program's output, in bytes, because the output is read into memory.
 const mostOutput = 1 << 30
 
-// output collects the output of a program. Write fails if the output is larger than mostOutput.
+// output collects the output of a program in memory. Write returns an error if the output exceeds mostOutput.
 type output struct{ text bytes.Buffer }
 
-// Write implements io.Writer.
+// Write appends text, or returns an error if the output would exceed mostOutput.
 func (o *output) Write(text []byte) (int, error) {
 	if o.text.Len()+len(text) > mostOutput {
 		return 0, errors.New("its output is too large")
@@ -44,8 +44,8 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.text.Write(text)
 }
 
-// ask runs the program, passes it the value in as JSON (nil as null), and decodes its answer into answer. The error is
-// a *serviceError only if the program cannot be started.
+// ask runs the program, sends it the value in as JSON (nil as null), and decodes its JSON answer into answer. If the
+// program cannot be started, the error is a *serviceError.
 func (p program) ask(ctx context.Context, in, answer any) error {
 	input, err := json.Marshal(in)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p program) ask(ctx context.Context, in, answer any) error {
 	return nil
 }
 
-// externalProvider gets its keys from a program.
+// externalProvider is a key provider that gets its keys from a program of the user.
 type externalProvider struct{ program }
 
 func newExternalProvider(s store.Settings) (Provider, error) {
@@ -101,7 +101,7 @@ type externalKeys struct {
 	Meta json.RawMessage `json:"meta"`
 }
 
-// NewKey implements Provider.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key.
 func (p externalProvider) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err error) {
 	var out externalKeys
 	if err := p.ask(ctx, nil, &out); err != nil {
@@ -116,7 +116,8 @@ func (p externalProvider) NewKey(ctx context.Context, _ []byte) (key, meta []byt
 	return out.Keys.Encryption, out.Meta, nil
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (p externalProvider) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
 	if !json.Valid(meta) {
 		return nil, false, errors.New("its metadata in the file is damaged")
@@ -131,7 +132,7 @@ func (p externalProvider) RecoverKey(ctx context.Context, meta, _ []byte) ([]byt
 	return out.Keys.Decryption, true, nil
 }
 
-// externalMethod encrypts and decrypts with programs.
+// externalMethod is an encryption method that encrypts and decrypts with programs of the user.
 type externalMethod struct{ encrypt, decrypt program }
 
 func newExternalMethod(s store.Settings) (Method, error) {
@@ -146,12 +147,12 @@ type externalPayload struct {
 	Payload []byte `json:"payload"`
 }
 
-// Seal implements Method.
+// Seal encrypts plain with a key.
 func (m externalMethod) Seal(ctx context.Context, key, plain []byte) ([]byte, error) {
 	return m.encrypt.convert(ctx, key, plain)
 }
 
-// Open implements Method.
+// Open decrypts the result of Seal. It returns ErrKey if the key does not fit the data.
 func (m externalMethod) Open(ctx context.Context, key, data []byte) ([]byte, error) {
 	return m.decrypt.convert(ctx, key, data)
 }

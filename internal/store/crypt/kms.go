@@ -22,17 +22,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 )
 
-// The key providers of this file use a key that never leaves its service. The service encrypts and decrypts the key of
-// each run. The encrypted key is stored in the metadata.
+// The key providers of this file use a key that never leaves its service. The service encrypts and decrypts a random
+// key for each run, and the encrypted key is stored in the metadata of the file.
 
-// awsKMS uses a key of AWS KMS.
+// awsKMS is a key provider that uses a key of AWS KMS.
 type awsKMS struct {
 	key, spec string
-	length    int               // the length of keys with spec, in bytes
-	with      map[string]string // the encryption context, or nil
+	length    int               // the length of the keys that spec selects, in bytes
+	with      map[string]string // the encryption context, which decryption needs again; nil if not set
 	settings  *store.Reader
 	service   *cloudauth.AWSService
-	account   sync.Once // checks once that the account is allowed; records an error in settings
+	account   sync.Once // checks once that the account of the credentials is allowed, and records an error in settings
 }
 
 var awsSpecs = map[string]int{"AES_256": 32, "AES_128": 16}
@@ -61,9 +61,9 @@ type awsMeta struct {
 	Ciphertext []byte `json:"ciphertext_blob"`
 }
 
-// call sends a request about the key. At its first call it checks the account, if the settings restrict accounts. If
-// the service did not answer or refused the request, the error is a *serviceError, unless the service reports that
-// another key encrypted the data: then it is the error of otherKey.
+// call sends a request about the key to KMS. At its first call it checks the account, if the settings restrict
+// accounts. If another key encrypted the data, the error is that of otherKey. If the service did not answer or refused
+// the request for another reason, the error is a *serviceError.
 func (k *awsKMS) call(ctx context.Context, operation string, in map[string]any, out any) error {
 	k.account.Do(func() { cloudauth.AWSAccount(ctx, k.settings, k.service.Config) })
 	if k.settings.Err != nil {
@@ -80,7 +80,7 @@ func (k *awsKMS) call(ctx context.Context, operation string, in map[string]any, 
 	return err
 }
 
-// NewKey implements Provider.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key.
 func (k *awsKMS) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err error) {
 	var out struct{ Plaintext, CiphertextBlob []byte }
 	if err := k.call(ctx, "GenerateDataKey", map[string]any{"KeySpec": k.spec}, &out); err != nil {
@@ -93,7 +93,8 @@ func (k *awsKMS) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err er
 	return out.Plaintext, meta, err
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (k *awsKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
 	var m awsMeta
 	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 {
@@ -107,11 +108,11 @@ func (k *awsKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, 
 	return out.Plaintext, len(out.Plaintext) == k.length, err
 }
 
-// gcpKMS uses a key of Google Cloud KMS.
+// gcpKMS is a key provider that uses a key of Google Cloud KMS.
 type gcpKMS struct {
-	at     *url.URL // the address of the key
+	at     *url.URL // the address of the key in the API
 	name   string
-	length int // the length of the keys that the service encrypts, in bytes
+	length int // the length of the keys that the service encrypts for this provider, in bytes
 	api    *store.API
 }
 
@@ -149,11 +150,11 @@ func (k *gcpKMS) call(ctx context.Context, operation string, in, out any) error 
 	return asked(ctx, "Google Cloud KMS", func(ctx context.Context) error { return k.api.JSON(ctx, http.MethodPost, &to, nil, in, out) })
 }
 
-// NewKey implements Provider. It compares checksums, because data could never be decrypted if the key was changed in
-// transit.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key. It compares checksums with the service,
+// because a key that was changed in transit could never be recovered.
 func (k *gcpKMS) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err error) {
 	key = make([]byte, k.length)
-	_, _ = rand.Read(key) // never fails
+	_, _ = rand.Read(key) // rand.Read never fails
 	var out struct {
 		Ciphertext              []byte
 		CiphertextCRC32C        string
@@ -169,7 +170,8 @@ func (k *gcpKMS) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err er
 	return key, meta, err
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (k *gcpKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
 	var m gcpMeta
 	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 {
@@ -186,11 +188,11 @@ func (k *gcpKMS) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, 
 	return out.Plaintext, len(out.Plaintext) == k.length, err
 }
 
-// azureVault uses a key of Azure Key Vault or of a managed HSM.
+// azureVault is a key provider that uses a key of Azure Key Vault or of a managed HSM.
 type azureVault struct {
-	at     *url.URL // the address of the key
+	at     *url.URL // the address of the key in the API
 	alg    string
-	length int // the length of the keys that the service encrypts, in bytes
+	length int // the length of the keys that the service encrypts for this provider, in bytes
 	scope  string
 	who    azcore.TokenCredential
 	header http.Header
@@ -231,11 +233,11 @@ func newAzureVault(s store.Settings) (Provider, error) {
 
 type azureMeta struct {
 	Ciphertext []byte `json:"ciphertext"`
-	Version    string `json:"key_version,omitempty"` // the version of the key; "": the current version
+	Version    string `json:"key_version,omitempty"` // the version of the vault's key; "" means the current version
 }
 
-// call sends value with the operation wrapkey (encrypt) or unwrapkey (decrypt), for a version of the key, or for the
-// current version if version is "". It returns the result, and the version that the service used.
+// call sends value to the vault with the operation wrapkey (encrypt) or unwrapkey (decrypt). version is the version of
+// the vault's key, or "" for the current version. call returns the result, and the version that the service used.
 func (k *azureVault) call(ctx context.Context, operation, version string, value []byte) (out []byte, used string, err error) {
 	token, err := k.who.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{k.scope}})
 	if err != nil {
@@ -262,10 +264,10 @@ func (k *azureVault) call(ctx context.Context, operation, version string, value 
 	return out, reply.Kid[strings.LastIndexByte(reply.Kid, '/')+1:], nil
 }
 
-// NewKey implements Provider.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key.
 func (k *azureVault) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err error) {
 	key = make([]byte, k.length)
-	_, _ = rand.Read(key) // never fails
+	_, _ = rand.Read(key) // rand.Read never fails
 	wrapped, version, err := k.call(ctx, "wrapkey", "", key)
 	if err != nil {
 		return nil, nil, err
@@ -274,7 +276,8 @@ func (k *azureVault) NewKey(ctx context.Context, _ []byte) (key, meta []byte, er
 	return key, meta, err
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (k *azureVault) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
 	var m azureMeta
 	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 || strings.ContainsAny(m.Version, "/?#.") {

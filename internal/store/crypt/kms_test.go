@@ -29,7 +29,7 @@ import (
 // vault is a fake key service, which encrypts with a different mask for each key.
 type vault struct {
 	*testing.T
-	refuse func(key string) (status int, want string) // status 0: do not refuse
+	refuse func(key string) (status int, want string) // returns the status and error of a refusal; status 0 refuses nothing
 	calls  int
 }
 

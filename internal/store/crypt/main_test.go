@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	store.Hurry(100) // do not wait as long for a service as users do
+	store.Hurry(100) // the pauses between attempts are 100 times shorter than in the product
 	os.Exit(m.Run())
 }

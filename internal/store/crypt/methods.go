@@ -14,13 +14,13 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// ErrKey reports that the data was encrypted with another key, or was changed since.
+// ErrKey reports that data was encrypted with another key, or was changed after its encryption.
 var ErrKey = errors.New("the key is wrong, or the data was changed after encryption")
 
-// KeysArgument is the argument with which a method refers to its key provider.
+// KeysArgument is the name of the argument with which a method refers to its key provider.
 const KeysArgument = "keys"
 
-// MethodKinds lists the kinds of methods. The Method of "unencrypted" is nil.
+// MethodKinds lists the kinds of encryption methods. The kind "unencrypted" makes a nil Method.
 var MethodKinds = Kinds[Method]{
 	{Name: "aes_gcm", Argument: Always, Make: newAESGCM, Schema: store.Schema(
 		&schema.Attr{Name: "aad", Type: cty.List(cty.Number), Optional: true, Description: "Additional data that is authenticated but not encrypted, as bytes."},
@@ -61,18 +61,18 @@ func (m aesGCM) aead(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// Seal implements Method.
+// Seal encrypts plain with a key.
 func (m aesGCM) Seal(_ context.Context, key, plain []byte) ([]byte, error) {
 	a, err := m.aead(key)
 	if err != nil {
 		return nil, err
 	}
 	nonce := make([]byte, a.NonceSize(), a.NonceSize()+len(plain)+a.Overhead())
-	_, _ = rand.Read(nonce) // never fails
+	_, _ = rand.Read(nonce) // rand.Read never fails
 	return a.Seal(nonce, nonce, plain, m.aad), nil
 }
 
-// Open implements Method.
+// Open decrypts the result of Seal. It returns ErrKey if the key does not fit the data.
 func (m aesGCM) Open(_ context.Context, key, data []byte) ([]byte, error) {
 	a, err := m.aead(key)
 	if err != nil {

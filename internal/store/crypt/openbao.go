@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// openBao uses a key of the transit engine of OpenBao or Vault. It needs two API calls: one returns a new key in plain
-// text and encrypted, the other decrypts such a key.
+// openBao is a key provider that uses a key of the transit engine of OpenBao or Vault. It uses two API calls: one
+// returns a new key in plain text and encrypted, the other decrypts such a key.
 type openBao struct {
 	engine                  *url.URL
 	token, namespace, agent string
@@ -60,7 +60,7 @@ func newOpenBao(s store.Settings) (Provider, error) {
 	return b, nil
 }
 
-// openBaoTransport returns a transport configured by the TLS variables of OpenBao's own program.
+// openBaoTransport returns an HTTP transport that the TLS variables of OpenBao's CLI configure, such as BAO_CACERT.
 func openBaoTransport(s store.Settings) (*http.Transport, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	c := &tls.Config{}
@@ -95,7 +95,7 @@ type openBaoMeta struct {
 	Ciphertext []byte `json:"ciphertext"`
 }
 
-// NewKey implements Provider.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key.
 func (b *openBao) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err error) {
 	plain, sealed, err := b.call(ctx, "datakey/plaintext", map[string]any{"bits": 8 * b.length})
 	if err != nil {
@@ -108,7 +108,8 @@ func (b *openBao) NewKey(ctx context.Context, _ []byte) (key, meta []byte, err e
 	return plain, meta, err
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (b *openBao) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
 	var m openBaoMeta
 	if json.Unmarshal(meta, &m) != nil || len(m.Ciphertext) == 0 {

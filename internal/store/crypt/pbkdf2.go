@@ -15,14 +15,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// pbkdf2Provider derives keys from a passphrase, or from a key of another provider.
+// pbkdf2Provider is a key provider that derives keys from a passphrase, or from a key of another provider.
 type pbkdf2Provider struct {
 	passphrase string
 	salt       int
 	want       pbkdf2Meta
 }
 
-// pbkdf2Meta holds the parameters of a derived key.
+// pbkdf2Meta has the parameters of a derived key, as stored in the metadata of a file.
 type pbkdf2Meta struct {
 	Salt       []byte `json:"salt"`
 	Iterations int    `json:"iterations"`
@@ -35,8 +35,8 @@ const (
 	leastPassphrase = 16
 	mostIterations  = 100_000_000
 	mostLength      = 1 << 10
-	// mostWork limits the rounds that a file may ask for to half a minute of work. A file may ask for more only if the
-	// settings ask for as many.
+	// mostWork limits the rounds that the metadata of a file may require to about half a minute of work. Metadata may
+	// require more only if the settings require as many.
 	mostWork = 20_000_000
 )
 
@@ -82,14 +82,14 @@ func (m *pbkdf2Meta) check() error {
 	return nil
 }
 
-// work returns the number of rounds: the iterations for each block of the hash function.
+// work returns the number of hash rounds for a key: the iterations for each block of the hash function's size.
 func (m *pbkdf2Meta) work() int {
 	size := hashes[m.Hash]().Size()
 	return m.Iterations * ((m.Length + size - 1) / size)
 }
 
-// derive derives a key from the passphrase, or from chain if that is not nil. If the context ends first, derive returns
-// its cause, and the computation continues in the background.
+// derive derives a key from chain, or from the passphrase if chain is nil. If ctx ends first, derive returns the cause
+// of its end, and the computation continues in the background.
 func (p *pbkdf2Provider) derive(ctx context.Context, m pbkdf2Meta, chain []byte) ([]byte, error) {
 	secret := p.passphrase
 	if chain != nil {
@@ -112,11 +112,11 @@ func (p *pbkdf2Provider) derive(ctx context.Context, m pbkdf2Meta, chain []byte)
 	}
 }
 
-// NewKey implements Provider.
+// NewKey makes a key, and the metadata from which RecoverKey recovers the key.
 func (p *pbkdf2Provider) NewKey(ctx context.Context, chain []byte) (key, meta []byte, err error) {
 	m := p.want
 	m.Salt = make([]byte, p.salt)
-	_, _ = rand.Read(m.Salt) // never fails
+	_, _ = rand.Read(m.Salt) // rand.Read never fails
 	if key, err = p.derive(ctx, m, chain); err != nil {
 		return nil, nil, err
 	}
@@ -124,7 +124,8 @@ func (p *pbkdf2Provider) NewKey(ctx context.Context, chain []byte) (key, meta []
 	return key, meta, err
 }
 
-// RecoverKey implements Provider.
+// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
+// so that the data should be encrypted again.
 func (p *pbkdf2Provider) RecoverKey(ctx context.Context, meta, chain []byte) ([]byte, bool, error) {
 	var m pbkdf2Meta
 	if err := json.Unmarshal(meta, &m); err != nil {

@@ -7,10 +7,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ChainArgument is the argument with which a key provider refers to another provider, whose keys it uses.
+// ChainArgument is the name of the argument with which a key provider refers to another provider, from whose keys it
+// makes its own.
 const ChainArgument = "chain"
 
-// AliasArgument is the setting of all key providers that renames their metadata in encrypted files.
+// AliasArgument is the setting of all key providers that replaces their name in the metadata of encrypted files.
 const AliasArgument = "encrypted_metadata_alias"
 
 func settings(attrs ...*schema.Attr) *schema.Block {

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// serviceError is the reason why a key could not be obtained. The key may be the right one. Examples:
+// serviceError reports that a key could not be obtained. It does not mean that the key is wrong. Examples:
 //
 //   - a service cannot be reached or refuses the request;
 //   - a program fails;
@@ -19,8 +19,8 @@ type serviceError struct{ error }
 
 func (e *serviceError) Unwrap() error { return e.error }
 
-// asked calls do until the service answers, for at most two minutes. Every error that it returns is a *serviceError. It
-// hides a *store.UnansweredError, because store.Retrying must not repeat the store's request for it.
+// asked calls do until the service answers, for at most two minutes. Every error that it returns is a *serviceError. A
+// *store.UnansweredError is not wrapped, because store.Retrying would repeat the store's request for it.
 func asked(ctx context.Context, service string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -38,14 +38,15 @@ func asked(ctx context.Context, service string, do func(context.Context) error) 
 	return &serviceError{fmt.Errorf("%s: %w", service, err)}
 }
 
-// otherKey returns the error for data that the key with this name did not encrypt. why is the error of the service.
+// otherKey returns the error for data that the service's key with this name did not encrypt. why is the error of the
+// service.
 func otherKey(name string, why error) error {
 	return fmt.Errorf("the key %s did not encrypt this data: %s", name, why)
 }
 
 var errDamagedMeta = errors.New("its metadata in the file is damaged")
 
-// agent returns a header with the client's name, or nil.
+// agent returns a header with the User-Agent of the settings, or nil if they have none.
 func agent(s store.Settings) http.Header {
 	if s.Agent == "" {
 		return nil

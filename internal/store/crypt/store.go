@@ -17,15 +17,16 @@ type Store struct {
 	outdated map[string]bool // workspaces whose stored state should be encrypted again
 }
 
-// Around returns a store that encrypts the contents of s. If s keeps states in files, and t encrypts, it also makes s
-// encrypt its backups. A nil target encrypts nothing: the store then only explains why it cannot read encrypted states.
+// Around returns a store that encrypts the states of s as t describes. If s keeps states in local files and t encrypts,
+// s then also encrypts its backups and former states. A nil t encrypts nothing: the store then only returns a clear
+// error for encrypted states.
 func Around(s store.Store, t *Target) *Store {
 	if files := s.Capabilities().Files; files != nil && t.Encrypts() {
 		files.SealBackups(func(data []byte) ([]byte, error) {
 			if Sealed(data) {
 				plain, outdated, err := t.Open(context.Background(), data)
 				if err != nil || !outdated {
-					return data, nil // up to date, or its key is not configured
+					return data, nil // the data is encrypted with the present settings, or the key for it is not configured
 				}
 				data = plain
 			}
@@ -35,9 +36,9 @@ func Around(s store.Store, t *Target) *Store {
 	return &Store{inner: s, target: t, outdated: map[string]bool{}}
 }
 
-// Capabilities implements store.Store. It forwards capabilities of the inner store that transfer no states, and
-// capabilities that transfer them in their stored form: Historian, FormerRewriter, ServiceVersions and Journaler. Other
-// capabilities would return or accept plain states.
+// Capabilities returns the abilities of the inner store that transfer no states, and the abilities that transfer them
+// in their stored form: Historian, FormerRewriter, ServiceVersions and Journaler. Other capabilities would return or
+// accept plain states.
 func (s *Store) Capabilities() store.Capabilities {
 	in := s.inner.Capabilities()
 	return store.Capabilities{
@@ -48,20 +49,21 @@ func (s *Store) Capabilities() store.Capabilities {
 	}
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (s *Store) Delete(ctx context.Context, workspace string) error {
 	return s.inner.Delete(ctx, workspace)
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first.
 func (s *Store) List(ctx context.Context) ([]string, error) { return s.inner.List(ctx) }
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (s *Store) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	return s.inner.Lock(ctx, workspace, who)
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (s *Store) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	data, v, err := s.inner.Get(ctx, workspace)
 	if err != nil {
@@ -79,7 +81,8 @@ func (s *Store) Get(ctx context.Context, workspace string) ([]byte, store.Versio
 	return plain, v, nil
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (s *Store) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	sealed, err := s.target.Seal(ctx, data)
 	if err != nil {
@@ -92,7 +95,7 @@ func (s *Store) Put(ctx context.Context, workspace string, data []byte, prev sto
 	return v, err
 }
 
-// Stored implements store.Sealer.
+// Stored returns a state in its stored form, without decryption, and its version.
 func (s *Store) Stored(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	return s.inner.Get(ctx, workspace)
 }
@@ -103,28 +106,29 @@ func (s *Store) note(workspace string, outdated bool) {
 	s.outdated[workspace] = outdated
 }
 
-// Outdated implements store.Sealer.
+// Outdated reports whether the state of a workspace, as last read, was encrypted with other settings than the present
+// ones.
 func (s *Store) Outdated(workspace string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.outdated[workspace]
 }
 
-// Encrypts implements store.Sealer.
+// Encrypts reports whether Seal encrypts.
 func (s *Store) Encrypts() bool { return s.target.Encrypts() }
 
-// AcceptsPlain implements store.Sealer. It is only called for journals.
+// AcceptsPlain returns an error if the settings require encryption. It is only called for journals.
 func (s *Store) AcceptsPlain() error {
 	_, _, err := s.target.openPlain(nil, "The journal of an earlier run")
 	return err
 }
 
-// Seal implements store.Sealer.
+// Seal encrypts data with the settings of the store.
 func (s *Store) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	return s.target.Seal(ctx, plain)
 }
 
-// Open implements store.Sealer.
+// Open decrypts the result of Seal. If data is not encrypted and the settings require encryption, it returns an error.
 func (s *Store) Open(ctx context.Context, data []byte) ([]byte, error) {
 	plain, _, err := s.target.Open(ctx, data)
 	return plain, err

@@ -16,20 +16,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Source is a key provider of a configuration, with the keys that it has made or recovered in this process.
+// Source is a configured key provider, with the keys that it has made or recovered in this process.
 type Source struct {
-	Name     string // in the configuration: "key_provider.pbkdf2.main"
-	Meta     string // in the metadata: Name, or the alias
+	Name     string // the address in the configuration, such as "key_provider.pbkdf2.main"
+	Meta     string // the name in the metadata of files: Name, or the alias
 	Provider Provider
-	Chain    *Source // provides keys for this source; nil: it needs none
+	Chain    *Source // provides the keys from which this source makes its keys; nil if it needs none
 
 	mu        sync.Mutex
 	created   *derivedKey
-	recovered map[string]*derivedKey // by the metadata and the key of Chain
+	recovered map[string]*derivedKey // the recovered keys, by the metadata and the key of Chain
 }
 
-// CheckMeta returns an error if the metadata of the source would collide with other metadata in a file, so that the
-// file could not be decrypted.
+// CheckMeta returns an error if the name of the source in metadata is reserved, so that a file could not be decrypted.
 func (s *Source) CheckMeta() error {
 	if s.Meta == digestName {
 		return fmt.Errorf("the name %q is reserved in encrypted files. Set another %q", s.Meta, AliasArgument)
@@ -48,8 +47,7 @@ type derivedKey struct {
 }
 
 // NewKey returns the key of this process, and adds to meta the metadata that recovers it. The source makes one key per
-// process, because deriving a key may deliberately take a second. A nil Source, of a method without keys, returns a nil
-// key.
+// process, because deriving a key may take a second. A nil Source, of a method without keys, returns a nil key.
 func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -71,13 +69,13 @@ func (s *Source) NewKey(ctx context.Context, meta map[string][]byte) ([]byte, er
 	return s.created.key, nil
 }
 
-// errMeta reports that a file has no metadata of the key provider that is to decrypt it. So the file was not encrypted
-// with a key of that provider.
+// errMeta reports that the metadata of a file has no entry of the key provider. So the file was not encrypted with a
+// key of that provider.
 var errMeta = errors.New("no metadata")
 
-// RecoverKey returns the key with which a file with the metadata meta was encrypted. See Provider.RecoverKey for the
-// second result. If meta lacks the source, the error wraps errMeta. A nil Source, of a method without keys, returns a
-// nil key and true.
+// RecoverKey returns the key with which a file with the metadata meta was encrypted. The second result is false if
+// NewKey would make keys in another way now, so that the file should be encrypted again. If meta has no entry of the
+// source, the error wraps errMeta. A nil Source, of a method without keys, returns a nil key and true.
 func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte, bool, error) {
 	if s == nil {
 		return nil, true, nil
@@ -94,7 +92,7 @@ func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte
 	}
 	id := string(m) + "\x00" + string(chain)
 	if _, two := s.Provider.(externalProvider); !two && s.created != nil && bytes.Equal(s.created.meta, m) && s.Chain == nil {
-		return s.created.key, true, nil // a program may use another key to decrypt than to encrypt
+		return s.created.key, true, nil // not for an external program, which may use another key to decrypt than to encrypt
 	}
 	if s.recovered[id] == nil {
 		key, current, err := s.Provider.RecoverKey(ctx, m, chain)
@@ -110,7 +108,8 @@ func (s *Source) RecoverKey(ctx context.Context, meta map[string][]byte) ([]byte
 	return got.key, got.current && now, nil
 }
 
-// renamed returns a hint for a file that has metadata under another name, or "" if it has no metadata.
+// renamed returns a hint for the error message if a file has metadata of a key provider with another name, or "" if the
+// file has no metadata.
 func renamed(meta map[string][]byte) string {
 	if _, other := strings.CutPrefix(names(meta), "that of "); !other {
 		return ""
@@ -131,34 +130,34 @@ func names(meta map[string][]byte) string {
 	return "that of " + strings.Join(out, ", ")
 }
 
-// Cipher is a method of a configuration, with its keys.
+// Cipher is a configured encryption method, with the source of its keys.
 type Cipher struct {
-	Name   string  // in the configuration: "method.aes_gcm.main"
-	Method Method  // nil: no encryption
+	Name   string  // the address in the configuration, such as "method.aes_gcm.main"
+	Method Method  // nil means that nothing is encrypted
 	Keys   *Source // nil if the method has no keys
 }
 
-// Target describes the encryption of one kind of files.
+// Target describes the encryption of one kind of files: states, plans, or the state of a terraform_remote_state.
 type Target struct {
 	Block    string     // the name of the configuration block, for messages: "state"
 	At       diag.Range // the position of the block
-	Write    *Cipher    // never nil
+	Write    *Cipher    // encrypts new files; never nil
 	Read     []*Cipher  // the ciphers that may have written a file, in the order in which Open tries them
-	Enforced bool       // the setting "enforced" of the block: Read has no unencrypted method, and messages name the setting
+	Enforced bool       // the setting "enforced" of the block is true: Read then has no unencrypted method, and messages name the setting
 }
 
-// failed returns an error located at the configuration of the target.
+// failed returns an error whose position is the block of the target in the configuration.
 func (t *Target) failed(title, format string, a ...any) *Error {
 	e := failed(title, format, a...)
 	e.At = t.At
 	return e
 }
 
-// digestName is the name under which the metadata contains a digest of the encrypted data. The digest distinguishes
-// damage from a wrong key. Other programs ignore the name.
+// digestName is the name of the entry in the metadata of a file with a digest of the encrypted data. The digest
+// distinguishes damage from a wrong key. Other programs ignore the entry.
 const digestName = "lethe.digest"
 
-// digest returns the digest of the metadata and the encrypted data.
+// digest returns a digest of the other metadata and of the encrypted data of an envelope.
 func (e *envelope) digest() []byte {
 	h := sha256.New()
 	part := func(b []byte) {
@@ -178,8 +177,8 @@ func (e *envelope) digest() []byte {
 // Encrypts reports whether files are written encrypted.
 func (t *Target) Encrypts() bool { return t != nil && t.Write.Method != nil }
 
-// sentence returns the text of an error with one period at its end. Errors of services and programs may already end
-// with a period.
+// sentence returns the text of an error with one full stop at its end. Errors of services and programs may already end
+// with one.
 func sentence(err error) string { return strings.TrimRight(err.Error(), ".") + "." }
 
 // Seal encrypts a state, a plan or a journal. It returns the data unchanged if the target does not encrypt.
@@ -200,9 +199,9 @@ func (t *Target) Seal(ctx context.Context, plain []byte) ([]byte, error) {
 	return e.bytes()
 }
 
-// Open decrypts data that Seal or OpenTofu encrypted. Empty data, and plain data that the target accepts (openPlain),
-// is returned unchanged. outdated is true if Seal would encrypt the data differently now. If no method can decrypt the
-// data, the error is an *Error.
+// Open decrypts data that Seal or OpenTofu encrypted. It returns empty data unchanged, and also data that is not
+// encrypted if the target accepts such data (openPlain). outdated is true if Seal would encrypt the data in another way
+// now. If no method can decrypt the data, the error is an *Error.
 func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated bool, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return data, false, nil
@@ -218,7 +217,7 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 		return nil, false, err
 	}
 	var why []string
-	denied, absent := 0, 0 // methods whose key could not be obtained, and methods whose metadata the file lacks
+	denied, absent := 0, 0 // counts the methods whose key could not be obtained, and the methods without metadata in the file
 	for _, c := range t.Read {
 		if c.Method == nil {
 			continue
@@ -280,7 +279,8 @@ func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
 	return nil, false, t.failed(badOpen, "%s is not encrypted, but the configuration requires encryption. %s to the encryption block:\n\n  method \"unencrypted\" \"migrate\" {}\n\nand to its block %q:\n\n  fallback {\n    method = method.unencrypted.migrate\n  }\n\n%s", subject, why, t.Block, then)
 }
 
-// subject names the data of a target at the beginning of a sentence. A nil target means a state.
+// subject returns the name of the data of a target at the beginning of a sentence, such as "The state". A nil target
+// means a state.
 func (t *Target) subject() string {
 	switch {
 	case t == nil, t.Block == "state":
@@ -291,7 +291,7 @@ func (t *Target) subject() string {
 	return "The state of the other configuration"
 }
 
-// check compares the plain serial and lineage of an envelope with the decrypted state.
+// check returns an error if the decrypted state has another serial or lineage than the plain text in the envelope.
 func (e *envelope) check(plain []byte) error {
 	if e.Serial == nil && e.Lineage == "" {
 		return nil

@@ -38,7 +38,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 		o.Header.Set("User-Agent", s.Agent)
 	}
 	if key := r.Text("encryption_key", "GOOGLE_ENCRYPTION_KEY"); key != "" {
-		if text, err := os.ReadFile(s.File(key)); err == nil { // the value may be the path of a file with the key
+		if text, err := os.ReadFile(s.File(key)); err == nil { // the setting may be the path of a file with the key
 			key = strings.TrimSpace(string(text))
 			s.Secret(key)
 		}
@@ -67,7 +67,7 @@ func open(ctx context.Context, s store.Settings) (store.Store, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	// The endpoint may end with the version of the API, which the paths of requests already contain.
+	// remove the version of the API at the end of the configured address, because the paths of requests contain it
 	o.Endpoint.Path = strings.TrimSuffix(strings.TrimSuffix(o.Endpoint.Path, "/"), "/storage/v1")
 	o.Client = cloudauth.GoogleClient(ctx, slices.Collect(maps.Keys(o.Encryption))...)
 	if emulator == "" {

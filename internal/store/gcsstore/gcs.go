@@ -2,8 +2,8 @@
 // Terraform and OpenTofu, with the same names, so that each program respects the locks of the others. It uses the JSON
 // API: the vendor's client would enlarge the program by half.
 //
-// The version of a state is the generation of its object. Each write names the generation that it replaces
-// (ifGenerationMatch). The lock is an object beside the state, which is only written if it does not exist.
+// The version of a state is the generation of its object. Each write is conditional on the generation that it replaces
+// (ifGenerationMatch). The lock is an object beside the state, which a write creates only if it does not exist.
 package gcsstore
 
 import (
@@ -24,19 +24,19 @@ import (
 // Options configures the store.
 type Options struct {
 	Client   *http.Client
-	Tokens   oauth2.TokenSource // nil for an emulator, which needs no tokens
-	Endpoint *url.URL           // the address of the API: https://storage.googleapis.com
+	Tokens   oauth2.TokenSource // the source of tokens; nil for an emulator, which needs no tokens
+	Endpoint *url.URL           // the address of the API, such as https://storage.googleapis.com
 	Bucket   string
 	Prefix   string // the prefix of the names of objects; may be ""
-	KMSKey   string // encrypts states; may be ""
-	// Encryption is added to requests about states. It contains a key that the service does not store. Locks are
-	// written without it, as in Terraform: the service refuses to read an unencrypted object with a key, or an
-	// encrypted object without its key.
+	KMSKey   string // the KMS key with which the service encrypts states; may be ""
+	// Encryption is added to requests about states. It contains a customer-supplied key, which the service does not store.
+	// Requests about locks do not have it, as in Terraform: the service refuses to read an unencrypted object with a key,
+	// or an encrypted object without its key.
 	Encryption http.Header
-	Header     http.Header // added to each request, except for credentials
+	Header     http.Header // added to each request; has no credentials
 }
 
-// New returns a store that sends each request once. See store.Retrying for retries.
+// New returns a store that sends each request once. The function store.Retrying adds retries.
 func New(o Options) store.Remote {
 	return &remote{o, &store.API{Client: o.Client, Header: o.Header, ErrorMessage: cloudauth.ErrorMessage, Sign: cloudauth.Signed(o.Tokens)}}
 }
@@ -48,18 +48,18 @@ type remote struct {
 
 const stateSuffix, lockSuffix = ".tfstate", ".tflock"
 
-// name returns the name of an object. Terraform and OpenTofu join its parts like a file path, which removes empty parts
-// and ".".
+// name returns the name of an object of a workspace. Terraform and OpenTofu join the parts of such a name like a file
+// path, which removes empty parts and ".".
 func (r *remote) name(workspace, suffix string) string {
 	return path.Join(r.o.Prefix, workspace+suffix)
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r, Service: r}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (r *remote) Place(workspace string) string {
 	return "gcs:" + r.o.Endpoint.Host + "/" + r.o.Bucket + "/" + r.name(workspace, stateSuffix)
 }
@@ -79,8 +79,8 @@ func (r *remote) ask(ctx context.Context, method, at string, q url.Values, heade
 	return r.api.Ask(ctx, method, &u, header, body)
 }
 
-// encryption returns the header for a request that reads or writes an object: Options.Encryption for states, nil for
-// locks.
+// encryption returns the header with the customer-supplied key for requests about a state, and nil for requests about a
+// lock.
 func (r *remote) encryption(name string) http.Header {
 	if strings.HasSuffix(name, stateSuffix) {
 		return r.o.Encryption
@@ -88,8 +88,8 @@ func (r *remote) encryption(name string) http.Header {
 	return nil
 }
 
-// read returns the content and the generation of an object. If the object does not exist, the content is nil, and the
-// generation is the constant "nothing".
+// read returns the content and the generation of an object. If the object does not exist, the content is nil and the
+// generation is "0", the constant nothing.
 func (r *remote) read(ctx context.Context, name string) (data []byte, generation string, err error) {
 	a, err := r.ask(ctx, http.MethodGet, r.object(name), url.Values{"alt": {"media"}}, r.encryption(name), nil)
 	switch {
@@ -108,8 +108,9 @@ func (r *remote) object(name string) string {
 	return "/storage/v1/b/" + url.PathEscape(r.o.Bucket) + "/o/" + url.PathEscape(name)
 }
 
-// write replaces the object of that generation, and returns the new generation. The generation "nothing" creates the
-// object. If the object has another generation, the error is a refusal with the status 412.
+// write replaces the object that has the given generation, and returns the new generation. For the generation "0"
+// (nothing), it creates the object. If the object has another generation, the error is a *store.RefusedError with the
+// status 412.
 func (r *remote) write(ctx context.Context, name string, data []byte, generation string) (next string, err error) {
 	q := url.Values{"uploadType": {"media"}, "name": {name}, "ifGenerationMatch": {generation}}
 	if r.o.KMSKey != "" && strings.HasSuffix(name, stateSuffix) {
@@ -126,8 +127,8 @@ func (r *remote) write(ctx context.Context, name string, data []byte, generation
 	return reply.Generation, nil
 }
 
-// remove deletes the object of that generation, or of any generation if it is "". It returns nil if the object does not
-// exist.
+// remove deletes the object that has the given generation, or any generation if it is "". It returns nil if the object
+// does not exist.
 func (r *remote) remove(ctx context.Context, name, generation string) error {
 	q := url.Values{}
 	if generation != "" {
@@ -140,7 +141,7 @@ func (r *remote) remove(ctx context.Context, name, generation string) error {
 	return err
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -152,14 +153,15 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return data, store.Version(generation), nil
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
 	}
 	generation, name := string(prev), r.name(workspace, stateSuffix)
 	if prev == "" {
-		// An empty object counts as no state.
+		// an empty object counts as no state, so it may be replaced
 		have, now, err := r.read(ctx, name)
 		if err != nil {
 			return "", err
@@ -182,7 +184,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return "", &store.StaleError{Workspace: workspace, Missing: len(have) == 0}
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
@@ -190,7 +192,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return r.remove(ctx, r.name(workspace, stateSuffix), "")
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first. A missing bucket is an error.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	prefix, _ := strings.CutSuffix(r.name(store.Default, ""), store.Default)
 	names := []string{}
@@ -227,7 +229,8 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	return slices.Insert(names, 0, store.Default), nil
 }
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -254,7 +257,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return func(ctx context.Context) error { return r.Break(ctx, workspace, who.ID) }, nil
 }
 
-// holder returns the holder of the lock and the generation of its object. It returns nil if the lock is free.
+// holder returns the holder of the lock and the generation of the lock object. It returns nil if the lock is free.
 func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo, string, error) {
 	text, generation, err := r.read(ctx, r.name(workspace, lockSuffix))
 	if err != nil || generation == nothing {
@@ -268,8 +271,8 @@ func (r *remote) holder(ctx context.Context, workspace string) (*store.LockInfo,
 	return &held, generation, nil
 }
 
-// Break implements store.Breaker. It also accepts the generation as ID, which Terraform and OpenTofu use as the lock's
-// ID.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. It
+// also accepts the generation as ID, which Terraform and OpenTofu use as the lock's ID.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := store.CheckName(workspace); err != nil {
 		return err

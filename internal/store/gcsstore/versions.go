@@ -10,8 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// EarlierVersions implements store.ServiceVersions. It returns the noncurrent generations of the state object, the
-// latest first. The driver stores no journals.
+// EarlierVersions lists the noncurrent generations that the service keeps of the state object, the latest first. The
+// driver stores no journals.
 func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store.ServiceVersion, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store
 			return nil, err
 		}
 		for _, i := range reply.Items {
-			if i.Name == name && !i.TimeDeleted.IsZero() { // the current generation has none
+			if i.Name == name && !i.TimeDeleted.IsZero() { // the current generation has no time of deletion
 				out = append(out, store.ServiceVersion{Name: name, ID: i.Generation, Time: i.TimeCreated.UTC()})
 			}
 		}
@@ -47,7 +47,7 @@ func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store
 	}
 }
 
-// ReadVersion implements store.ServiceVersions. It returns nil if the generation no longer exists. The workspace does
+// ReadVersion returns the content of an earlier version, or nil if the generation no longer exists. The workspace does
 // not matter, because v has the name of the object.
 func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersion) ([]byte, error) {
 	a, err := r.ask(ctx, http.MethodGet, r.object(v.Name), url.Values{"alt": {"media"}, "generation": {v.ID}}, r.encryption(v.Name), nil)
@@ -60,8 +60,7 @@ func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersi
 	return a.Body, nil
 }
 
-// DeleteVersion implements store.ServiceVersions. It deletes one generation, and returns nil if the generation no
-// longer exists.
+// DeleteVersion permanently deletes one generation. It also returns nil if the generation no longer exists.
 func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVersion) error {
 	_, err := r.ask(ctx, http.MethodDelete, r.object(v.Name), url.Values{"generation": {v.ID}}, nil, nil)
 	if store.Refused(err, http.StatusNotFound) {
@@ -70,7 +69,8 @@ func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVer
 	return err
 }
 
-// DeleteCommand implements store.ServiceVersions. It returns a command of the gcloud CLI, quoted for a shell.
+// DeleteCommand returns the command of the gcloud CLI with which a user can delete an earlier version, quoted for a
+// shell.
 func (r *remote) DeleteCommand(_ string, v store.ServiceVersion) string {
 	return store.ShellCommand("gcloud", "storage", "rm", "gs://"+r.o.Bucket+"/"+v.Name+"#"+v.ID)
 }

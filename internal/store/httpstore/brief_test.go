@@ -17,9 +17,9 @@ import (
 func TestWriteWithoutLock(t *testing.T) {
 	for name, tt := range map[string]struct {
 		method string
-		status int  // of the answer
-		done   bool // the server executes the request anyway
-		times  int  // number of failing requests
+		status int  // the status of the server's answers
+		done   bool // the server executes the request although it answers with an error
+		times  int  // the number of requests that fail
 	}{
 		"never locks":            {"LOCK", 500, false, 100},
 		"no such method":         {"LOCK", 405, false, 100},

@@ -57,7 +57,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	return store.Retrying(New(o), tries), nil
 }
 
-// reader reads the settings, each of which may come from the environment.
+// reader reads the settings of the backend "http". Each setting may come from the environment variable TF_HTTP_NAME.
 type reader struct{ store.Reader }
 
 func env(name string) string { return "TF_HTTP_" + strings.ToUpper(name) }
@@ -83,7 +83,7 @@ func (r *reader) url(name string) *url.URL {
 		password, _ := u.User.Password()
 		r.S.Secret(password)
 	}
-	if failed := (*url.Error)(nil); errors.As(err, &failed) { // the error quotes parts of the address, which may be parts of a password
+	if failed := (*url.Error)(nil); errors.As(err, &failed) { // the text of the error would quote parts of the address, which may be parts of a password
 		err = errors.New("it is not a URL. Special characters of a user, password or path must be percent-encoded")
 	}
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package httpstore keeps a state at an HTTP address. GET reads the state and POST replaces it. LOCK and UNLOCK,
-// usually at a separate address, lock it. Its driver is the backend "http" of Terraform and OpenTofu. GitLab's managed
-// states implement the protocol.
+// Package httpstore keeps a state at an HTTP address. GET reads the state and POST replaces it. LOCK and UNLOCK
+// requests, usually to a separate address, lock it. The driver of the package is the backend "http" of Terraform and
+// OpenTofu. GitLab's managed states use the same protocol.
 //
-// The protocol has no versions. So a Put reads the state again before it writes, and fails if that is not the state
-// that it replaces. If the server sends an ETag, the write is conditional (If-Match), so that the state cannot change
-// in between. While a lock is held, every POST includes its ID, and servers refuse other IDs.
+// The protocol has no versions. So Put reads the state again before it writes, and fails if that is not the state that
+// it replaces. If the server sends an ETag, the write is conditional (If-Match), so that the state cannot change in
+// between. While a lock is held, every POST includes its ID, so that the server can refuse other IDs.
 package httpstore
 
 import (
@@ -33,16 +33,16 @@ type Options struct {
 	Address *url.URL
 	// LockAddress and UnlockAddress are nil if the server has no locks.
 	LockAddress, UnlockAddress *url.URL
-	Update, Lock, Unlock       string // methods, usually POST, LOCK and UNLOCK
-	User, Password             string // basic authentication, unless User is ""
+	Update, Lock, Unlock       string // the methods of requests, usually POST, LOCK and UNLOCK
+	User, Password             string // for basic authentication; an empty User disables it
 	Header                     http.Header
-	Tries                      store.Tries // for releasing the lock of a single write
+	Tries                      store.Tries // the retry policy for releasing the lock of a single write
 }
 
-// longestMoment is how long a writer without the lock waits for other writers.
+// longestMoment is how long a Put without the lock waits until the lock is free.
 const longestMoment = 2 * time.Second
 
-// New returns a store that sends each request once. See store.Retrying for retries.
+// New returns a store that sends each request once. The function store.Retrying adds retries.
 func New(o Options) store.Remote {
 	r := &remote{o: o}
 	r.api = &store.API{Client: o.Client, Header: o.Header, Sign: r.sign}
@@ -60,13 +60,14 @@ type remote struct {
 	written []byte          // the state that this store wrote last, or nil
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r, Finisher: r}
 }
 
-// Place implements store.Locator. Parameters of the address may select the state, and others may be credentials, which
-// change. Place has a digest of the parameters whose names are not common for credentials.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores. Some query
+// parameters of the address may select the state, others may be credentials, which change. Place contains a digest of
+// the parameters whose names are not typical of credentials.
 func (r *remote) Place(string) string {
 	place, q := "http:"+r.o.Address.Host+r.o.Address.EscapedPath(), r.o.Address.Query()
 	maps.DeleteFunc(q, func(name string, _ []string) bool { return credential().MatchString(name) })
@@ -76,8 +77,8 @@ func (r *remote) Place(string) string {
 	return place
 }
 
-// credential matches names of parameters that are common for credentials and for the signatures of addresses. Those of
-// Azure have two or three letters.
+// credential matches names of query parameters that are typical of credentials and of signed addresses. The parameters
+// of Azure's signatures have two or three letters.
 var credential = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)token|secret|pass|pwd|key|sig|auth|cred|code|jwt|session|nonce|expir|user|^x-(amz|goog)-|^s[eiprstv][gprt]?$`)
 })
@@ -94,9 +95,9 @@ func (r *remote) sign(req *http.Request, body []byte) error {
 	return nil
 }
 
-// failed returns the error of a request. If the server refused the request, the message has the address without
-// credentials, and the reason: authentication is required, the credentials are refused, or the status and the method.
-// Other errors remain unchanged.
+// failed returns the error of a request with a text for users. If the server refused the request, the text has the
+// address without credentials, and the reason: authentication is required, the credentials are refused, or the status
+// and the method. Other errors remain unchanged.
 func failed(err error, method string, to *url.URL) error {
 	var r *store.RefusedError
 	if !errors.As(err, &r) {
@@ -116,11 +117,11 @@ func failed(err error, method string, to *url.URL) error {
 	return statusError
 }
 
-// read is the server's answer about the state.
+// read is the result of reading the state from the server.
 type read struct {
 	data    []byte
-	version store.Version // "": no state
-	etag    string        // for conditions; may be ""
+	version store.Version // "" means that no state exists
+	etag    string        // the ETag for conditional writes; may be ""
 	exists  bool          // the address has content, perhaps empty
 }
 
@@ -138,7 +139,7 @@ func (r *remote) get(ctx context.Context, workspace string) (read, error) {
 	}
 	got := read{data: a.Body, exists: true}
 	if etag := a.Header.Get("ETag"); strings.HasPrefix(etag, `"`) && !a.Transformed {
-		got.etag = etag // If-Match only matches strong ETags of unmodified bodies
+		got.etag = etag // If-Match only matches strong ETags, and only ETags of bodies that were not compressed for the transfer
 	}
 	if len(a.Body) > 0 {
 		got.version = r.versionOf(a.Body)

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock implements store.Store. Without a LockAddress it does nothing.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError. If the settings have no LockAddress, Lock does nothing.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.Only(workspace); err != nil {
 		return nil, err
@@ -23,14 +24,14 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		if held.Held == nil || held.Held.ID != who.ID {
 			return nil, held
 		}
-		err = nil // an earlier request took the lock
+		err = nil // an earlier request took the lock, and its answer was lost
 	}
 	if err != nil {
 		return nil, failed(err, r.o.Lock, r.o.LockAddress)
 	}
 	r.hold(&who)
 	return func(ctx context.Context) error {
-		if r.o.UnlockAddress == nil { // the locks of such a server end on their own
+		if r.o.UnlockAddress == nil { // without UnlockAddress, the server releases its locks by itself
 			r.hold(nil)
 			return nil
 		}
@@ -38,14 +39,14 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	}, nil
 }
 
-// hold records the caller's lock, or nil.
+// hold records the lock that this process holds; nil means none.
 func (r *remote) hold(who *store.LockInfo) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held = who
 }
 
-// lockID returns the ID of the caller's lock, or "".
+// lockID returns the ID of the lock that this process holds, or "".
 func (r *remote) lockID() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,8 +56,9 @@ func (r *remote) lockID() string {
 	return r.held.ID
 }
 
-// Break implements store.Breaker. Not every server compares the ID of an UNLOCK with the lock. So for a lock of another
-// process, Break first tries to take the lock: the refusal names the holder.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. Not
+// every server compares the ID of an UNLOCK with the lock. So for a lock of another process, Break first tries to take
+// the lock: the refusal names the holder.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := store.Only(workspace); err != nil {
 		return err
@@ -87,9 +89,9 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return nil
 }
 
-// holder returns the holder of the lock with that ID. To find the holder, it tries to take the lock: the refusal names
-// the holder. It returns an error if the state is not locked, or if the lock has another ID. If the server has no lock
-// address or does not name the holder, holder assumes that the ID is right.
+// holder finds out who holds the lock with the given ID: it tries to take the lock, and the refusal names the holder.
+// It returns an error if the state is not locked, or if the lock has another ID. If the settings have no LockAddress,
+// or the refusal does not name the holder, holder assumes that the ID is right.
 func (r *remote) holder(ctx context.Context, workspace, id string) (*store.LockInfo, error) {
 	if r.o.LockAddress == nil {
 		return &store.LockInfo{ID: id}, nil
@@ -110,7 +112,8 @@ func (r *remote) holder(ctx context.Context, workspace, id string) (*store.LockI
 	return held.Held, nil
 }
 
-// lockError returns a *store.LockError, with the holder if the refusal names it.
+// lockError returns a *store.LockError with the error err. If the body of the refusal describes the holder, the result
+// does so, too.
 func lockError(refusal, err error) *store.LockError {
 	var r *store.RefusedError
 	if errors.As(refusal, &r) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	now, err := r.get(ctx, workspace)
 	if now.version == "" {
@@ -21,9 +21,10 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return now.data, now.version, err
 }
 
-// Put implements store.Store. A caller without the lock takes it for the write if it becomes free soon: without ETags,
-// only the lock separates two such callers. If the lock stays held, or if locking fails, Put writes without it, because
-// the caller wants no lock.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError. A caller without the lock takes it for the write if it becomes free soon: without
+// ETags, only the lock separates two such callers. If the lock stays held, or if locking fails, Put writes without it,
+// because the caller wants no lock.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.Only(workspace); err != nil {
 		return "", err
@@ -34,7 +35,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return r.singleWrite.Write(ctx, workspace, func(id string, _ error) (store.Version, error) { return r.put(ctx, data, prev, id) })
 }
 
-// put replaces the state under the lock with that ID, or without a lock if id is "".
+// put replaces the state that has the version prev, under the lock with the given ID, or without a lock if id is "".
 func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id string) (store.Version, error) {
 	now, err := r.get(ctx, store.Default)
 	if err != nil {
@@ -58,8 +59,8 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 	}
 	err = r.replace(ctx, &to, header, data)
 	if store.Refused(err, http.StatusPreconditionFailed) {
-		// A proxy may change ETags, or the server may interpret the conditions differently. If the state is unchanged,
-		// write without conditions.
+		// A proxy may change ETags, or the server may interpret the conditions in another way. If the state still has the
+		// version prev, write it without conditions.
 		if again, reading := r.get(ctx, store.Default); reading == nil && again.version == prev {
 			err = r.replace(ctx, &to, nil, data)
 		}
@@ -97,7 +98,7 @@ func (r *remote) replace(ctx context.Context, to *url.URL, header http.Header, d
 	return &store.UnansweredError{Err: fmt.Errorf("%s of %s: the server answered %d %s, so that it may store the state later, or not at all", r.o.Update, store.Shown(r.o.Address), a.Status, http.StatusText(a.Status))}
 }
 
-// Delete implements store.Store. It always fails: the only workspace is the default workspace.
+// Delete always fails, because the only workspace is the default workspace, which cannot be deleted.
 func (r *remote) Delete(_ context.Context, workspace string) error {
 	if workspace == store.Default {
 		return store.ErrDefault
@@ -105,7 +106,8 @@ func (r *remote) Delete(_ context.Context, workspace string) error {
 	return store.Only(workspace)
 }
 
-// List implements store.Store. It reads the state, so that init detects a missing server.
+// List returns the names of the workspaces, the default workspace first. It reads the state, so that init detects a
+// missing server.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	_, err := r.get(ctx, store.Default)
 	return []string{store.Default}, err

@@ -11,14 +11,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// object is a Secret or a Lease, with the fields that the store uses.
+// object is a Secret or a Lease of Kubernetes, with the fields that the store uses.
 type object struct {
 	APIVersion string            `json:"apiVersion,omitempty"`
 	Kind       string            `json:"kind,omitempty"`
 	Metadata   metadata          `json:"metadata"`
 	Type       string            `json:"type,omitempty"`
-	Data       map[string][]byte `json:"data,omitempty"` // only for a Secret
-	Spec       *leaseSpec        `json:"spec,omitempty"` // only for a Lease
+	Data       map[string][]byte `json:"data,omitempty"` // the content of a Secret; nil for a Lease
+	Spec       *leaseSpec        `json:"spec,omitempty"` // the description of a Lease; nil for a Secret
 }
 
 type metadata struct {
@@ -28,7 +28,7 @@ type metadata struct {
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
 	Labels          map[string]string `json:"labels,omitempty"`
 	Annotations     map[string]string `json:"annotations,omitempty"`
-	// Fields of others, written back unchanged.
+	// fields that other programs set; the store writes them back unchanged
 	OwnerReferences json.RawMessage `json:"ownerReferences,omitempty"`
 	Finalizers      json.RawMessage `json:"finalizers,omitempty"`
 }
@@ -37,7 +37,7 @@ type leaseSpec struct {
 	HolderIdentity string `json:"holderIdentity,omitempty"`
 }
 
-// secrets returns the path of the collection of Secrets.
+// secrets returns the path of the Secrets of the namespace in the API.
 func (r *remote) secrets() string {
 	return "/api/v1/namespaces/" + url.PathEscape(r.o.Namespace) + "/secrets"
 }
@@ -46,9 +46,9 @@ func (r *remote) leases() string {
 	return "/apis/coordination.k8s.io/v1/namespaces/" + url.PathEscape(r.o.Namespace) + "/leases"
 }
 
-// ask sends a request, and decodes the answer to *into. If into is nil, ask ignores the content of the answer. If the
-// request could not be sent because there are no credentials, ask returns the reason, which is no
-// *store.UnansweredError.
+// ask sends a request, and decodes the JSON answer to *into. If into is nil, ask ignores the content of the answer. If
+// the request could not be sent because there are no credentials, the error is the reason and not a
+// *store.UnansweredError, so that the request is not repeated.
 func (r *remote) ask(ctx context.Context, method, path string, q url.Values, body, into any) error {
 	to, err := url.Parse(strings.TrimSuffix(r.o.Server.String(), "/") + path)
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *remote) ask(ctx context.Context, method, path string, q url.Values, bod
 	return err
 }
 
-// save creates an object, or replaces the object with the same resourceVersion if o has one. It then sets the new
-// resourceVersion in o. It returns a refusal with status 409 if the object exists already or has changed.
+// save creates the object o, or replaces it if o has a resourceVersion. It then sets the new resourceVersion in o. If
+// the object exists already or has another resourceVersion, the error is a *store.RefusedError with the status 409.
 func (r *remote) save(ctx context.Context, collection string, o *object) error {
 	method, path := http.MethodPost, collection
 	if o.Metadata.ResourceVersion != "" {
@@ -91,8 +91,9 @@ func (r *remote) load(ctx context.Context, collection, name string) (*object, er
 	return &o, nil
 }
 
-// remove deletes an object if it still has that resourceVersion, or in any case if version is "". It returns nil if the
-// object does not exist, and a refusal with status 409 if it has another version.
+// remove deletes an object if it still has the given resourceVersion, or in any case if version is "". It returns nil
+// if the object does not exist. If the object has another resourceVersion, the error is a *store.RefusedError with the
+// status 409.
 func (r *remote) remove(ctx context.Context, collection, name, version string) error {
 	options := map[string]any{"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
 	if version != "" {

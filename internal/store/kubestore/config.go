@@ -23,21 +23,21 @@ import (
 // access holds the address of a cluster's API and the credentials for it.
 type access struct {
 	server     *url.URL
-	serverName string // in its certificate; "": the host of the address
+	serverName string // the name in the server's certificate; "" means the host of the address
 	insecure   bool
-	ca         []byte // in PEM
+	ca         []byte // the CA certificates for the server, in PEM
 	proxy      *url.URL
 
 	token, tokenFile   string
 	username, password string
-	cert, key          []byte // in PEM
+	cert, key          []byte // the client certificate and its key, in PEM
 	exec               *plugin
 	as, asUID          string // the user to impersonate
 	asGroups           []string
 	asExtra            map[string][]string
 }
 
-// kubeconfig is a kubeconfig file.
+// kubeconfig is the content of a kubeconfig file, with the fields that the store uses.
 type kubeconfig struct {
 	CurrentContext string `json:"current-context"`
 	Contexts       []struct {
@@ -62,7 +62,7 @@ type kubeCluster struct {
 	ServerName  string `json:"tls-server-name"`
 	Proxy       string `json:"proxy-url"`
 
-	dir string // directory of the file
+	dir string // the directory of the kubeconfig file, against which paths are resolved
 }
 
 type kubeUser struct {
@@ -82,7 +82,8 @@ type kubeUser struct {
 	dir string
 }
 
-// named holds the contexts, clusters and users of all kubeconfig files. The first file that defines a name counts.
+// named has the contexts, clusters and users of all kubeconfig files by name. If several files define a name, the first
+// file counts.
 type named struct {
 	current  string
 	contexts map[string]struct{ Cluster, User string }
@@ -133,7 +134,7 @@ func (n *named) read(path string) error {
 }
 
 // files returns the paths of the kubeconfig files, or none if a setting disables them. It omits missing files of a
-// list, like other Kubernetes programs, unless all are missing.
+// list, as kubectl does, unless all files are missing.
 func (r *reader) files() []string {
 	if load, set := r.S.Text("load_config_file", "KUBE_LOAD_CONFIG_FILE"); set && !r.Flag("load_config_file", "KUBE_LOAD_CONFIG_FILE") && load != "" {
 		return nil
@@ -155,7 +156,7 @@ func (r *reader) files() []string {
 			existing = append(existing, r.path(p))
 		}
 	}
-	if len(existing) == 0 { // reading will report the first missing file
+	if len(existing) == 0 { // all are missing: reading them will report the first missing file
 		return all
 	}
 	return existing
@@ -167,7 +168,7 @@ func (r *reader) files() []string {
 func (r *reader) access() *access {
 	a, before := &access{}, len(store.Mistakes(r.Err))
 	if r.Flag("in_cluster_config", "KUBE_IN_CLUSTER_CONFIG") {
-		r.Fail(r.fromPod(a)) // even with kubeconfig files: they may be for the cluster to which the pod deploys
+		r.Fail(r.fromPod(a)) // takes precedence over kubeconfig files, which may be for the cluster to which the pod deploys
 	} else if files := r.files(); len(files) > 0 {
 		r.Fail(r.fromFiles(a, files))
 	} else if r.inPod() && r.Text("host", "KUBE_HOST") == "" {
@@ -186,7 +187,7 @@ func (r *reader) access() *access {
 		return a
 	}
 	if a.server.Scheme != "https" {
-		// Without TLS, do not send the credentials of the files.
+		// without TLS, do not send the credentials of the kubeconfig files
 		*a = access{server: a.server, proxy: a.proxy}
 	}
 	a.insecure = r.Flag("insecure", "KUBE_INSECURE") || a.insecure
@@ -249,8 +250,8 @@ func (r *reader) fromFiles(a *access, files []string) error {
 	return nil
 }
 
-// material returns the base64 data in, decoded, or the content of the separate file if in is "". It returns nil if both
-// are "".
+// material returns the decoded base64 data in, or the content of file if in is "". A relative path is resolved against
+// dir. material returns nil if both are "".
 func material(in, file, dir string) ([]byte, error) {
 	if in != "" {
 		return base64.StdEncoding.DecodeString(in)
@@ -297,7 +298,7 @@ func (u *kubeUser) fill(a *access, r *reader) (err error) {
 	return nil
 }
 
-// account is the directory of a pod's service account.
+// account is the directory with the files of a pod's service account. Tests replace it.
 var account = "/var/run/secrets/kubernetes.io/serviceaccount/"
 
 // inPod reports whether this process runs in a pod with a service account.
@@ -338,18 +339,18 @@ func (a *access) tls() (*tls.Config, error) {
 	return c, nil
 }
 
-// plugin is a program that prints credentials.
+// plugin is a program in a kubeconfig file ("exec") that prints credentials.
 type plugin struct {
 	APIVersion string `json:"apiVersion"`
 	Command    string
 	Args       []string
 	Env        []struct{ Name, Value string }
-	// InteractiveMode is Never, IfAvailable or Always. Lethe tells the plugin that it is not interactive.
+	// InteractiveMode is Never, IfAvailable or Always. Lethe tells every plugin that it cannot ask the user.
 	InteractiveMode    string
 	InstallHint        string
 	ProvideClusterInfo bool
 
-	dir string // base directory of a relative Command
+	dir string // the directory of the kubeconfig file, for a relative Command
 }
 
 func (p *plugin) check() error {

@@ -21,24 +21,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// credentialsError is the reason why a request has no credentials and was not sent.
+// credentialsError reports that a request was not sent, because no credentials could be obtained for it.
 type credentialsError struct{ error }
 
-// credentials adds credentials to requests.
+// credentials is an HTTP transport that adds credentials to requests to the cluster.
 type credentials struct {
 	*access
 	settings store.Settings // its Secret method registers secrets
 	next     *http.Transport
 
 	mu  sync.Mutex
-	now *answered // the plugin's latest answer, or nil
+	now *answered // the latest answer of the plugin, or nil
 }
 
 // RoundTrip implements http.RoundTripper. If the server refuses credentials that the plugin returned for an earlier
 // request, RoundTrip runs the plugin again, and sends the request once more: the credentials may have ended during a
 // long apply.
 func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host != c.server.Host { // a redirect to another host gets no credentials
+	if req.URL.Host != c.server.Host { // a request that was redirected to another host gets no credentials
 		return c.next.RoundTrip(req)
 	}
 	c.mu.Lock()
@@ -68,7 +68,7 @@ func (c *credentials) send(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	token := c.token
 	if c.tokenFile != "" {
-		text, err := os.ReadFile(c.tokenFile) // read for each request, because the cluster replaces the token
+		text, err := os.ReadFile(c.tokenFile) // the file is read for each request, because the cluster replaces the token in it
 		if err != nil {
 			return nil, &credentialsError{fmt.Errorf("the file with the token cannot be read: %w", err)}
 		}
@@ -110,8 +110,8 @@ func (a *access) impersonate(h http.Header) {
 	}
 }
 
-// certificate returns the client certificate of the kubeconfig, or else of the plugin. If the plugin has no
-// certificate, it returns an empty certificate.
+// certificate returns the client certificate of the kubeconfig, or else the certificate that the plugin prints. If the
+// plugin prints none, the result is an empty certificate.
 func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	if len(c.cert) > 0 {
 		pair, err := tls.X509KeyPair(c.cert, c.key)
@@ -124,8 +124,8 @@ func (c *credentials) certificate(info *tls.CertificateRequestInfo) (*tls.Certif
 	return reply.pair, nil
 }
 
-// ask returns the plugin's latest answer. It runs the plugin if there is no answer yet or the latest answer has
-// expired. An answer without a time of expiry never expires.
+// ask returns the credentials that the plugin prints. It runs the plugin if there is no answer yet or the latest answer
+// has expired. An answer without a time of expiry never expires.
 func (c *credentials) ask(ctx context.Context) (*answered, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *credentials) ask(ctx context.Context) (*answered, error) {
 	return reply, nil
 }
 
-// answered is the answer of a plugin.
+// answered has the credentials that a plugin has printed.
 type answered struct {
 	Token, ClientCertificateData, ClientKeyData string
 	ExpirationTimestamp                         time.Time
@@ -150,7 +150,7 @@ type answered struct {
 	pair *tls.Certificate
 }
 
-// clusterInfo is the description of the cluster for a plugin.
+// clusterInfo describes the cluster to a plugin, which gets it in an environment variable.
 type clusterInfo struct {
 	Server    string `json:"server"`
 	Name      string `json:"tls-server-name,omitempty"`
@@ -179,7 +179,7 @@ func (p *plugin) run(ctx context.Context, a *access) (*answered, error) {
 		command = within(p.dir, command)
 	}
 	cmd := subprocess.Command(ctx, command, p.Args...)
-	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // it may ask the user on /dev/tty, although its standard input is empty
+	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // the plugin may ask the user on /dev/tty, although its standard input is empty
 	cmd.Env = append(os.Environ(), "KUBERNETES_EXEC_INFO="+string(info))
 	for _, e := range p.Env {
 		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)

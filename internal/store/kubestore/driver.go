@@ -48,7 +48,7 @@ func settings() *schema.Block {
 	return b
 }
 
-// numbered matches the end of a suffix that could be the name of another state's part.
+// numbered matches a suffix that ends like the name of another state's part, such as "-2".
 var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9]+$`) })
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
@@ -83,7 +83,7 @@ func policy(s store.Settings) store.Tries {
 	return tries
 }
 
-// client returns an HTTP client that adds the credentials.
+// client returns an HTTP client for the cluster that adds the credentials to requests.
 func (a *access) client(s store.Settings) (*http.Client, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	if a.proxy != nil {

@@ -1,9 +1,10 @@
 // Package kubestore keeps states in Secrets of a Kubernetes cluster. Its driver is the backend "kubernetes" of
-// Terraform and OpenTofu, with the same names and labels, so that each program respects the locks of the others. It
-// implements the API itself: the vendor's client would enlarge the program by half.
+// Terraform and OpenTofu, with the same names and labels, so that each program respects the locks of the others. The
+// package sends requests to the API without the client of Kubernetes, which would enlarge the program by half.
 //
-// A state is compressed and, if it is too large for one Secret, split into parts in several Secrets. Its version is the
-// checksum of all parts. Each write of the first Secret names the resourceVersion that it replaces.
+// A state is compressed with gzip. If it is too large for one Secret, it is split into parts in several Secrets. The
+// version of a state is the checksum of all parts. Each write of the first Secret is conditional on the resourceVersion
+// that it replaces.
 //
 // The other parts cannot be replaced in the same step, so each is written twice:
 //
@@ -35,15 +36,15 @@ import (
 
 // Options configures the store.
 type Options struct {
-	Client    *http.Client // adds the credentials
+	Client    *http.Client // an HTTP client that adds the credentials to requests
 	Server    *url.URL     // the address of the API
 	Namespace string
-	Suffix    string            // the suffix of the Secrets' names
+	Suffix    string            // the end of the Secrets' names
 	Labels    map[string]string // the labels of all objects, in addition to the store's own labels
 	Agent     string            // the User-Agent; "": the default of net/http
 }
 
-// New returns a store that sends each request once. See store.Retrying for retries.
+// New returns a store that sends each request once. The function store.Retrying adds retries.
 func New(o Options) store.Remote {
 	header := http.Header{"Accept": {"application/json"}}
 	if o.Agent != "" {
@@ -57,23 +58,23 @@ type remote struct {
 	api *store.API
 
 	mu      sync.Mutex
-	removed map[string]bool // workspaces deleted under their lock; unlocking deletes the Lease
+	removed map[string]bool // the workspaces that were deleted under their lock: unlocking also deletes the Lease
 }
 
 const (
-	dataKey    = "tfstate"     // the key of the state in the data of a Secret
-	partsLabel = "lethe-parts" // the annotation with the number of parts and their checksum
-	largest    = 1 << 20       // maximum size of a part in a Secret, in bytes
+	dataKey    = "tfstate"     // the name of the state's content in the data of a Secret
+	partsLabel = "lethe-parts" // the annotation of a Secret with the number of parts and their checksum
+	largest    = 1 << 20       // the maximum size of a part in a Secret, in bytes
 )
 
 func (r *remote) name(workspace string) string { return "tfstate-" + workspace + "-" + r.o.Suffix }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (r *remote) Place(workspace string) string {
 	return "kubernetes:" + r.o.Server.Host + r.o.Server.EscapedPath() + "/" + r.o.Namespace + "/" + r.name(workspace)
 }
@@ -82,12 +83,12 @@ func (r *remote) partName(workspace string, n int) string {
 	return r.name(workspace) + "-part-" + strconv.Itoa(n)
 }
 
-// stagedName returns the temporary name of part n of the content with this checksum.
+// stagedName returns the temporary name of part n of the state whose parts have the checksum sum.
 func (r *remote) stagedName(workspace, sum string, n int) string {
 	return r.name(workspace) + "-staged-" + sum[:16] + "-" + strconv.Itoa(n)
 }
 
-// nameable matches text that is valid in names of objects and in values of labels.
+// nameable matches text that Kubernetes accepts in names of objects and in values of labels.
 var nameable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 })
@@ -99,7 +100,8 @@ const (
 
 func mayName(text string) bool { return len(text) <= longestLabel && nameable().MatchString(text) }
 
-// checkName extends store.CheckName by the rules of Kubernetes.
+// checkName returns an error for a name of a workspace that store.CheckName rejects, or that Kubernetes would reject in
+// the name or a label of an object.
 func checkName(workspace string) error {
 	err := store.CheckName(workspace)
 	if err == nil && !mayName(workspace) {
@@ -116,13 +118,13 @@ func (r *remote) labels(workspace string) map[string]string {
 	return all
 }
 
-// parts holds the parts of a compressed state, and their common checksum in hexadecimal.
+// parts has the parts of a compressed state, and their common SHA-256 in hexadecimal.
 type parts struct {
 	chunks [][]byte
 	sum    string
 }
 
-// mark returns the annotation that describes the parts.
+// mark returns the value of the annotation that describes the parts: their number and their checksum.
 func (p parts) mark() string { return strconv.Itoa(len(p.chunks)) + " " + p.sum }
 
 func sumOf(chunks [][]byte) string {
@@ -133,7 +135,7 @@ func sumOf(chunks [][]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// split compresses a state and splits it into parts.
+// split compresses a state and splits it into parts, each small enough for a Secret.
 func split(data []byte) (parts, error) {
 	var text bytes.Buffer
 	z := gzip.NewWriter(&text)

@@ -14,7 +14,7 @@ const lockAnnotation = "app.terraform.io/lock-info"
 
 func (r *remote) leaseName(workspace string) string { return "lock-" + r.name(workspace) }
 
-// holder returns the holder of the lock, or nil if the Lease is missing or free.
+// holder returns the holder of the lock that a Lease represents, or nil if the Lease is missing or free.
 func (o *object) holder() *store.LockInfo {
 	if o == nil || o.Spec == nil || o.Spec.HolderIdentity == "" {
 		return nil
@@ -26,7 +26,8 @@ func (o *object) holder() *store.LockInfo {
 	return &who
 }
 
-// Lock implements store.Store. Unlocking keeps the Lease, without a holder.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError. Unlocking keeps the Lease, without a holder.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := checkName(workspace); err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		return nil, err
 	}
 	if held := lease.holder(); held != nil && held.ID == who.ID {
-		return unlock, nil // an earlier request took the lock
+		return unlock, nil // an earlier request took the lock, and its answer was lost
 	} else if held != nil {
 		return nil, &store.LockError{Held: held, Err: errors.New("the state is locked")}
 	}
@@ -61,12 +62,12 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 			return nil, err
 		}
 		switch held := now.holder(); {
-		case held == nil: // another field of the Lease was changed, or the lock was released
+		case held == nil: // the lock is free: another process changed a field of the Lease, or released the lock
 			return nil, &store.UnansweredError{Err: errors.New("another process is changing the Lease"), Unsent: true}
 		case held.ID != who.ID:
 			return nil, &store.LockError{Held: held, Err: errors.New("another process has just locked the state")}
 		}
-		return unlock, nil // an earlier request took the lock
+		return unlock, nil // an earlier request took the lock, and its answer was lost
 	}
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return unlock, nil
 }
 
-// Break implements store.Breaker.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := checkName(workspace); err != nil {
 		return err
@@ -91,12 +92,13 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 		if err = r.free(ctx, workspace, lease); !store.Refused(err, http.StatusConflict, http.StatusNotFound) {
 			return err
 		}
-		// The Lease has changed, perhaps not its holder. Read it again.
+		// the Lease has changed, and perhaps not its holder: read it again
 	}
 	return &store.UnansweredError{Err: errors.New("other processes keep changing the Lease"), Unsent: true}
 }
 
-// free releases the lock. It returns a refusal with status 409 if the Lease has changed since it was loaded.
+// free releases the lock by clearing the holder of the Lease. If the Lease has changed since it was loaded, the error
+// is a *store.RefusedError with the status 409.
 func (r *remote) free(ctx context.Context, workspace string, lease *object) error {
 	r.mu.Lock()
 	removed := r.removed[workspace]
@@ -109,8 +111,8 @@ func (r *remote) free(ctx context.Context, workspace string, lease *object) erro
 	return r.save(ctx, r.leases(), lease)
 }
 
-// dropLease deletes the Lease of a deleted workspace. If the Lease has a holder, dropLease leaves the deletion to the
-// unlocking. If another process acquires the Lease in the meantime, the Lease stays.
+// dropLease deletes the Lease of a deleted workspace. If a process holds the Lease, it stays until that process unlocks
+// it. If another process acquires the Lease in the meantime, the Lease stays.
 func (r *remote) dropLease(ctx context.Context, workspace string) error {
 	lease, err := r.load(ctx, r.leases(), r.leaseName(workspace))
 	if err != nil || lease == nil {
@@ -124,7 +126,7 @@ func (r *remote) dropLease(ctx context.Context, workspace string) error {
 	}
 	err = r.remove(ctx, r.leases(), lease.Metadata.Name, lease.Metadata.ResourceVersion)
 	if store.Refused(err, http.StatusConflict) {
-		return nil // another process has taken the lock in the meantime
+		return nil // another process has acquired the Lease in the meantime
 	}
 	return err
 }

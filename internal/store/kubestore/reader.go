@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// reader reads the settings.
+// reader reads the settings of the backend block, and of environment variables for settings that the block omits.
 type reader struct {
 	store.Reader
 }
@@ -21,10 +21,11 @@ func (r *reader) url(name, text string) *url.URL {
 	return u
 }
 
-// path expands a leading home directory, and resolves relative paths against the directory of the settings.
+// path returns a path in a setting as an absolute path: it expands "~" at the beginning, and resolves relative paths
+// against the directory of the settings.
 func (r *reader) path(p string) string { return r.S.File(p) }
 
-// within resolves a path relative to dir. It returns "" for "".
+// within returns the path p relative to dir. It returns absolute paths and "" unchanged.
 func within(dir, p string) string {
 	if p == "" || filepath.IsAbs(p) {
 		return p

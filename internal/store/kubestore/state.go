@@ -17,17 +17,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// found holds the Secrets of a workspace.
+// found has the Secrets of a workspace, as find has read them.
 type found struct {
-	main  *object         // nil if it does not exist
-	parts map[int]*object // the other Secrets, from 1
+	main  *object         // the first Secret; nil if it does not exist
+	parts map[int]*object // the other Secrets by the number of their part, from 1
 }
 
-// empty reports whether the workspace has no state. A Secret without data is no state.
+// empty reports whether the workspace has no state: the first Secret is missing or has no data.
 func (f *found) empty() bool { return f.main == nil || len(f.main.Data[dataKey]) == 0 }
 
-// version returns the version of the state, which is its checksum, or "" if no state exists. A resourceVersion would
-// not do, because changes to labels and annotations by others change it.
+// version returns the version of the state, the checksum of its parts, or "" if no state exists. A resourceVersion is
+// not usable as version, because it changes with labels and annotations, which other programs may set.
 func (r *remote) version(ctx context.Context, workspace string, f *found) (store.Version, error) {
 	if f.empty() {
 		return "", nil
@@ -38,7 +38,7 @@ func (r *remote) version(ctx context.Context, workspace string, f *found) (store
 
 func versionOf(p parts) store.Version { return store.Version(sumOf(p.chunks)) }
 
-// chunks returns the first n parts, or fewer if a part is missing.
+// chunks returns the first n parts, or only the parts before the first missing part.
 func (f *found) chunks(n int) [][]byte {
 	all := [][]byte{f.main.Data[dataKey]}
 	for i := 1; i < n && f.parts[i] != nil; i++ {
@@ -53,7 +53,7 @@ func (r *remote) list(ctx context.Context, labels string) ([]object, error) {
 	return reply.Items, err
 }
 
-// find reads the Secrets of a workspace in one snapshot.
+// find reads all Secrets of a workspace with one request, so that they belong together.
 func (r *remote) find(ctx context.Context, workspace string) (*found, error) {
 	items, err := r.list(ctx, "tfstate=true,tfstateWorkspace="+workspace)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *remote) find(ctx context.Context, workspace string) (*found, error) {
 	f := &found{parts: map[int]*object{}}
 	for i := range items {
 		o := &items[i]
-		o.APIVersion, o.Kind = "v1", "Secret" // items of a list lack both
+		o.APIVersion, o.Kind = "v1", "Secret" // the API omits both fields in the items of a list
 		rest, ok := strings.CutPrefix(o.Metadata.Name, r.name(workspace))
 		if n, err := strconv.Atoi(strings.TrimPrefix(rest, "-part-")); ok && err == nil && n > 0 {
 			f.parts[n] = o
@@ -73,7 +73,7 @@ func (r *remote) find(ctx context.Context, workspace string) (*found, error) {
 	return f, nil
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := checkName(workspace); err != nil {
 		return nil, "", err
@@ -93,8 +93,9 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return data, versionOf(p), nil
 }
 
-// pieces returns the parts of the state. If the last writer did not settle its parts, pieces does so. If the first
-// Secret has no annotation that matches the parts, pieces returns all existing parts, without a checksum.
+// pieces returns the parts of the state. If the last writer did not settle its parts (write them under their final
+// names), pieces does so. If the first Secret has no annotation that matches the parts, pieces returns all existing
+// parts, without a checksum.
 func (r *remote) pieces(ctx context.Context, workspace string, f *found) (parts, error) {
 	count, sum, _ := strings.Cut(f.main.Metadata.Annotations[partsLabel], " ")
 	n, err := strconv.Atoi(count)
@@ -104,7 +105,7 @@ func (r *remote) pieces(ctx context.Context, workspace string, f *found) (parts,
 	p := parts{f.chunks(n), sum}
 	if sumOf(p.chunks) == sum {
 		if len(f.parts) > n-1 {
-			_ = r.settle(ctx, workspace, p) // fails without permission to write, which does no harm
+			_ = r.settle(ctx, workspace, p) // fails without permission to write Secrets, which does no harm to a reader
 		}
 		return p, nil
 	}
@@ -123,11 +124,12 @@ func (r *remote) pieces(ctx context.Context, workspace string, f *found) (parts,
 		_ = r.settle(ctx, workspace, p)
 		return p, nil
 	}
-	// Terraform or OpenTofu has since written the first Secret, and has kept the annotation.
+	// Terraform or OpenTofu has written the first Secret since, and has kept the annotation of an earlier state
 	return parts{chunks: f.chunks(len(f.parts) + 1)}, nil
 }
 
-// secret returns o, or a new Secret if o is nil, with the content, the labels and the annotations of a part.
+// secret returns the Secret o with the content, the labels and the annotations of a part. If o is nil, it returns a new
+// Secret.
 func (r *remote) secret(o *object, workspace, name string, content []byte, mark string) *object {
 	if o == nil {
 		o = &object{APIVersion: "v1", Kind: "Secret", Metadata: metadata{Name: name, Namespace: r.o.Namespace}}
@@ -144,7 +146,8 @@ func (r *remote) secret(o *object, workspace, name string, content []byte, mark 
 	return o
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := checkName(workspace); err != nil {
 		return "", err
@@ -186,8 +189,8 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return versionOf(p), nil
 }
 
-// changed returns the error for a Secret that changed after it was read. If the state itself is unchanged, the error is
-// a *store.UnansweredError, so that the write is repeated.
+// changed returns the error for a Secret that was changed after Put read it. If the state itself still has the version
+// prev, the error is a *store.UnansweredError, so that the write is repeated.
 func (r *remote) changed(ctx context.Context, workspace string, prev store.Version, why error) error {
 	f, err := r.find(ctx, workspace)
 	if err != nil {
@@ -199,18 +202,18 @@ func (r *remote) changed(ctx context.Context, workspace string, prev store.Versi
 		return err
 	case now == prev && store.Refused(why, http.StatusConflict):
 		return &store.UnansweredError{Err: why, Unsent: true}
-	case now == prev: // the namespace does not exist
+	case now == prev: // the state is unchanged, so the cause is another one, such as a missing namespace
 		return why
 	}
 	return &store.StaleError{Workspace: workspace, Missing: now == ""}
 }
 
-// stage writes all parts except the first under temporary names, without the labels by which find selects parts.
+// stage writes all parts except the first under temporary names. They lack the labels by which find selects parts.
 func (r *remote) stage(ctx context.Context, workspace string, p parts) error {
 	for i, chunk := range p.chunks[1:] {
 		o := r.secret(nil, workspace, r.stagedName(workspace, p.sum, i+1), chunk, p.mark())
 		o.Metadata.Labels = map[string]string{"app.kubernetes.io/managed-by": "lethe", "tfstateStaged": "true", "tfstateSecretSuffix": r.o.Suffix, "tfstateWorkspace": workspace}
-		// An existing object is from an earlier attempt and has the same content.
+		// an existing object with this name is from an earlier attempt, and has the same content
 		if err := r.save(ctx, r.secrets(), o); err != nil && !store.Refused(err, http.StatusConflict) {
 			return err
 		}
@@ -219,8 +222,8 @@ func (r *remote) stage(ctx context.Context, workspace string, p parts) error {
 }
 
 // settle writes all parts except the first under the names that Terraform and OpenTofu expect, and deletes surplus
-// parts and staged parts. It stops when the first Secret describes other parts. Each write names the resourceVersion
-// that it replaces, so that a late writer overwrites no part of a later state.
+// parts and staged parts. It stops if the first Secret describes other parts by now. Each write is conditional on the
+// resourceVersion that it replaces, so that a late writer overwrites no part of a later state.
 func (r *remote) settle(ctx context.Context, workspace string, p parts) error {
 	for range 10 {
 		f, err := r.find(ctx, workspace)
@@ -258,7 +261,7 @@ func (r *remote) place(ctx context.Context, workspace string, f *found, p parts)
 	return nil
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	items, err := r.list(ctx, "tfstate=true")
 	if err != nil {
@@ -274,7 +277,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	return slices.Insert(names, 0, store.Default), nil
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := cmp.Or(store.Deletable(workspace), checkName(workspace)); err != nil {
 		return err
@@ -291,7 +294,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if f.main != nil {
 		names = append(names, f.main.Metadata.Name)
 	}
-	for _, o := range staged { // objects of this writer and of killed writers
+	for _, o := range staged { // the staged parts of this writer and of killed writers
 		names = append(names, o.Metadata.Name)
 	}
 	for _, o := range f.parts {

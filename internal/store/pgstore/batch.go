@@ -13,13 +13,13 @@ import (
 type request struct {
 	sql    string
 	args   [][]byte
-	arrays int                         // the last n arguments are arrays, in the binary format
-	binary bool                        // request the result in the binary format
+	arrays int                         // the last n arguments are arrays in PostgreSQL's binary format
+	binary bool                        // the result is requested in the binary format
 	row    func(values [][]byte)       // called for each row of the result; nil: rows are ignored
 	done   func(tag pgconn.CommandTag) // called at the end of the statement; nil: not needed
 }
 
-// flushAt is the number of collected bytes after which batch sends the statements.
+// flushAt is the number of collected bytes after which batch sends the collected statements to the server.
 const flushAt = 1 << 20
 
 // batch sends statements without waiting for the answer to each, so that a batch takes one round trip. After the first
@@ -93,7 +93,7 @@ type array struct {
 	n   int
 }
 
-// textType and bytesType are the OIDs of the types text and bytea.
+// textType and bytesType are PostgreSQL's OIDs (type numbers) of the types text and bytea.
 const textType, bytesType = 25, 17
 
 func (a *array) add(cell []byte) {
@@ -105,10 +105,10 @@ func (a *array) add(cell []byte) {
 	a.buf = append(binary.BigEndian.AppendUint32(a.buf, uint32(len(cell))), cell...)
 }
 
-// arg returns the argument with elements of the type element, and empties the array.
+// arg returns the array argument, with elements of the type element (an OID), and then empties a.
 func (a *array) arg(element uint32) []byte {
 	out := make([]byte, 0, 20+len(a.buf))
-	for _, n := range []uint32{1, 1, element, uint32(a.n), 1} { // one dimension, NULLs, the type, the length, the first index
+	for _, n := range []uint32{1, 1, element, uint32(a.n), 1} { // the header of an array: one dimension, NULLs are possible, the type, the length, the first index
 		out = binary.BigEndian.AppendUint32(out, n)
 	}
 	out = append(out, a.buf...)

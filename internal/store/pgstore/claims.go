@@ -12,23 +12,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Runs that work on parts of a state share its advisory lock. An exclusive lock (of Terraform, OpenTofu or state push)
-// waits for all of them and keeps all of them out.
+// Runs that work on parts of a state hold the advisory lock of the state as a shared lock. An exclusive lock (of
+// Terraform, OpenTofu or state push) waits for all of these runs and keeps all of them out.
 //
-// The parts that each run has claimed are in a table, with one row for each run. They are not locks, because a server
-// has memory for a few thousand locks in all. Each run also holds a separate advisory lock of two numbers, which ends
-// with its connection and shows that the run is alive.
+// The parts that each run has claimed (reserved) are in a table, with one row for each run. They are not advisory
+// locks, because a server has memory for a few thousand locks in all. Each run also holds an advisory lock of two
+// numbers, which ends with its connection and so shows that the run is alive.
 //
 // A run claims parts under a lock of the table, where it reads the rows of the other runs. It claims all parts or none,
 // so that no two runs wait for each other.
 
-// The first numbers of the advisory locks of two numbers: lives for live runs (the second number is the session), turns
-// for writing (the second number is the id of the state).
+// These are the first numbers of the advisory locks of two numbers. lives is for live runs; the second number is the
+// run's session. turns is for writing; the second number is the id of the state.
 const lives, turns = "1279612488", "1279612489"
 
-// live takes the lock that shows that the run is alive.
+// live takes the advisory lock that shows that the run is alive, and chooses the session (the second number of that
+// lock).
 func (h *held) live(ctx context.Context) error {
-	// No wait for a turn takes this long, because a run with the turn only writes.
+	// 10 minutes are longer than any wait for a turn, because a run with the turn only writes
 	_, err := h.run(ctx, `SELECT set_config('lock_timeout', '10min', false)`)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (h *held) live(ctx context.Context) error {
 	return err
 }
 
-// reclaim claims on a new connection the parts that the run had on a broken one.
+// reclaim claims on a new connection the parts that the run had claimed on a broken connection.
 func (h *held) reclaim(ctx context.Context) error {
 	err := h.live(ctx)
 	if err == nil && len(h.joined.parts) > 0 {
@@ -53,8 +54,8 @@ func (h *held) reclaim(ctx context.Context) error {
 	return err
 }
 
-// claim adds parts to the claims of the run. It returns a *store.LockError, and claims nothing, if another run has
-// claimed a conflicting part.
+// claim adds parts to the claims of the run. If another run has claimed a conflicting part, it claims nothing, and the
+// error is a *store.LockError.
 func (h *held) claim(ctx context.Context, more store.Parts) error {
 	all := maps.Clone(h.joined.parts)
 	for name, use := range more {
@@ -75,7 +76,7 @@ func (h *held) claim(ctx context.Context, more store.Parts) error {
 	return err
 }
 
-// within does the work of claim inside its transaction. It also deletes the rows of runs whose connections have ended.
+// within claims parts inside the transaction of claim. It also deletes the rows of runs whose connections have ended.
 func (h *held) within(ctx context.Context, parts store.Parts) error {
 	if _, err := h.run(ctx, `LOCK TABLE `+h.joined.table+` IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return err
@@ -94,7 +95,7 @@ AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()
 		if err = cmp.Or(err, json.Unmarshal(row[1], &other)); err != nil {
 			return err
 		}
-		if who.ID == h.who.ID { // the lock belongs to a broken connection of this run
+		if who.ID == h.who.ID { // the row belongs to a broken connection of this run
 			continue
 		}
 		if name, meet := parts.Intersects(other); meet {
@@ -108,7 +109,8 @@ AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()
 	return err
 }
 
-// forget deletes the row of the run. The next claim deletes the rows of killed runs.
+// forget deletes the row with the claims of the run. If the run is killed first, the next claim of another run deletes
+// the row.
 func (h *held) forget(ctx context.Context) {
 	_, _ = h.run(ctx, `DELETE FROM `+h.joined.table+` WHERE session = $1::int`, h.joined.session)
 }

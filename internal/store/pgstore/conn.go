@@ -8,7 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// do runs a statement on the shared connection. Locks have separate connections.
+// do runs a statement on the connection that all requests of this store share. Locks have separate connections.
 func (r *remote) do(ctx context.Context, sql string, args ...string) (res *pgconn.Result, err error) {
 	err = r.use(ctx, func(conn *pgconn.PgConn) error {
 		res, err = run(ctx, conn, sql, args...)
@@ -18,7 +18,7 @@ func (r *remote) do(ctx context.Context, sql string, args ...string) (res *pgcon
 }
 
 // use calls do with the shared connection, and connects first if necessary. If a schema, table or column is missing,
-// use creates it and calls do again.
+// use creates all missing ones and calls do again.
 func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -36,7 +36,7 @@ func (r *remote) use(ctx context.Context, do func(*pgconn.PgConn) error) error {
 		err = r.skipped(err)
 	}
 	if code(err, readOnly) {
-		_ = r.conn.Close(ctx) // the address may lead to another server by now
+		_ = r.conn.Close(ctx) // the server accepts no writes: connect again, because the address may lead to another server by now
 	}
 	return err
 }
@@ -46,7 +46,7 @@ func (r *remote) connect(ctx context.Context) (*pgconn.PgConn, error) {
 	return conn, store.Unsent(answered(err))
 }
 
-// missing reports whether err says that a table, column or schema does not exist.
+// missing reports whether err means that a table, a column or a schema does not exist.
 func missing(err error) bool { return code(err, "42P01", "42703", "3F000") }
 
 // skipped explains an error about a missing schema or table if a setting forbids its creation. It returns other errors
@@ -67,8 +67,9 @@ const existing = `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1::na
 	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::name AND c.relname = $2::name), ` +
 	`EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::name AND c.relname = $3::name)`
 
-// create creates the missing schema, tables and indexes. It looks for them first: "CREATE … IF NOT EXISTS" needs the
-// permission to create even if the object exists. Concurrent statements of that kind can fail, so create repeats them.
+// create creates the missing schema, tables and indexes. It first asks the database which ones are missing, because
+// "CREATE … IF NOT EXISTS" needs the permission to create even if the object exists. Such statements can fail if
+// another connection runs them at the same time, so create repeats them.
 func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 	res, err := run(ctx, conn, existing, r.o.Schema, r.o.Table, r.o.Index)
 	if err != nil {
@@ -110,8 +111,8 @@ func (r *remote) create(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// shape explains errors about columns: the tables belong to another program or version. It returns other errors
-// unchanged.
+// shape adds an explanation to errors about columns: the tables belong to another program or another version. It
+// returns other errors unchanged.
 func (r *remote) shape(err error) error {
 	if code(err, "42703", "42804", "42P10", "42883") {
 		return fmt.Errorf("the tables %s_* in the schema %q belong to another program or another version of Lethe: %w", r.o.Table, r.o.Schema, err)
@@ -119,7 +120,7 @@ func (r *remote) shape(err error) error {
 	return err
 }
 
-// names returns the default workspace, followed by the other names that the query selects.
+// names returns the default workspace, followed by the other names in the column "name" of the query, sorted.
 func (r *remote) names(ctx context.Context, query string) ([]string, error) {
 	res, err := r.do(ctx, `SELECT name FROM (`+query+`) n WHERE name <> $1 ORDER BY name COLLATE "C"`, store.Default)
 	if err != nil {

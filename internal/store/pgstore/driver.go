@@ -65,8 +65,9 @@ func openStore(_ context.Context, s store.Settings) (store.Store, error) {
 	return store.Retrying(New(o), o.Tries), nil
 }
 
-// parse reads a connection string. TLS is required unless the string or the environment sets sslmode, as in Terraform
-// and OpenTofu. getenv returns the value of an environment variable; nil means that none is set.
+// parse reads a connection string. TLS is required unless the string or the environment variable PGSSLMODE sets
+// sslmode, as in Terraform and OpenTofu. getenv returns the value of an environment variable; nil means that none is
+// set.
 func parse(text string, getenv func(string) string) (*pgconn.Config, error) {
 	text = withHost(escaped(text), getenv)
 	if !strings.Contains(text, "sslmode") && (getenv == nil || getenv("PGSSLMODE") == "") {
@@ -124,8 +125,8 @@ func isURL(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 }
 
-// escaped converts a URL to the form that the parser reads. Terraform's driver parses URLs as other Go programs do: a
-// password may contain "@", and a parameter may contain "=".
+// escaped converts a connection URL to the form that the parser of pgconn reads. Terraform's driver parses URLs with
+// package net/url, so a password may contain "@", and a parameter may contain "=".
 func escaped(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || !isURL(text) || strings.Contains(u.Host, ",") {
@@ -135,7 +136,7 @@ func escaped(text string) string {
 	if err != nil {
 		return text
 	}
-	u.ForceQuery = false // "?" without a parameter
+	u.ForceQuery = false // removes a "?" without parameters at the end
 	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
 	return u.String()
 }
@@ -151,7 +152,8 @@ func passwordIn(text string) string {
 	return password
 }
 
-// New returns a store that connects on first use and sends each request once. See store.Retrying for retries.
+// New returns a store that connects at its first request and sends each request once. The function store.Retrying adds
+// retries.
 func New(o Options) store.Remote { return open(o, &locks{held: map[string]*held{}}) }
 
 func open(o Options, l *locks) store.Remote {

@@ -12,22 +12,23 @@ import (
 
 const beginInfo, endInfo = `/* lethe lock `, ` */ `
 
-// run runs a statement on the connection that holds the lock. It puts a comment before the statement that describes the
-// holder of the lock: the server shows the statement to other clients, which read the comment (see holders).
+// run runs a statement on the connection that holds the lock. It puts a comment with the holder of the lock before the
+// statement. The server shows the latest statement to other clients, which read the holder from the comment (see
+// holders).
 func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
 	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
 	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)
 }
 
-// alive reports whether the connection works and its server accepts writes, if the lock needs that.
+// alive reports whether the connection of the lock works. Except for plans, its server must also accept writes.
 func (h *held) alive(ctx context.Context) bool {
 	_, err := h.run(ctx, `SELECT 1`)
 	return err == nil && h.writable() == nil
 }
 
-// writable returns an error if the server is read-only and the operation is not a plan. PostgreSQL 14 reports that to a
-// client that connects; older servers may not report it. A lock on a replica would exclude no other run, and an
-// apply could not write its result.
+// writable returns an error if the server of the lock is read-only, unless the operation is a plan. PostgreSQL 14
+// reports that a server is read-only to each client that connects; older servers may not report it. A lock on a replica
+// would exclude no other run, and an apply could not write its result there.
 func (h *held) writable() error {
 	if h.who.Operation != "OperationTypePlan" && (h.conn.ParameterStatus("in_hot_standby") == "on" || h.conn.ParameterStatus("default_transaction_read_only") == "on") {
 		return &store.UnansweredError{Err: errors.New("the server is read-only, such as a replica: the state cannot be written there"), Unsent: true}
@@ -41,8 +42,8 @@ func (h *held) close() {
 	_ = h.conn.Close(ctx)
 }
 
-// shared returns the suffix of the lock functions: "_shared" for a run that works on parts of a state or only reads it,
-// otherwise "".
+// shared returns the suffix of PostgreSQL's functions for advisory locks: "_shared" for a run that works on parts of a
+// state or only reads it, otherwise "".
 func (h *held) shared() string {
 	if h.joined != nil || h.who.Shared {
 		return "_shared"

@@ -13,15 +13,15 @@ import (
 )
 
 // counted is the SQL that counts, for each writing, the added, changed and removed objects. A writing is one write of a
-// state, with a number. If a writing ends one row of an object and starts another for the same object, the object
-// counts as changed.
+// state; the writings of a state are numbered. A writing that ends the row of an object and starts a new row for the
+// same object has changed that object.
 const counted = `SELECT n, count(*) FILTER (WHERE came AND NOT went) AS added, count(*) FILTER (WHERE came AND went) AS changed, count(*) FILTER (WHERE went AND NOT came) AS removed
 FROM (SELECT n, bool_or(came) AS came, bool_or(NOT came) AS went FROM (
   SELECT t.since AS n, t.address, t.deposed, t.mode, true AS came FROM %[1]s t WHERE t.state = (SELECT id FROM %[2]s WHERE name = $1)
   UNION ALL SELECT t.until, t.address, t.deposed, t.mode, false FROM %[1]s t WHERE t.state = (SELECT id FROM %[2]s WHERE name = $1) AND t.until IS NOT NULL
 ) rows GROUP BY n, mode, address, deposed) objects GROUP BY n`
 
-// History implements store.Historian.
+// History lists the present state and the former states of a workspace, the latest first.
 func (s *rowStore) History(ctx context.Context, workspace string) ([]store.Past, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -50,12 +50,13 @@ WHERE v.state = (SELECT id FROM ` + s.table + ` WHERE name = $1) ORDER BY v.numb
 		}}}))
 	})
 	if n := len(out); n > 0 && first != "1" {
-		out[n-1].Counts = nil // the writing before the oldest one is no longer kept, so its counts cannot be known
+		out[n-1].Counts = nil // the counts of the oldest writing are unknown, because the state before it is no longer kept
 	}
 	return out, s.shape(err)
 }
 
-// Former implements store.Historian.
+// Former returns a former state from the list of History, in its stored form. It returns nil if the store no longer
+// keeps the state.
 func (s *rowStore) Former(ctx context.Context, workspace string, p store.Past) ([]byte, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err

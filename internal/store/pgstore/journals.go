@@ -12,17 +12,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Journals are stored as rows of bytes with positions. A row exists twice if a request was repeated because its answer
-// was lost. A run is identified by the ID of its lock.
+// The bytes of journals are stored in rows, each with the position of its bytes in the journal. A row exists twice if a
+// request was repeated because its answer was lost. The ID of a run's lock identifies the run.
 //
-// A run that works on parts of a state is alive as long as one of its sessions is (claims.go). A run that has the whole
-// state has ended when another run holds the lock.
+// A run that works on parts of a state is alive as long as the connection of one of its sessions exists (claims.go). A
+// run that has locked the whole state has ended if another run holds the lock.
 
-// journaling is a store that also keeps journals: always with states in rows, and with documents if "journal" is set.
+// journaling is a store that also keeps the journals of runs. States in rows always have journals; states in documents
+// have them if the setting "journal" is true.
 type journaling struct{ *remote }
 
-// own returns the ID of this process's lock and its session, or "" if the workspace is not locked. The session is "0"
-// for a lock of the whole state.
+// own returns the ID of the lock that this process holds, and its session, or "" if this process has not locked the
+// workspace. The session is "0" for a lock of the whole state.
 func (s *journaling) own(workspace string) (id, session string) {
 	s.locks.Lock()
 	defer s.locks.Unlock()
@@ -36,19 +37,21 @@ func (s *journaling) own(workspace string) (id, session string) {
 	return h.who.ID, session
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (s *journaling) Capabilities() store.Capabilities {
 	out := s.remote.Capabilities()
 	out.Journals, out.Cursor = s, s
 	return out
 }
 
-// List implements store.Store. It includes workspaces that only have journals of crashed runs.
+// List returns the names of the workspaces, the default workspace first. It includes workspaces that only have journals
+// of crashed runs.
 func (s *journaling) List(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM `+s.table+` UNION SELECT workspace FROM `+s.journals()+` WHERE data <> ''`)
 }
 
-// Note implements store.Journaler.
+// Note writes data to the journal of the run that holds the lock, beginning at the byte position at. Nil data only show
+// that the run is alive. It returns an error if this process does not hold the lock.
 func (s *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
 	id, session := s.own(workspace)
 	if id == "" {
@@ -66,8 +69,9 @@ func (s *journaling) Note(ctx context.Context, workspace string, at int64, data 
 	})
 }
 
-// Orphaned implements store.Journaler. A run whose connection broke may continue, and updates its row regularly.
-// Orphaned counts a run as crashed if it has not done so for three times store.LifeSign.
+// Orphaned returns the journals of runs that ended without deleting their journal. A run in progress updates its row
+// regularly, even if the connection of its lock broke. A run that has not done so for three times store.LifeSign counts
+// as ended.
 func (s *journaling) Orphaned(ctx context.Context, workspace string) ([]store.OrphanedJournal, error) {
 	first := map[string]int64{}
 	for {
@@ -80,7 +84,7 @@ func (s *journaling) Orphaned(ctx context.Context, workspace string) ([]store.Or
 		for _, j := range all {
 			seen, before := first[j.Run]
 			switch {
-			case before && seen != j.seen: // the run is alive
+			case before && seen != j.seen: // the run has updated its row since, so it is alive
 				continue
 			case j.silence > 3*store.LifeSign:
 				out = append(out, j.OrphanedJournal)
@@ -100,16 +104,16 @@ func (s *journaling) Orphaned(ctx context.Context, workspace string) ([]store.Or
 	}
 }
 
-// silentRun is a run without a lock that shows that it is alive (claims.go): it has crashed, its connection broke, or
-// it holds the lock of the whole state. silence is the time since its latest sign of life.
+// silentRun is a run without the advisory lock that shows that a run is alive (claims.go). It has crashed, its
+// connection broke, or it holds the lock of the whole state. silence is the time since its latest sign of life.
 type silentRun struct {
 	store.OrphanedJournal
-	seen    int64 // the latest sign of life, in microseconds
+	seen    int64 // the time of the latest sign of life, in microseconds since 1970
 	silence time.Duration
 }
 
-// silent returns the silent runs of a workspace with their journals, except the run of this process. It joins the rows
-// of a journal up to the first gap.
+// silent returns the silent runs of a workspace with their journals, except the run of this process. A journal ends at
+// the first gap between the positions of its rows.
 func (s *journaling) silent(ctx context.Context, workspace string) ([]silentRun, error) {
 	id, _ := s.own(workspace)
 	sessions := `SELECT k.session FROM ` + s.journals() + ` k WHERE k.run = j.run`
@@ -139,14 +143,15 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.database = 
 	return out, s.shape(err)
 }
 
-// SetReplayed implements store.JournalCursor with a row without data. Such rows are deleted after 90 days.
+// SetReplayed stores how many records of the journal with the given name were replayed into the state, as a row without
+// data. Such rows are deleted after 90 days.
 func (s *journaling) SetReplayed(ctx context.Context, workspace, name string, records uint32) error {
 	_, err := s.do(ctx, `WITH old AS (DELETE FROM `+s.journals()+` WHERE data = '' AND seen < now() - interval '90 days')
 INSERT INTO `+s.journals()+` (workspace, run, session, position, data) VALUES ($1, $2, 0, $3::bigint, '')`, workspace, name, strconv.FormatUint(uint64(records), 10))
 	return err
 }
 
-// Replayed implements store.JournalCursor.
+// Replayed returns how many records of the journal with the given name were replayed into the state, or 0 if unknown.
 func (s *journaling) Replayed(ctx context.Context, workspace, name string) (uint32, error) {
 	res, err := s.do(ctx, `SELECT coalesce(max(position), 0) FROM `+s.journals()+` WHERE workspace = $1 AND run = $2 AND data = ''`, workspace, name)
 	if err != nil {
@@ -156,7 +161,7 @@ func (s *journaling) Replayed(ctx context.Context, workspace, name string) (uint
 	return uint32(records), err
 }
 
-// Drop implements store.Journaler.
+// Drop deletes the journal of a run; an empty run means the run that holds the lock.
 func (s *journaling) Drop(ctx context.Context, workspace, run string) error {
 	if run == "" {
 		if run, _ = s.own(workspace); run == "" {
@@ -167,10 +172,11 @@ func (s *journaling) Drop(ctx context.Context, workspace, run string) error {
 	return err
 }
 
-// journalVariable is the environment variable for the setting "journal".
+// journalVariable is the environment variable that sets the setting "journal".
 const journalVariable = "LETHE_PG_JOURNAL"
 
-// WithJournals implements store.DisabledJournals. It does not create the table of journals if that is missing.
+// WithJournals returns the workspaces with journals that the store does not read with its settings, and the environment
+// variable that makes commands read them. It does not create the table of journals if that is missing.
 func (r *remote) WithJournals(ctx context.Context) (workspaces []string, variable string, err error) {
 	if r.o.Journal || r.o.Rows {
 		return nil, "", nil

@@ -20,22 +20,22 @@ import (
 const creating = "-1"
 
 // fresh returns the key of the advisory lock of a workspace that has no row yet: a decimal number of -2 or less, from a
-// hash of the schema, the table and the name of the workspace. So it differs from creating (-1), and from the keys of
-// rows, which are their positive ids. Two workspaces have the same key only if their hashes collide; then they exclude
-// each other.
+// hash of the schema, the table and the name of the workspace. So the key differs from creating (-1), and from the keys
+// of existing rows, which are their positive ids. Two workspaces have the same key only if their hashes are equal; then
+// they exclude each other.
 func (r *remote) fresh(workspace string) string {
 	sum := sha256.Sum256([]byte(r.o.Schema + "\x00" + r.o.Table + "\x00" + workspace))
 	return strconv.FormatInt(-2-int64(binary.BigEndian.Uint64(sum[:])>>2), 10)
 }
 
-// Lock implements store.Store. It does not wait: if another process holds the lock, the error is a *store.LockError.
-// The lock ends with its connection.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError. It does not wait. The lock ends when its connection to the server ends.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
 	}
 	who.Path = r.o.Schema + "." + r.o.Table + "/" + workspace
-	_, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`) // creates missing tables
+	_, err := r.do(ctx, `SELECT id FROM `+r.table+` LIMIT 0`) // this statement only makes do create missing tables
 	var h *held
 	if err == nil {
 		h, err = r.acquire(ctx, workspace, who, nil)
@@ -55,8 +55,8 @@ func (r *remote) keep(workspace string, h *held) {
 }
 
 // refused returns the error for a lock that was not obtained: err, or a *store.LockError if the server accepts no
-// further connection, so that the caller tries again. It closes the shared connection, because this run may now wait
-// long for the lock.
+// further connection, so that the caller tries again later. It closes the shared connection of the store, because this
+// run may now wait long for the lock.
 func (r *remote) refused(ctx context.Context, err error) error {
 	r.rest(ctx)
 	if code(err, "53300") {
@@ -65,8 +65,8 @@ func (r *remote) refused(ctx context.Context, err error) error {
 	return err
 }
 
-// rest closes the shared connection, if it is open: many runs may wait for a lock, and a server accepts few
-// connections. The next statement opens a new connection.
+// rest closes the shared connection of the store, if it is open. Many runs may wait for a lock, and a server accepts
+// few connections. The next statement opens a new connection.
 func (r *remote) rest(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,9 +75,9 @@ func (r *remote) rest(ctx context.Context) {
 	}
 }
 
-// acquire takes a lock on a new connection. The lock is shared if j is not nil or who.Shared is true, otherwise
-// exclusive. If an earlier connection with the same lock ID still holds the lock because the server has not noticed
-// that it broke, acquire terminates that connection and tries again, at most three times.
+// acquire takes the lock of a workspace on a new connection. The lock is shared if j is not nil or who.Shared is true,
+// otherwise exclusive. An earlier, broken connection with the same lock ID may still hold the lock because the server
+// has not noticed the break. Then acquire terminates that connection and tries again, at most three times.
 func (r *remote) acquire(ctx context.Context, workspace string, who store.LockInfo, j *joined) (*held, error) {
 	conn, err := r.connect(ctx)
 	if err != nil {
@@ -88,7 +88,8 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 		h.close()
 		return nil, err
 	}
-	// If the client's machine dies, its lock ends when the server notices. Not every server supports these settings.
+	// The server ends the lock of a dead machine sooner with these settings. Not every server supports them, so errors are
+	// ignored.
 	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
 	err = r.try(ctx, h, workspace)
 	var lockErr *store.LockError
@@ -108,14 +109,15 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 }
 
 // try takes the lock of a workspace, without waiting. The key of the lock is the id of the workspace's row. If another
-// process holds the lock, the error is a *store.LockError. The caller must then close h, because h may hold other
+// process holds the lock, the error is a *store.LockError. After an error the caller must close h, because its
+// connection may hold other locks.
 // locks.
 //
-// If the workspace has no row, try takes two other locks instead: r.fresh(workspace), and creating as a shared lock.
-// For a run that works on parts of a state, try returns store.ErrNotPartial instead.
+// If the workspace has no row, try takes two other locks: the lock with the key r.fresh(workspace), and the lock
+// creating as a shared lock. A run that works on parts of a state gets store.ErrNotPartial instead.
 //
-// Another run may still hold r.fresh when the row already exists. Another program that creates the workspace may still
-// hold creating. So try also takes these two locks if the row exists, and releases them at once.
+// If the row exists, another run may still hold the first of these locks, and another program that creates the
+// workspace may still hold the second. So try also takes both locks if the row exists, and releases them at once.
 func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	fresh := r.fresh(workspace)
 	both := `pg_try_advisory_lock` + h.shared() + `(` + fresh + `), pg_try_advisory_lock_shared(` + creating + `)`
@@ -133,14 +135,14 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 			return err
 		}
 		if err = r.obtained(ctx, res.Rows[0], fresh, creating); err != nil {
-			return err // locks that were taken end with the connection
+			return err // the caller closes the connection, which releases the locks that were taken
 		}
 		h.key = fresh
 		if res, err = h.run(ctx, row, workspace); err != nil || len(res.Rows) == 0 {
 			return err
 		}
-		// The workspace was created in the meantime. Both queries took the two locks, so they are released here and
-		// below.
+		// another process has created the workspace in the meantime: both queries took the two locks, so they are released
+		// twice, here and below
 		if _, err = h.run(ctx, release); err != nil {
 			return err
 		}
@@ -153,8 +155,8 @@ func (r *remote) try(ctx context.Context, h *held, workspace string) error {
 	return r.obtained(ctx, got[1:], h.key, fresh, creating)
 }
 
-// obtained returns the error for the first lock that was not obtained, or nil. keys are the keys of the locks, and got
-// has a truth value for each.
+// obtained returns the error for the first lock that was not obtained, or nil if all were. keys are the keys of the
+// locks, and got has the truth value of PostgreSQL for each key.
 func (r *remote) obtained(ctx context.Context, got [][]byte, keys ...string) error {
 	for i, key := range keys {
 		if !isTrue(got[i]) {
@@ -164,14 +166,14 @@ func (r *remote) obtained(ctx context.Context, got [][]byte, keys ...string) err
 	return nil
 }
 
-// holder is the holder of a lock, and its server process.
+// holder describes the holder of a lock, with the number of its server process.
 type holder struct {
 	who     store.LockInfo
 	process string
 }
 
-// holders returns the holders of the lock with this key, the oldest connection first. For a holder that is not Lethe,
-// the information comes from its connection: the process, the user and the address.
+// holders returns the holders of the lock with the given key, the oldest connection first. If a holder is not Lethe,
+// the description comes from its connection: the process, the user and the address.
 func (r *remote) holders(ctx context.Context, key string) ([]holder, error) {
 	res, err := r.do(ctx, `SELECT a.pid, coalesce(a.query, ''), coalesce(a.usename, '') || '@' || coalesce(host(a.client_addr), 'local'), coalesce(a.application_name, ''), extract(epoch FROM a.backend_start)
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -183,8 +185,8 @@ AND ((l.classid::bigint << 32) | l.objid::bigint) = $1::bigint ORDER BY a.backen
 	var out []holder
 	for _, row := range res.Rows {
 		process := string(row[0])
-		// The statement's text has no information about the lock if the holder is Terraform or OpenTofu, or if this
-		// role may not see the statements of others.
+		// The text of the statement does not describe the holder if the holder is Terraform or OpenTofu, or if this role may
+		// not see the statements of other roles.
 		since, _ := strconv.ParseFloat(string(row[4]), 64)
 		who := store.LockInfo{
 			ID: "process-" + process, Operation: string(row[3]), Who: string(row[2]), Created: time.Unix(int64(since), 0).UTC(),
@@ -217,8 +219,8 @@ func (r *remote) locked(ctx context.Context, key string) error {
 	return refused
 }
 
-// still checks, before a state is written, that the caller's lock still exists. If its connection broke, still takes
-// the lock again on a new one. It returns nil if the caller has no lock.
+// still checks, before a state is written, that the lock of the caller still exists. If the connection of the lock
+// broke, still takes the lock again on a new connection. It returns nil if the caller has no lock.
 func (r *remote) still(ctx context.Context, workspace string) error {
 	r.locks.Lock()
 	defer r.locks.Unlock()
@@ -241,7 +243,8 @@ func (r *remote) still(ctx context.Context, workspace string) error {
 	return err
 }
 
-// Break implements store.Breaker. It ends the lock of another process by terminating its connection.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. It
+// ends the lock of another process by terminating its connection.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := store.CheckName(workspace); err != nil {
 		return err
@@ -264,7 +267,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err == nil && isTrue(res.Rows[0][0]) {
 		return nil
 	}
-	// The connection broke. The lock ends as soon as the server notices.
+	// the connection broke, so the server will end the lock: a lock that end no longer finds is released
 	var released *store.LockError
 	if err = r.end(ctx, workspace, id); errors.As(err, &released) && released.Held == nil {
 		err = nil
@@ -272,8 +275,8 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return err
 }
 
-// end releases the lock with this ID by terminating the connection that holds it. It returns a *store.LockError if no
-// connection holds a lock with this ID.
+// end releases the lock with the given ID by terminating the connection that holds it. If no connection holds such a
+// lock, the error is a *store.LockError.
 func (r *remote) end(ctx context.Context, workspace, id string) error {
 	keys := []string{creating, r.fresh(workspace)}
 	res, err := r.do(ctx, `SELECT id FROM `+r.table+` WHERE name = $1`, workspace)
@@ -293,7 +296,7 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 			if h.who.ID == id {
 				return r.terminate(ctx, key, h.process)
 			}
-			if key != creating { // a holder of creating may work on another workspace
+			if key != creating { // the holder of creating may work on another workspace
 				refused = store.OtherLock(&h.who, id)
 			}
 		}
@@ -301,7 +304,8 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 	return refused
 }
 
-// terminate ends a server process, and waits until it has released its lock, for at most five seconds.
+// terminate ends a server process, and waits for at most five seconds until the process has released the lock with the
+// given key.
 func (r *remote) terminate(ctx context.Context, key, process string) error {
 	if _, err := r.do(ctx, `SELECT pg_terminate_backend($1::int)`, process); err != nil {
 		return fmt.Errorf("the connection that has the lock cannot be ended: %w", err)

@@ -10,11 +10,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// A state is stored as a document or as rows. Both layouts of one table have the same workspaces and the same locks. To
-// move a state from one layout to the other, one transaction replaces the entry in the table of states. The rows of a
-// state that became a document stay as its history.
+// A state is stored as a document (one text) or in rows: these are the two layouts. Both layouts of one table have the
+// same workspaces and the same locks. To move a state to the other layout, one transaction replaces its entry in the
+// table of states. The rows of a state that became a document stay as its history.
 
-// MigrateFrom implements store.Migrator.
+// MigrateFrom returns two stores for moving states to this store from a store that uses the same table in the other
+// layout. The stores are nil if both stores have the same layout: then nothing needs to move. ok is false if from uses
+// another table or is not in a database.
 func (r *remote) MigrateFrom(from store.Store) (source, target store.Store, ok bool) {
 	was, ok := from.Capabilities().Migrator.(*remote)
 	if !ok {
@@ -31,10 +33,11 @@ func (r *remote) MigrateFrom(from store.Store) (source, target store.Store, ok b
 	return &leaving{from}, store.Retrying(to, b.Tries), true
 }
 
-// leaving is the store that states are moved out of. It reports no state for workspaces that have already been moved.
+// leaving is the store from which states are moved to the other layout. It reports no state for workspaces that were
+// moved already.
 type leaving struct{ store.Store }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (l *leaving) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	data, v, err := l.Store.Get(ctx, workspace)
 	var moved *layoutError
@@ -44,21 +47,21 @@ func (l *leaving) Get(ctx context.Context, workspace string) ([]byte, store.Vers
 	return data, v, err
 }
 
-// taking is the store that states are moved into. It shares the locks of the store that they come from.
+// taking is the store into which states are moved from the other layout. The store from holds the locks for both.
 type taking struct {
 	store.Remote
 	from store.Store
 
 	mu   sync.Mutex
-	seen map[string]store.Version // the version to be replaced, by workspace
+	seen map[string]store.Version // the versions of the states in the other layout that Put will replace, by workspace
 }
 
-// Lock implements store.Store. It does nothing, because the source holds the same lock.
+// Lock takes no lock, because the source store of the move already holds the same lock.
 func (t *taking) Lock(context.Context, string, store.LockInfo) (func(context.Context) error, error) {
 	return func(context.Context) error { return nil }, nil
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (t *taking) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	data, v, err := t.Remote.Get(ctx, workspace)
 	var found *layoutError
@@ -72,7 +75,8 @@ func (t *taking) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return nil, "", err
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (t *taking) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	t.mu.Lock()
 	v := t.seen[workspace]
@@ -90,8 +94,8 @@ func (t *taking) Put(ctx context.Context, workspace string, data []byte, prev st
 	return t.Remote.Put(ctx, workspace, data, prev)
 }
 
-// replaceRows replaces the rows of version v with a document. It returns a *store.StaleError if the rows have another
-// version.
+// replaceRows replaces a state in rows with a document. If the rows do not have the version v, the error is a
+// *store.StaleError.
 func (r *remote) replaceRows(ctx context.Context, workspace string, data []byte, v store.Version) (store.Version, error) {
 	if err := r.still(ctx, workspace); err != nil {
 		return "", err

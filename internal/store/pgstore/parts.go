@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// Review implements store.PartStore.
+// Review returns the resources of a state, and the resources whose stored stamps (digests of their sources) equal the
+// given stamps.
 func (s *rowStore) Review(ctx context.Context, workspace string, stamps map[string]store.Stamp) (*store.Review, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -47,9 +48,9 @@ func (s *rowStore) Review(ctx context.Context, workspace string, stamps map[stri
 	return r, nil
 }
 
-// GetPart implements store.PartStore. It returns store.ErrNotPartial if the state does not exist or cannot be divided,
-// and a *store.DamagedError if another program changed or removed rows of the part. It does not read rows of other
-// resources.
+// GetPart returns the objects of some resources of a state, and the version of the whole state. It returns
+// store.ErrNotPartial if the state does not exist or cannot be divided, and a *store.DamagedError if another program
+// changed or removed rows of the part. It does not read rows of other resources.
 func (s *rowStore) GetPart(ctx context.Context, workspace string, resources []string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -67,7 +68,8 @@ func (s *rowStore) GetPart(ctx context.Context, workspace string, resources []st
 	return data, h.version(), nil
 }
 
-// PutPart implements store.PartStore.
+// PutPart replaces the objects of some resources in a state, if the state has the version prev. For another version it
+// returns a *store.StaleError.
 func (s *rowStore) PutPart(ctx context.Context, workspace string, p store.Part, prev store.Version) (store.Version, error) {
 	w := writing{workspace: workspace, data: p.Data, stamps: p.Stamps, prev: prev}
 	if !p.Whole && p.Data != nil {

@@ -1,16 +1,17 @@
 // Package pgstore keeps states in a PostgreSQL database. Its driver is the backend "pg" of Terraform and OpenTofu, with
 // the same schema, table, sequence and advisory locks, so that each program respects the locks of the others.
 //
-// A state is a row of the table "states": id, name (the workspace), data. The statement of a Put names the content that
-// it replaces. If two writers replace the same content, the second one fails, even without locks.
+// A state is a row of the table "states", with the columns id, name (the workspace) and data. The statement of a Put
+// names the content that it replaces. If two writers replace the same content, the second one fails, even without
+// locks.
 //
 // With layout = "rows", a state is split into rows of further tables (rows.go). Its row in "states" then has a marker,
 // which programs that expect a document there refuse to read.
 //
-// A lock is an advisory lock on the id of the row, held by a separate connection. A workspace without a row has another
-// lock, and its runs also share the lock -1, which Terraform and OpenTofu hold while they create any workspace. A lock
-// ends with its connection, and so with its process. Before a state is written, the store checks that its lock still
-// exists, and takes it again if the connection broke.
+// A lock is an advisory lock whose key is the id of the row. A separate connection holds it. A workspace without a row
+// has another key, and its runs also share the lock -1, which Terraform and OpenTofu hold while they create any
+// workspace. A lock ends with its connection, and so with its process. Before the store writes a state, it checks that
+// its lock still exists, and takes the lock again if the connection broke.
 package pgstore
 
 import (
@@ -29,43 +30,43 @@ type Options struct {
 	Config        *pgconn.Config
 	Schema, Table string
 	Index         string // the name of the unique index on the names of workspaces
-	// Do not create the schema, table or index if it is missing.
+	// If true, a missing schema, table or index is not created.
 	SkipSchema, SkipTable, SkipIndex bool
 
-	Rows    bool // split states into rows, see rows.go
+	Rows    bool // keep a state in rows of several tables (rows.go), not as one document
 	Journal bool // keep the journals of runs in the database; implied by Rows
-	Days    int  // for how many days rows of former states are kept; 0: they are deleted by the next write
+	Days    int  // for how many days former states in rows are kept; 0 means that the next write deletes them
 	Tries   store.Tries
 }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// remote keeps each state as one document. The stores of the other layouts contain it.
+// remote keeps each state as one document. The stores for the layout "rows" and for journals embed it.
 type remote struct {
 	o     Options
-	table string // quoted, with its schema
+	table string // the name of the table of states with its schema, quoted for SQL
 
-	mu   sync.Mutex // held while the connection is used
+	mu   sync.Mutex // held while the shared connection is used
 	conn *pgconn.PgConn
 
 	*locks
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r, Migrator: r, Disabled: r}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (r *remote) Place(workspace string) string {
 	c := r.o.Config
 	return fmt.Sprintf("pg:%s:%d/%s/%s/%s", c.Host, c.Port, c.Database, r.table, workspace)
 }
 
-// digest is the SQL that computes store.Digest of the stored state.
+// digest is the SQL expression for store.Digest of the stored state.
 const digest = `encode(sha256(convert_to(data, 'UTF8')), 'hex')`
 
-// run runs one statement.
+// run runs one statement with text arguments, and returns its result.
 func run(ctx context.Context, conn *pgconn.PgConn, sql string, args ...string) (*pgconn.Result, error) {
 	values := make([][]byte, len(args))
 	for i, a := range args {
@@ -75,8 +76,8 @@ func run(ctx context.Context, conn *pgconn.PgConn, sql string, args ...string) (
 	return res, answered(res.Err)
 }
 
-// readOnly is the error code of a server that accepts no writes. During a failover, a repeated request may soon reach
-// another server.
+// readOnly is PostgreSQL's error code for a write on a server that accepts no writes. During a failover, a repeated
+// request may soon reach another server.
 const readOnly = "25006"
 
 // answered returns a *store.UnansweredError for errors after which a request may be repeated:
@@ -103,7 +104,7 @@ func answered(err error) error {
 	return err
 }
 
-// code reports whether err is an error of the server with one of these codes.
+// code reports whether err is an error of the server with one of the given codes.
 func code(err error, codes ...string) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -117,19 +118,19 @@ func code(err error, codes ...string) bool {
 	return false
 }
 
-// held is a lock of this process, held by its connection. The text of each statement on the connection contains who.
-// The server shows the latest statement to other connections of the same role while the connection exists.
+// held is a lock that this process holds on a separate connection. Each statement on that connection contains who in a
+// comment, because the server shows the latest statement of a connection to other connections of the same role.
 type held struct {
 	who    store.LockInfo
 	conn   *pgconn.PgConn
 	key    string
-	joined *joined // nil: the lock is of the whole state, and exclusive unless who.Shared is true
+	joined *joined // the claims, if the run works on parts of the state; nil means a lock of the whole state, which is exclusive unless who.Shared is true
 }
 
-// joined holds the claims of a run that shares the lock of a state (claims.go).
+// joined has the claims (reserved parts) of a run that shares the lock of a state with other runs (claims.go).
 type joined struct {
-	table   string // the table of claims
-	session string // the second number of the lock that shows that the run is alive
+	table   string // the name of the table of claims
+	session string // the second number of the advisory lock that shows that the run is alive
 	parts   store.Parts
 }
 

@@ -16,35 +16,37 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// A writing is one write of a state, with a number. Former states share rows: a row belongs to all writings from since
-// up to, but without, until. So each row is rewritten once, and the sum of each writing that has the row is corrected
-// by the difference of the digests. If the sum of a damaged writing was wrong before, it stays wrong, so that reading
-// still detects the damage.
+// A writing is one write of a state; the writings of a state are numbered. Former states share rows: a row belongs to
+// all writings from its number since up to, but without, its number until. So each row is rewritten once. The sum of
+// the row digests of each writing with that row is corrected by the difference of the two digests. If the sum of a
+// damaged writing was wrong before, it stays wrong, so that reading still detects the damage.
 
-// formerWriting is a writing before the latest, with its header.
+// formerWriting is a writing before the latest, with its header (serial, lineage, digest and other fields of the
+// state).
 type formerWriting struct {
 	number  int64
 	header  header
 	changed bool
 }
 
-// formerRow is a row that belongs only to former writings, with its new content.
+// formerRow is a row that belongs only to former writings, not to the latest. next is the digest of its new content.
 type formerRow struct {
 	id    int64
-	cells [][]byte // stored cells
+	cells [][]byte // the new content, in the stored form
 	next  rows.Digest
 }
 
-// former holds everything that a call of RewriteFormer changes. It belongs to one transaction.
+// former has everything that one call of RewriteFormer reads and changes, in one transaction.
 type former struct {
 	rewrite func(serial uint64, stored []byte) ([]byte, error)
 	latest  header
-	all     []*formerWriting // by number
+	all     []*formerWriting // all former writings, sorted by number
 	rows    [len(rows.Tables)][]formerRow
-	err     error // the first error of a row
+	err     error // the first error of rewriting a row
 }
 
-// RewriteFormer implements store.FormerRewriter. It passes each row of former writings to rewrite, in the form of a
+// RewriteFormer calls rewrite for each former state of a workspace, and replaces the state by the result; nil keeps it.
+// It returns the number of changed states. RewriteFormer passes each row of former states to rewrite, in the form of a
 // state with one object. All changes are one transaction.
 func (s *rowStore) RewriteFormer(ctx context.Context, workspace string, rewrite func(uint64, []byte) ([]byte, error)) (changed int, err error) {
 	if err := store.CheckName(workspace); err != nil {
@@ -73,7 +75,7 @@ func (s *rowStore) RewriteFormer(ctx context.Context, workspace string, rewrite 
 	return changed, s.shape(err)
 }
 
-// count returns the number of changed writings.
+// count returns the number of changed former writings.
 func (f *former) count() int {
 	n := 0
 	for _, w := range f.all {
@@ -84,7 +86,7 @@ func (f *former) count() int {
 	return n
 }
 
-// readingFormer returns the requests that lock the state, and read its former writings and their rows.
+// readingFormer returns the requests that lock the state, and read its former writings and their rows into f.
 func (s *rowStore) readingFormer(workspace string, f *former) iter.Seq[request] {
 	args := [][]byte{[]byte(workspace)}
 	return func(yield func(request) bool) {
@@ -114,8 +116,8 @@ func (f *former) addWriting(c [][]byte) {
 	f.all = append(f.all, w)
 }
 
-// addRow passes one row to rewrite, and records the new content unless the result is nil. An error is recorded in
-// f.err. c has the id of the row, its since and until, and its cells.
+// addRow passes one row to rewrite, in the form of a state, and records the new content unless the result is nil. An
+// error is recorded in f.err. c has the id of the row, its numbers since and until, and its cells.
 func (f *former) addRow(k rows.Kind, c [][]byte) {
 	if f.err != nil {
 		return
@@ -142,7 +144,7 @@ func (f *former) addRow(k rows.Kind, c [][]byte) {
 	}
 	row := formerRow{id: numbers[0]}
 	_, ok := rows.Split(after, func(of rows.Kind, d rows.Digest, now [][]byte) {
-		if of == k { // the keys of instances may differ
+		if of == k { // compare only the kind, because instance keys may differ
 			row.next = d
 			for _, cell := range rows.Stored(k, now) {
 				row.cells = append(row.cells, bytes.Clone(cell))
@@ -170,17 +172,18 @@ func (f *former) addRow(k rows.Kind, c [][]byte) {
 	f.rows[k] = append(f.rows[k], row)
 }
 
-// alone returns a state that has only one row.
+// alone returns a state that contains only the object of one row.
 func alone(k rows.Kind, serial uint64, cells [][]byte) []byte {
 	var out bytes.Buffer
 	j := rows.NewJoiner(&out)
 	j.Head(rows.Head{Serial: serial, Lineage: "-"})
 	j.Row(k, cells)
-	_ = j.Close() // a buffer has no errors
+	_ = j.Close() // writing to a buffer never fails
 	return out.Bytes()
 }
 
-// documents rewrites the writings that are stored as documents, and the unknown fields of the other writings.
+// documents passes the former writings that are stored as documents to rewrite, and also the unknown fields of the
+// other writings.
 func (f *former) documents() error {
 	for _, w := range f.all {
 		h := &w.header
@@ -217,7 +220,7 @@ func (f *former) documents() error {
 	return nil
 }
 
-// writingFormer returns the requests that store the changes and end the transaction.
+// writingFormer returns the requests that store the changed rows and writings, and end the transaction.
 func (s *rowStore) writingFormer(workspace string, f *former) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		for k := range f.rows {
@@ -248,7 +251,7 @@ func (s *rowStore) writingFormer(workspace string, f *former) iter.Seq[request] 
 	}
 }
 
-// replacing returns the request that replaces the contents of rows of a table.
+// replacing returns the request that replaces the contents and digests of rows of one table.
 func (s *rowStore) replacing(k rows.Kind, list []formerRow) request {
 	var ids, digests array
 	cells := make([]array, len(rows.Tables[k].Columns))

@@ -18,37 +18,39 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// rowStore keeps states in rows: the layout "rows". The row in the table "states" is used for the lock and marks the
-// layout. Former states are kept too: a row is never changed. Instead, it is ended with the number of the writing that
-// changed or removed it.
+// rowStore keeps states in rows, with the layout "rows". The row in the table "states" identifies the lock and names
+// the layout. Former states are kept, too: a write does not change the content of a row. Instead, the row gets the
+// number of the writing that changed or removed it. Only RewriteFormer changes the content of rows, to remove secrets.
+// A writing is one write of a state; the writings of a state are numbered.
 type rowStore struct{ journaling }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (s *rowStore) Capabilities() store.Capabilities {
 	out := s.journaling.Capabilities()
 	out.NoEncryption, out.Versioner, out.Concurrent, out.Parts, out.History, out.Rewriter = s, s, s, s, s, s
 	return out
 }
 
-// NoEncryption implements store.NoEncryption.
+// NoEncryption returns the reason why the store cannot keep encrypted states, as the end of a sentence.
 func (s *rowStore) NoEncryption() string {
 	return "layout = \"rows\" stores each object in columns, but an encrypted state is a single text"
 }
 
-// inRows is the prefix of the markers in the table of states. A program that expects a document there reads an unknown
-// version and stops.
+// inRows is the beginning of the text that the table of states has for a state in rows. A program that expects a
+// document there finds an unknown version and stops.
 const (
 	inRows = `{"version":5,"layout":"rows","format":`
-	first  = inRows + `1}` // the first format: the header has the digest of the document
-	marker = inRows + `2}` // the current format: the header has a sum of the digests of the rows
+	first  = inRows + `1}` // the text of the first format, in which the digest of a writing is the digest of the document
+	marker = inRows + `2}` // the text of the present format, in which a writing has the sum of the digests of its rows
 )
 
-// layoutError reports that a state has another layout than the store.
+// layoutError reports that a state has another layout (document or rows) than the store.
 type layoutError struct{ text string }
 
 func (e *layoutError) Error() string { return e.text }
 
-// layout returns a *layoutError if the data in the table of states does not have the layout of the store.
+// layout returns a *layoutError if data, the entry of a workspace in the table of states, belongs to another layout
+// than the layout of the store.
 func (r *remote) layout(workspace string, data []byte) error {
 	const move = "or move it, in its own directory, with: lethe init -migrate-state"
 	in, rest := bytes.HasPrefix(data, []byte(inRows)), string(data)
@@ -63,19 +65,19 @@ func (r *remote) layout(workspace string, data []byte) error {
 	return &layoutError{fmt.Sprintf("the state of workspace %q is stored as a document, not in rows. Set layout = \"document\" in the settings of the backend, %s", workspace, move)}
 }
 
-// header describes one writing of a state.
+// header describes one writing of a state: its number, its digests, and the fields of the state that are not in rows.
 type header struct {
-	place    []byte // data in the table of states, at most 100 bytes; nil: no row
-	number   int64  // counts the writings; 0: no writing exists
-	digest   string // see seal
+	place    []byte // the first 100 bytes of the data in the table of states; nil if the workspace has no row there
+	number   int64  // the number of the writing, from 1; 0 if no writing exists
+	digest   string // identifies the content; seal computes it
 	document []byte
-	size     int // of the document, in bytes
+	size     int // the size of the document, in bytes
 	sum      rows.Sum
-	summed   bool // false for documents and in the first format
+	summed   bool // sum is valid; false for documents and in the first format
 	rows.Head
 }
 
-// seal computes the digest: of the document if it is stored whole, otherwise of the head and the sum.
+// seal computes h.digest: from the document if the document is stored whole, otherwise from the head and the sum.
 func (h *header) seal() {
 	if h.document != nil {
 		h.digest = string(store.Digest(h.document))
@@ -88,7 +90,7 @@ func (h *header) seal() {
 	h.digest = string(store.Digest(append(b, h.sum.Bytes()...)))
 }
 
-// damaged is the prefix of the version of a state whose rows differ from the written rows.
+// damaged is the beginning of the version of a damaged state: its rows differ from the rows that were written.
 const damaged = "damaged-"
 
 // version returns the version of the state with this header, or "" if the state does not exist in rows.
@@ -99,9 +101,9 @@ func (h *header) version() store.Version {
 	return store.Version(fmt.Sprintf("%d-%s", h.number, h.digest))
 }
 
-// heading returns the request for the header of a writing: the latest writing if serial is "", and otherwise the latest
-// writing with that serial. If number is not "", it is the writing with that number. The request reads only the first
-// 100 bytes of the data in the table of states, which are enough to recognize the layout.
+// heading returns the request that reads the header of a writing into h: the latest writing if serial is "", and
+// otherwise the latest writing with that serial. If number is not "", it is the writing with that number. The request
+// reads only the first 100 bytes of the data in the table of states, which are enough to recognize the layout.
 func (s *rowStore) heading(workspace, serial, number string, h *header) request {
 	sql := `SELECT left(s.data, 100), v.number, v.digest, v.document, v.size, v.serial, v.lineage, v.terraform_version, v.more, v.sum FROM ` + s.table + ` s
 LEFT JOIN LATERAL (SELECT * FROM ` + s.versions() + ` v WHERE v.state = s.id AND ($2 = '' OR v.serial::text = $2) AND ($3 = '' OR v.number::text = $3) ORDER BY v.number DESC LIMIT 1) v ON true WHERE s.name = $1`
@@ -126,7 +128,8 @@ func unhex(text []byte) []byte {
 
 func begin(mode string) request { return request{sql: "BEGIN ISOLATION LEVEL " + mode} }
 
-// Get implements store.Store. It reads all rows in one snapshot.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists. It reads all rows in one
+// transaction, so that they belong to one state.
 func (s *rowStore) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -141,7 +144,7 @@ func (s *rowStore) Get(ctx context.Context, workspace string) ([]byte, store.Ver
 	return data, h.version(), nil
 }
 
-// Version implements store.Versioner.
+// Version returns the version of a state without reading the state, or "" if no state exists.
 func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -160,12 +163,12 @@ func (s *rowStore) Version(ctx context.Context, workspace string) (store.Version
 // selected selects the state to read: the latest state, the state with a serial, or a part of the latest state.
 type selected struct {
 	workspace, serial string
-	number            string   // the number of the writing; "" for the latest writing with the serial
-	part              []string // resources; nil: all
+	number            string   // the number of the writing; "" means the latest writing with the serial
+	part              []string // the resources to read; nil means all
 }
 
-// read returns the document of a state, or nil if the state does not exist. It returns a *store.DamagedError if the
-// rows differ from the written rows.
+// read returns the document of a state, or nil if the state does not exist. If the rows differ from the rows that were
+// written, the error is a *store.DamagedError.
 func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error) {
 	var h header
 	var out bytes.Buffer
@@ -194,8 +197,8 @@ func (s *rowStore) read(ctx context.Context, of selected) ([]byte, header, error
 	case err != nil:
 		return nil, h, s.shape(err)
 	case missing && s.layout(of.workspace, h.place) == nil:
-		// The row that describes the writing no longer exists. The state is damaged, not empty: a run would create all
-		// its objects again.
+		// The writing of the state is missing in the table of writings. The state is damaged, not empty: a run that took it
+		// for empty would create all its objects again.
 	case h.number == 0 || of.serial == "" && h.version() == "":
 		return nil, h, nil
 	case h.document != nil:
@@ -227,9 +230,9 @@ func errRows(workspace string, serial uint64) error {
 	return fmt.Errorf("the rows of workspace %q with the serial %d do not match their digest: another program changed or removed some of them. Restore them from a backup of the database", workspace, serial)
 }
 
-// reading returns the requests that read a state in one transaction: its header into h, if of.part is set the sums of
-// all resources into part.known, and its rows, which are passed to row in the order of the document. It grows out to
-// the expected size of the document.
+// reading returns the requests that read a state in one transaction. They read the header into h, and pass the rows to
+// row, in the order of the document. If only a part is read, they also read the sums of all resources into part.known.
+// They grow out to the expected size of the document.
 func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		head := s.heading(of.workspace, of.serial, of.number, h)
@@ -240,7 +243,7 @@ func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *part
 				out.Grow(h.size + bytes.MinRead)
 			}
 		}
-		// With this memory for sorting, the query takes half the time.
+		// with this memory for sorting, the query takes half the time
 		if !yield(begin("REPEATABLE READ READ ONLY")) || !yield(request{sql: "SET LOCAL work_mem = '64MB'"}) || !yield(head) {
 			return
 		}
@@ -269,7 +272,7 @@ func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *part
 	}
 }
 
-// listing returns the request for the sums and stamps of all resources.
+// listing returns the request that reads the sums and stamps of all resources of a state into to.
 func (s *rowStore) listing(workspace string, to map[string]known) request {
 	return request{sql: `SELECT r.resource, r.sum, r.stamp FROM ` + s.resources() + ` r JOIN ` + s.table + ` s ON s.id = r.state WHERE s.name = $1`, args: [][]byte{[]byte(workspace)}, row: func(c [][]byte) {
 		sum, _ := rows.SumOf(unhex(c[1]))
@@ -277,8 +280,8 @@ func (s *rowStore) listing(workspace string, to map[string]known) request {
 	}}
 }
 
-// within returns the SQL condition that an object belongs to one of some resources. Its arguments start at number n:
-// see resourceArgs.
+// within returns the SQL condition that an object belongs to one of some resources. Its two arguments, which
+// resourceArgs returns, have the numbers n and n+1.
 func within(n int) string {
 	return fmt.Sprintf(`left(t.resource, 200) = ANY ($%d::text[]) AND t.resource = ANY ($%d::text[])`, n, n+1)
 }
@@ -304,7 +307,8 @@ func columns(t rows.Table) string {
 	return strings.Join(names, ", ")
 }
 
-// rollback rolls back a transaction after an error. It closes the connection if that fails. It always returns nil.
+// rollback rolls back a transaction after the error failed. If that fails, it closes the connection. It always returns
+// nil.
 func (s *rowStore) rollback(ctx context.Context, conn *pgconn.PgConn, failed error) error {
 	if failed == nil || conn.IsClosed() {
 		return nil
@@ -317,7 +321,7 @@ func (s *rowStore) rollback(ctx context.Context, conn *pgconn.PgConn, failed err
 	return nil
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (s *rowStore) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -23,7 +23,8 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return data, store.Digest(data), nil
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -51,7 +52,7 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return "", &store.StaleError{Workspace: workspace, Missing: now == ""}
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return err
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	return r.names(ctx, `SELECT name FROM `+r.table)
 }

@@ -7,14 +7,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// known is the stored sum and stamp of a resource or of an output. The stamp is "" if none is stored.
+// known is the stored sum of the row digests, and the stored stamp, of a resource or an output. A stamp is a digest of
+// its rows, its configuration and its inputs after a run that had nothing left to do for it. The stamp is "" if none is
+// stored.
 type known struct {
 	sum   rows.Sum
 	stamp string
 }
 
-// stampName returns the name under which the sum and the stamp for a row are stored: of its resource, or of the output.
-// It returns "" for results of conditions, which have none.
+// stampName returns the name under which the sum for a row is stored: the address of the row's resource, or the name of
+// the output's stamp. It returns "" for check results, which have no sum.
 func stampName(k rows.Kind, cells [][]byte) string {
 	switch k {
 	case rows.Outputs:
@@ -25,10 +27,10 @@ func stampName(k rows.Kind, cells [][]byte) string {
 	return ""
 }
 
-// partSums compares the sums of the rows read for a part of a state with the stored sums.
+// partSums compares the sums of the rows that were read for a part of a state with the stored sums.
 type partSums struct {
-	part  map[string]bool     // the resources of the part; all outputs belong to it too
-	read  map[string]rows.Sum // by names of stamps
+	part  map[string]bool     // the resources of the part; all outputs belong to each part, too
+	read  map[string]rows.Sum // the sums of the read rows, by the names of stampName
 	known map[string]known
 }
 
@@ -40,7 +42,8 @@ func newPartSums(part []string) *partSums {
 	return p
 }
 
-// add adds a row to its sum. It ignores rows with the name "" (results of conditions), which have no sum.
+// add adds the digest of a read row to the sum with that name. It ignores the name "", because check results have no
+// sum.
 func (p *partSums) add(name string, d rows.Digest) {
 	if name != "" {
 		sum := p.read[name]
@@ -53,7 +56,7 @@ func (p *partSums) has(name string) bool {
 	return p.part[name] || strings.HasPrefix(name, store.OutputStamp(""))
 }
 
-// intact reports whether the rows of the part are the written rows.
+// intact reports whether the rows of the part are the rows that were written: their sums equal the stored sums.
 func (p *partSums) intact() bool {
 	for name, is := range p.known {
 		if p.has(name) && p.read[name] != is.sum {

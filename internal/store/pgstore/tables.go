@@ -10,7 +10,7 @@ import (
 // column is a column of a table.
 type column struct{ name, kind, comment string }
 
-// versionColumns are the columns of the table with one row for each writing of a state.
+// versionColumns are the columns of the table with one row for each writing (each write of a state).
 var versionColumns = []column{
 	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
 	{"number", "bigint NOT NULL", "The number of the write, from 1. The current state has the highest number."},
@@ -54,7 +54,7 @@ var claimColumns = []column{
 	{"parts", "text NOT NULL", "JSON: the parts by name, with the use of each: 1 it is needed, 2 something within it is changed, 4 it is changed; or a sum of these."},
 }
 
-// common are the columns that all tables of rows have in addition to the columns of rows.Tables.
+// common has the columns that each table of rows has in addition to its columns in rows.Tables.
 var common = []column{
 	{"id", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "Tells rows of this table apart."},
 	{"state", "bigint NOT NULL", "The id of the state in the table of states."},
@@ -63,10 +63,11 @@ var common = []column{
 	{"digest", "bytea NOT NULL", "A digest, for comparing this row with a row to write."},
 }
 
-// byResource is the indexed prefix of an object's resource, because an index does not accept text of any length.
+// byResource is the SQL expression for the indexed beginning of an object's resource. The index has only 200
+// characters, because an index does not accept text of any length.
 const byResource = `left(resource, 200)`
 
-// part returns the table for rows of a kind, quoted, with its schema.
+// part returns the name of the table for rows of a kind, with its schema, quoted for SQL.
 func (r *remote) part(k rows.Kind) string { return r.tableOf(rows.Tables[k].Name) }
 
 func (r *remote) versions() string { return r.tableOf("versions") }
@@ -120,7 +121,7 @@ func createTable(name, comment string, columns []column, constraint string) stri
 	}
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (%s%s);\nCOMMENT ON TABLE %s IS %s;\n", name, strings.Join(list, ", "), constraint, name, literal(comment))
 	for _, c := range columns {
-		if !strings.Contains(c.kind, "NOT NULL") && !strings.Contains(c.kind, "PRIMARY KEY") { // the column may be newer than the table
+		if !strings.Contains(c.kind, "NOT NULL") && !strings.Contains(c.kind, "PRIMARY KEY") { // the column may be newer than an existing table
 			fmt.Fprintf(&b, "ALTER TABLE %s ADD COLUMN IF NOT EXISTS %s %s;\n", name, quoted(c.name), c.kind)
 		}
 		fmt.Fprintf(&b, "COMMENT ON COLUMN %s.%s IS %s;\n", name, quoted(c.name), literal(c.comment))

@@ -18,29 +18,30 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/pgstore/rows"
 )
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (s *rowStore) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	return s.put(ctx, writing{workspace: workspace, data: data, prev: prev})
 }
 
-// writing is a state, or a part of a state, that is to be written to rows.
+// writing is one write of a state, or of a part of a state, to rows. The writings of a state are numbered.
 type writing struct {
 	workspace string
-	part      []string // the written resources; nil: all
+	part      []string // the resources that are written; nil means all
 	data      []byte
 	stamps    map[string]store.Stamp
 	prev      store.Version
-	replaces  store.Version // if not "": replace a document with this digest, not rows
+	replaces  store.Version // if not "", the writing replaces a document with this digest, not rows
 
 	head  rows.Head
-	anew  bool                                   // write all rows again, even equal ones, because the state to replace is damaged
-	whole bool                                   // store the document whole, without rows
-	found [len(rows.Tables)]map[rows.Digest]bool // the digests of the rows of data, by table
-	sums  map[string]rows.Sum                    // the sums of the written rows, by resource or by store.OutputStamp of an output
+	anew  bool                                   // write all rows again, even equal rows, because the present state is damaged
+	whole bool                                   // store the document whole, because rows cannot reproduce it
+	found [len(rows.Tables)]map[rows.Digest]bool // the digests of the rows of data, by kind
+	sums  map[string]rows.Sum                    // the sums of the written rows, by the address of their resource or by store.OutputStamp of their output
 	who   store.LockInfo
 }
 
-// attempts is the number of attempts for a transaction that conflicts with others.
+// attempts is the number of attempts for a transaction that conflicts with other transactions.
 const attempts = 10
 
 func (s *rowStore) put(ctx context.Context, w writing) (store.Version, error) {
@@ -58,7 +59,7 @@ func (s *rowStore) put(ctx context.Context, w writing) (store.Version, error) {
 	for n := 1; ; n++ {
 		v, err := s.write(ctx, &w)
 		if !code(err, "40001", "40P01", "23505") {
-			return v, s.shape(err) // v is set even if the outcome of the write is unknown
+			return v, s.shape(err) // v is the version after the write, even if the outcome of the write is unknown
 		}
 		if n == attempts || ctx.Err() != nil {
 			return "", &store.UnansweredError{Err: err}
@@ -67,8 +68,8 @@ func (s *rowStore) put(ctx context.Context, w writing) (store.Version, error) {
 	}
 }
 
-// splitDamaged removes the prefix damaged from the version of a store.DamagedError. It reports whether the version had
-// the prefix.
+// splitDamaged removes the prefix "damaged-" from the version of a store.DamagedError. It reports whether the version
+// had that prefix.
 func splitDamaged(v store.Version) (store.Version, bool) {
 	rest, is := strings.CutPrefix(string(v), damaged)
 	return store.Version(rest), is
@@ -84,7 +85,8 @@ func (s *rowStore) writer(workspace string) store.LockInfo {
 	return store.NewLockInfo("", "")
 }
 
-// split computes the digests and sums of the document's rows. If rows cannot reproduce the document, split sets whole.
+// split computes the digests and the sums of the rows of w.data. If rows cannot reproduce the document, split sets
+// w.whole.
 func (w *writing) split() {
 	w.sums = map[string]rows.Sum{}
 	for _, name := range w.part {
@@ -110,16 +112,16 @@ func (w *writing) split() {
 	}
 }
 
-// present is the stored state that a writing replaces.
+// present is the stored state before a writing.
 type present struct {
 	header
-	place     string // the digest of the data in the table of states
+	place     string // store.Digest of the data in the table of states
 	rows      [len(rows.Tables)]map[rows.Digest]int64
 	resources map[string]known
 }
 
-// intact returns a *store.DamagedError if the stored rows of the replaced part differ from the written rows. The new
-// sum of the state would hide that difference.
+// intact returns a *store.DamagedError if the stored rows of the part that w replaces differ from the rows that were
+// written. Without this check, the new sum of the state would hide that difference.
 func (p *present) intact(w *writing) error {
 	if w.part == nil || w.data == nil {
 		return nil
@@ -144,7 +146,7 @@ func (p *present) intact(w *writing) error {
 	return nil
 }
 
-// write replaces a state in one transaction of two round trips: it reads the digests of the existing rows, and then
+// write replaces a state in one transaction with two round trips: it reads the digests of the existing rows, and then
 // writes the rows that differ.
 func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err error) {
 	err = s.use(ctx, func(conn *pgconn.PgConn) error {
@@ -166,7 +168,7 @@ func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err 
 	return v, err
 }
 
-// comparing returns the requests that lock and read the present state.
+// comparing returns the requests that lock the present state and read its header and digests into now.
 func (s *rowStore) comparing(w *writing, now *present) iter.Seq[request] {
 	name := []byte(w.workspace)
 	return func(yield func(request) bool) {
@@ -190,7 +192,8 @@ func (s *rowStore) comparing(w *writing, now *present) iter.Seq[request] {
 	}
 }
 
-// current returns an error if the present state is not the state that the writing replaces.
+// current returns a *store.StaleError if the present state is not the state that the writing w replaces. h is the
+// header of the present state, and document the digest of the data in the table of states.
 func (s *rowStore) current(w *writing, h *header, document string) error {
 	if w.replaces != "" {
 		if string(w.replaces) != document {
@@ -210,16 +213,17 @@ func (s *rowStore) current(w *writing, h *header, document string) error {
 	return nil
 }
 
-// following is the state after a writing, and its differences from present.
+// following is the state after a writing, with its differences from the present state.
 type following struct {
 	header
-	inserted  [len(rows.Tables)]map[rows.Digest]bool // digests of rows to insert
-	ended     [len(rows.Tables)][]int64              // ids of rows to end
-	resources map[string]known                       // resources that differ
-	removed   []string                               // resources that have neither rows nor stamps any more
+	inserted  [len(rows.Tables)]map[rows.Digest]bool // the digests of the rows to insert, by kind
+	ended     [len(rows.Tables)][]int64              // the ids of the rows that this writing ends, by kind
+	resources map[string]known                       // the new sums and stamps of the resources that differ
+	removed   []string                               // the resources that have neither rows nor a stamp any more
 }
 
-// next computes the state after a writing.
+// next computes the state after the writing w, and its differences from the present state now. If w changes only
+// stamps, the rows and the number of the state do not change.
 func (s *rowStore) next(w *writing, now *present) *following {
 	n := &following{header: now.header, resources: map[string]known{}}
 	if w.data != nil {
@@ -262,13 +266,14 @@ func (p *present) has(k int, d rows.Digest) bool {
 	return exists
 }
 
-// stamp computes the sums and stamps of resources after a writing.
+// stamp adds the resources whose sum or stamp the writing w changes to n.resources, and the resources that have neither
+// rows nor a stamp after it to n.removed.
 func (n *following) stamp(w *writing, now *present) {
 	all, touched := maps.Clone(now.resources), maps.Clone(w.sums)
 	if w.data != nil {
 		for name := range now.resources {
 			_, exists := touched[name]
-			kept := w.stamps == nil && strings.HasPrefix(name, store.ConditionsStamp("")) // a writing without stamps keeps the stamps of conditions
+			kept := w.stamps == nil && strings.HasPrefix(name, store.ConditionsStamp("")) // a writing without stamps keeps the stored stamps of conditions
 			if !exists && !kept && (w.part == nil || strings.HasPrefix(name, store.OutputStamp(""))) {
 				touched[name] = rows.Sum{}
 			}
@@ -295,8 +300,8 @@ func (n *following) stamp(w *writing, now *present) {
 	}
 }
 
-// stampOf returns the stored form of a stamp: a digest of the configuration and of the sums of the resource and of the
-// resources in m.Of.
+// stampOf returns the stored form of the stamp m of a resource: a digest of its configuration, of its sum, and of the
+// sums of the resources in m.Of. all has the sums by resource.
 func stampOf(name string, m store.Stamp, all map[string]known) string {
 	b := strconv.AppendQuote(nil, m.Config)
 	for _, of := range append([]string{name}, slices.Sorted(slices.Values(m.Of))...) {
@@ -305,8 +310,8 @@ func stampOf(name string, m store.Stamp, all map[string]known) string {
 	return string(store.Digest(b))
 }
 
-// changing returns the requests that replace the present state by the next state, or if w.data is nil, only by its
-// stamps. The last request commits the transaction.
+// changing returns the requests that replace the present state by the next state and commit the transaction. If w.data
+// is nil, they only replace stamps.
 func (s *rowStore) changing(w *writing, now *present, next *following) iter.Seq[request] {
 	name, number := []byte(w.workspace), strconv.AppendInt(nil, next.number, 10)
 	return func(yield func(request) bool) {
@@ -354,7 +359,8 @@ func (s *rowStore) changing(w *writing, now *present, next *following) iter.Seq[
 	}
 }
 
-// knowing yields the requests that store the sums and stamps of resources. It returns false if yield returned false.
+// knowing yields the requests that store the new sums and stamps of resources. It returns false if yield returned
+// false.
 func (s *rowStore) knowing(name []byte, now *present, next *following, yield func(request) bool) bool {
 	const of = ` t USING %s s WHERE s.id = t.state AND s.name = $1 AND t.resource = ANY ($2::text[])`
 	var removed, fresh, sums, stamps array
@@ -393,8 +399,8 @@ func numbers(list []int64) []byte {
 	return append(out, '}')
 }
 
-// inserting yields the requests that insert rows. Each request has up to about flushAt bytes of cells. It returns false
-// if yield returned false. fresh has the digests of the rows to insert; number is the number of the writing.
+// inserting yields the requests that insert the rows of w.data whose digests are in fresh. Each request has up to about
+// flushAt bytes of cells. number is the number of the writing. inserting returns false if yield returned false.
 func (s *rowStore) inserting(w *writing, number []byte, fresh [len(rows.Tables)]map[rows.Digest]bool, yield func(request) bool) bool {
 	name, more := []byte(w.workspace), true
 	var kind rows.Kind
@@ -433,7 +439,7 @@ func (s *rowStore) inserting(w *writing, number []byte, fresh [len(rows.Tables)]
 	return more
 }
 
-// insert returns the statement that inserts rows of a table. Each column is an array argument.
+// insert returns the statement that inserts rows into the table of a kind. Each column is an array argument.
 func (s *rowStore) insert(k rows.Kind) string {
 	var into, of, arrays, names strings.Builder
 	for i, c := range rows.Tables[k].Columns {
@@ -448,7 +454,7 @@ func (s *rowStore) insert(k rows.Kind) string {
 }
 
 // pruning yields the requests that delete rows and writings that ended more than Options.Days days ago. The latest
-// writing from before that time is kept. It returns false if yield returned false.
+// writing before that time is kept. pruning returns false if yield returned false.
 func (s *rowStore) pruning(name []byte, yield func(request) bool) bool {
 	kept := `WITH kept AS (SELECT s.id AS state, max(v.number) AS number FROM ` + s.table + ` s JOIN ` + s.versions() + ` v ON v.state = s.id WHERE s.name = $1 AND v.time <= now() - make_interval(days => $2::int) GROUP BY s.id) DELETE FROM `
 	args := [][]byte{name, strconv.AppendInt(nil, int64(s.o.Days), 10)}

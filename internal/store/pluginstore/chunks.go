@@ -8,18 +8,18 @@ import (
 // The sizes of chunks and states, in bytes.
 const (
 	proposedChunk = 8 << 20
-	mostChunk     = 128 << 20 // a message has at most 256 MiB
+	mostChunk     = 128 << 20 // the maximum size of a message is 256 MiB
 	mostState     = 1 << 30
 )
 
-// Chunk is a part of a state.
+// Chunk is a range of the bytes of a state, or an announcement of the state's length.
 type Chunk struct {
 	Bytes      []byte
-	Total      int64 // the length of the state
-	Start, End int64 // the positions of the first and the last byte
+	Total      int64 // the length of the whole state, in bytes
+	Start, End int64 // the positions of the first and the last byte of the chunk in the state
 }
 
-// chunks divides a state into chunks of the same size. The last chunk may be shorter.
+// chunks divides a state into chunks of size bytes. The last chunk may be shorter.
 func chunks(data []byte, size int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		total := int64(len(data))
@@ -34,13 +34,14 @@ func chunks(data []byte, size int64) iter.Seq[Chunk] {
 
 // assembly builds a state from its chunks.
 type assembly struct {
-	chunk int64 // the size that no chunk exceeds
+	chunk int64 // the maximum size of a chunk, in bytes
 	data  []byte
 	total int64
 }
 
-// add adds a chunk. It returns an error for an invalid chunk. A chunk without bytes has only diagnostics, or announces
-// a length: then bytes must follow, because an empty answer means that no state exists.
+// add appends a chunk. It returns an error if the chunk does not continue the state, or exceeds a limit. A chunk
+// without bytes only carries diagnostics, or announces the length of a state. After such an announcement bytes must
+// follow, because an answer without bytes means that no state exists.
 func (a *assembly) add(c Chunk) error {
 	n, at := int64(len(c.Bytes)), int64(len(a.data))
 	switch {
@@ -69,7 +70,7 @@ func (a *assembly) add(c Chunk) error {
 	return nil
 }
 
-// complete returns an error if chunks are missing.
+// complete returns an error if fewer bytes were added than the chunks announced.
 func (a *assembly) complete() error {
 	if n := int64(len(a.data)); n != a.total {
 		return fmt.Errorf("it sent %d of the announced %d bytes", n, a.total)

@@ -8,16 +8,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// messages collects the errors of one call.
+// messages is an error with the text of all error diagnostics of one call of the provider.
 type messages struct {
 	text    string
-	refused bool // the provider answered with an error; false if the call got no answer
+	refused bool // the provider answered with an error; false if the call got no answer, so that its effect is unknown
 }
 
 func (m *messages) Error() string { return m.text }
 
-// outcome returns the errors among the diagnostics of a call, or nil without errors. It reports each warning once.
-// doing is the purpose of the call.
+// outcome returns the errors among the diagnostics of a call as one error, or nil without an error. It passes each
+// warning to the user once. doing is the purpose of the call, for the text.
 func (s *pluginStore) outcome(doing string, ds []diag.Diagnostic) error {
 	m := &messages{}
 	for _, d := range ds {
@@ -35,7 +35,7 @@ func (s *pluginStore) outcome(doing string, ds []diag.Diagnostic) error {
 	return m
 }
 
-// sentence joins the title and the text of a message.
+// sentence joins the summary and the detail of a diagnostic.
 func sentence(summary, detail string) string {
 	if detail = strings.TrimSpace(detail); detail == "" {
 		return summary
@@ -43,7 +43,7 @@ func sentence(summary, detail string) string {
 	return summary + ": " + detail
 }
 
-// refused reports whether an error comes from an answer of the provider.
+// refused reports whether err is an answer of the provider, not the failure of a call.
 func refused(err error) bool {
 	var m *messages
 	return errors.As(err, &m) && m.refused
@@ -59,7 +59,7 @@ func (s *pluginStore) name() string {
 	return fmt.Sprintf("the state store %s of the %s", s.o.Type, s.o.Provider)
 }
 
-// warn reports a warning once.
+// warn passes a warning of the provider to the user, unless the same warning was reported before.
 func (s *pluginStore) warn(d diag.Diagnostic) {
 	text := sentence(d.Summary, d.Detail)
 	s.mu.Lock()

@@ -14,9 +14,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock implements store.Store. The provider chooses the ID of the lock, so an interrupt must not end the call that
-// returns the ID. A provider that returns no ID does not support locks. An ID beside an error may be the ID of another
-// holder, so Lock does not release it.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError. The provider chooses the ID of the lock, so an interrupt does not end the call that
+// returns the ID. If the provider returns no ID, it does not support locks. If it returns an ID with an error, the lock
+// may belong to another holder, so Lock does not release it.
 func (s *pluginStore) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -64,14 +65,15 @@ func (s *pluginStore) unlock(ctx context.Context, workspace, id string) error {
 	return nil
 }
 
-// Delete implements store.Store. It releases the lock of the state first, as Terraform does. Some providers keep the
-// lock beside the state, and with a lock they delete only one of the two.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault. It first releases
+// the lock of the state. Some providers keep the lock beside the state, and with a lock they delete only one of the
+// two.
 func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
 	}
 	if names, err := s.List(ctx); err != nil || !slices.Contains(names, workspace) {
-		return err // providers may report an error for a missing state
+		return err // nil for a missing state, for which some providers would report an error
 	}
 	s.mu.Lock()
 	id := s.held[workspace]
@@ -85,8 +87,9 @@ func (s *pluginStore) Delete(ctx context.Context, workspace string) error {
 	return s.outcome("delete the state", s.o.Provider.DeleteState(ctx, s.o.Type, workspace))
 }
 
-// Break implements store.Breaker. Some providers do not compare the ID of an unlock with the lock. So Break first tries
-// to take the lock: the error contains the holder.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. Some
+// providers do not compare the ID of an unlock with the lock. So Break first tries to take the lock: the error contains
+// the holder.
 func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 	unlock, err := s.Lock(ctx, workspace, store.NewLockInfo("force-unlock", ""))
 	var held *store.LockError
@@ -108,8 +111,8 @@ func (s *pluginStore) Break(ctx context.Context, workspace, id string) error {
 // described matches a line of terraform-plugin-framework's description of a lock.
 var described = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *(ID|Operation|Who|Created): +(.*)$`) })
 
-// locked returns the error for a lock that another holder has. If the message describes the lock, or the answer has the
-// ID of the lock, the error contains the holder.
+// locked returns the error for a lock that another holder has. The error describes the holder if the message of the
+// provider does, or at least has the ID of the lock if the answer has it.
 func (s *pluginStore) locked(workspace string, refusal error, id string) *store.LockError {
 	before, text, _ := strings.Cut(refusal.Error(), "Lock Info:")
 	who := &store.LockInfo{ID: id, Path: s.Place(workspace)}

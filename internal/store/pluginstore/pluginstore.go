@@ -1,4 +1,4 @@
-// Package pluginstore stores states in a state store of a provider (ADR 60).
+// Package pluginstore keeps states in a state store of a provider, which a state_store block selects (ADR 60).
 //
 // The protocol has no versions and no conditional writes. The version of a state is its digest. Put reads the state,
 // compares the digest, and writes, all under the provider's lock, which prevents other writes at the same time.
@@ -16,10 +16,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// longestMoment is the time that Put waits for another holder's lock before it writes without a lock.
+// longestMoment is how long a Put without the lock waits until the lock is free, before it writes without a lock.
 const longestMoment = 10 * time.Second
 
-// Open configures a store. The provider must already be configured.
+// Open configures a state store of a provider, and returns it as a store.Store. The provider must already be
+// configured.
 func Open(ctx context.Context, o Options) (store.Store, error) {
 	s := &pluginStore{o: o, lasting: store.Tries{Stop: o.Stop}, held: map[string]string{}, released: map[string]string{}, warned: map[string]bool{}}
 	s.singleWrite = &store.SingleWrite{Store: s, Tries: s.lasting, Wait: store.Hurried(longestMoment)}
@@ -36,15 +37,15 @@ func Open(ctx context.Context, o Options) (store.Store, error) {
 	return s, nil
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (s *pluginStore) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: s, Place: s}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (s *pluginStore) Place(workspace string) string { return s.o.Place + "/" + workspace }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (s *pluginStore) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -56,8 +57,9 @@ func (s *pluginStore) Get(ctx context.Context, workspace string) ([]byte, store.
 	return data, store.Digest(data), nil
 }
 
-// Put implements store.Store. If the caller has no lock, Put takes the lock for the write. If the lock does not become
-// free soon, or locking fails, Put writes without it, because the caller does not want a lock.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError. If the caller has no lock, Put takes the lock for the write. If the lock does not
+// become free soon, or locking fails, Put writes without it, because the caller does not want a lock.
 func (s *pluginStore) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -75,7 +77,7 @@ func (s *pluginStore) Put(ctx context.Context, workspace string, data []byte, pr
 	return s.singleWrite.Write(ctx, workspace, put)
 }
 
-// holds reports whether this store has the lock of a workspace.
+// holds reports whether this process has taken the lock of a workspace through this store.
 func (s *pluginStore) holds(workspace string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +85,7 @@ func (s *pluginStore) holds(workspace string) bool {
 	return ok
 }
 
-// replace writes a state if the present state has the given version.
+// replace writes a state if the present state has the version prev. Otherwise the error is a *store.StaleError.
 func (s *pluginStore) replace(ctx context.Context, workspace string, data []byte, prev store.Version) error {
 	_, now, err := s.Get(ctx, workspace)
 	if err != nil {
@@ -95,7 +97,8 @@ func (s *pluginStore) replace(ctx context.Context, workspace string, data []byte
 	return s.outcome("write the state", s.o.Provider.WriteState(ctx, s.o.Type, workspace, chunks(data, s.chunk)))
 }
 
-// List implements store.Store. It omits names that are not valid names of workspaces.
+// List returns the names of the workspaces, the default workspace first. It omits names that are not valid names of
+// workspaces.
 func (s *pluginStore) List(ctx context.Context) ([]string, error) {
 	names, ds := s.o.Provider.ListStates(ctx, s.o.Type)
 	if err := s.outcome("list the states", ds); err != nil {
@@ -106,7 +109,7 @@ func (s *pluginStore) List(ctx context.Context) ([]string, error) {
 	return append([]string{store.Default}, slices.Compact(names)...), nil
 }
 
-// read reads a whole state. It returns no bytes if the state does not exist.
+// read reads a whole state in chunks. It returns no bytes if the state does not exist.
 func (s *pluginStore) read(ctx context.Context, workspace string) ([]byte, error) {
 	a := assembly{chunk: s.chunk}
 	for part, ds := range s.o.Provider.ReadState(ctx, s.o.Type, workspace) {

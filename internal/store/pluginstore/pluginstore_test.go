@@ -30,10 +30,10 @@ type service struct {
 type fake struct {
 	*service
 	chunk int64                                         // the bytes of a chunk; 0: the size of the caller
-	read  func([]pluginstore.Chunk) []pluginstore.Chunk // changes the chunks of ReadState; nil: no change
+	read  func([]pluginstore.Chunk) []pluginstore.Chunk // changes the chunks that ReadState returns; nil: no change
 	lock  func() (string, []diag.Diagnostic)            // replaces LockState; nil: it works
-	says  []diag.Diagnostic                             // the diagnostics of ReadState, ListStates and DeleteState
-	fails []diag.Diagnostic                             // the diagnostics of WriteState
+	says  []diag.Diagnostic                             // the diagnostics that ReadState, ListStates and DeleteState return
+	fails []diag.Diagnostic                             // the diagnostics that WriteState returns
 
 	deleting func() // is called in DeleteState; may be nil
 }

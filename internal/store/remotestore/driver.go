@@ -82,7 +82,8 @@ func openCloud(ctx context.Context, s store.Settings) (store.Store, error) {
 	return open(ctx, r, o, "TF_CLOUD_ORGANIZATION")
 }
 
-// open opens the store. env are the environment variables that may name the organization, for messages.
+// open opens the store with the options o. env are the environment variables that may name the organization, for the
+// message if it is missing.
 func open(ctx context.Context, read *store.Reader, o Options, env ...string) (store.Store, error) {
 	s, host := read.S, cmp.Or(o.Host, "app.terraform.io")
 	if o.Host = host; o.Organization == "" {
@@ -102,7 +103,7 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 	}
 	if o.Token == "" {
 		instead := "set TF_TOKEN_" + strings.NewReplacer(".", "_", "-", "__").Replace(host)
-		if strings.Contains(host, ":") { // a variable name cannot contain a colon
+		if strings.Contains(host, ":") { // no variable can hold the token of this host, because a variable name cannot contain a colon
 			instead = fmt.Sprintf("write it into a block credentials %q of the CLI configuration", host)
 		}
 		return nil, fmt.Errorf("there is no token for %s: run \"lethe login %s\", or %s", host, host, instead)
@@ -112,7 +113,7 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 	}
 	o.Here = s.Getenv != nil && s.Getenv("TF_FORCE_LOCAL_BACKEND") != ""
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = 5 * time.Minute // a timeout for the whole request would limit the size of states
+	transport.ResponseHeaderTimeout = 5 * time.Minute // a timeout for the whole request would limit the size of states, so only the wait for the answer's header is limited
 	o.Agent, o.Client, o.Tries = s.Agent, &http.Client{Transport: transport, CheckRedirect: store.Redirects()}, s.Tries(30*time.Second)
 	r := newRemote(o)
 	if o.Project != "" && o.Name == "" {
@@ -135,14 +136,14 @@ func open(ctx context.Context, read *store.Reader, o Options, env ...string) (st
 // chosen is a store of many workspaces without a default workspace, as in Terraform.
 type chosen struct{ *remote }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (c *chosen) Capabilities() store.Capabilities {
 	out := c.remote.Capabilities()
 	out.Policy = c
 	return out
 }
 
-// Permit implements store.PolicyChecker.
+// Permit returns an error if the service does not permit an operation on the workspace.
 func (c *chosen) Permit(ctx context.Context, workspace string, runs bool, version string) error {
 	if err := c.check(workspace); err != nil {
 		return err
@@ -160,7 +161,8 @@ func (c *chosen) check(workspace string) error {
 	return nil
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists. For the name "default" it
+// returns an error, because a chosen store has no such workspace.
 func (c *chosen) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := c.check(workspace); err != nil {
 		return nil, "", err
@@ -168,7 +170,8 @@ func (c *chosen) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return c.remote.Get(ctx, workspace)
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (c *chosen) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := c.check(workspace); err != nil {
 		return "", err
@@ -176,7 +179,8 @@ func (c *chosen) Put(ctx context.Context, workspace string, data []byte, prev st
 	return c.remote.Put(ctx, workspace, data, prev)
 }
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (c *chosen) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := c.check(workspace); err != nil {
 		return nil, err
@@ -184,7 +188,7 @@ func (c *chosen) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return c.remote.Lock(ctx, workspace, who)
 }
 
-// List implements store.Store.
+// List returns the names of the workspaces, without "default".
 func (c *chosen) List(ctx context.Context) ([]string, error) {
 	names, err := c.remote.List(ctx)
 	return slices.DeleteFunc(names, func(n string) bool { return n == store.Default }), err

@@ -7,24 +7,24 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// reason is the prefix of a lock reason that this package writes. The encoded holder follows it.
+// reason is the beginning of the reason that this package gives for a lock. The encoded holder of the lock follows.
 const reason = "Locked by Lethe "
 
-// holding is the holder of a lock, as encoded in the lock's reason.
+// holding is the holder of a lock, in the form in which the reason of the lock contains it.
 type holding struct {
 	store.LockInfo
-	Made bool `json:",omitempty"` // the workspace was made for the lock
+	Made bool `json:",omitempty"` // Lock has made the workspace only to lock it
 }
 
-// mostReason is the maximum length of a lock reason, in bytes. The service accepts no longer one.
+// mostReason is the maximum length of the reason of a lock, in bytes. The service refuses longer reasons.
 const mostReason = 255
 
-// text returns the reason. It shortens the name of the user if the reason is too long.
+// text returns the reason of the lock. It shortens the name of the user until the reason is short enough.
 func (h holding) text() string {
 	for {
 		text, err := json.Marshal(h)
 		if err != nil {
-			panic(err) // the year is after 9999
+			panic(err) // fails only for a year after 9999
 		}
 		excess := len(reason) + len(text) - mostReason
 		if excess <= 0 || h.Who == "" {
@@ -34,8 +34,8 @@ func (h holding) text() string {
 	}
 }
 
-// holder returns the holder of a workspace's lock, or nil if it is not locked. For locks of other programs it has no
-// ID, and the reason as Info.
+// holder returns the holder of a workspace's lock, or nil if the workspace is not locked. For a lock of another
+// program, the holder has no ID, and the reason of the lock is its Info.
 func holder(w *workspace) *holding {
 	if !w.Attributes.Locked {
 		return nil
@@ -48,8 +48,8 @@ func holder(w *workspace) *holding {
 	return &h
 }
 
-// held returns the error for a lock with another holder. A holder without an ID gets the ID ORGANIZATION/WORKSPACE, as
-// in Terraform.
+// held returns the error for a lock that h holds. If h has no ID, the ID in the error is ORGANIZATION/WORKSPACE, as in
+// Terraform.
 func (r *remote) held(name string, h *holding, err error) *store.LockError {
 	info := h.LockInfo
 	if info.Path = r.path(name); info.ID == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Lock implements store.Store. The service only locks existing workspaces, so Lock creates a missing one. Unlocking
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError. The service only locks existing workspaces, so Lock creates a missing one. Unlocking
 // removes it again if no state was written.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	name, err := r.name(workspace)
@@ -20,7 +21,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		return nil, err
 	}
 	h := holding{LockInfo: who, Made: w == nil}
-	h.Info = "" // the service limits the length of reasons
+	h.Info = "" // omitted, because the service limits the length of the reason
 	if w == nil {
 		if w, err = r.make(ctx, name); err != nil {
 			return nil, err
@@ -42,7 +43,7 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 		case have.ID != who.ID:
 			return nil, r.held(name, have, errors.New("the workspace is locked"))
 		}
-		err = nil // an earlier request took the lock
+		err = nil // an earlier request took the lock, and its answer was lost
 	}
 	if err != nil {
 		return nil, err
@@ -53,7 +54,8 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return func(ctx context.Context) error { return r.free(ctx, name, who.ID, "unlock") }, nil
 }
 
-// Break implements store.Breaker. It also accepts ORGANIZATION/WORKSPACE, the ID of the lock in Terraform and OpenTofu.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. It
+// also accepts ORGANIZATION/WORKSPACE, the ID of the lock in Terraform and OpenTofu.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	name, err := r.name(workspace)
 	if err != nil {
@@ -68,7 +70,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return r.free(ctx, name, id, "force-unlock")
 }
 
-// free releases the lock if it has that ID. action is "unlock" or "force-unlock".
+// free releases the lock if it has the given ID. action is "unlock", or "force-unlock" for a lock that another process took.
 func (r *remote) free(ctx context.Context, name, id, action string) error {
 	w, err := r.find(ctx, name)
 	if err != nil {
@@ -76,7 +78,7 @@ func (r *remote) free(ctx context.Context, name, id, action string) error {
 	}
 	if w == nil {
 		r.forget(name, id)
-		return nil // the lock was removed with the workspace
+		return nil // the workspace was removed, and its lock with it
 	}
 	h := holder(w)
 	switch {
@@ -100,7 +102,7 @@ func (r *remote) free(ctx context.Context, name, id, action string) error {
 	return nil
 }
 
-// forget records that this process no longer holds the lock.
+// forget records that this process no longer holds the lock with the given ID.
 func (r *remote) forget(name, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

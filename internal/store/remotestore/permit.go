@@ -8,8 +8,8 @@ import (
 	goversion "github.com/hashicorp/go-version"
 )
 
-// Permit implements store.PolicyChecker. It permits everything if the workspace does not exist, or has the execution
-// mode "local".
+// Permit returns an error if the service does not permit an operation on the workspace. It permits everything if the
+// workspace does not exist, or has the execution mode "local".
 func (r *remote) Permit(ctx context.Context, of string, runs bool, version string) error {
 	name, err := r.name(of)
 	if err != nil {

@@ -2,9 +2,9 @@
 // the same API. Its drivers are the backend "remote" and the block "cloud" of Terraform and OpenTofu. Lethe runs plans
 // and applies locally, as for workspaces with the execution mode "local". It refuses to run them for other workspaces.
 //
-// The version of a state is the ID of its state version. The service compares serials and lineages. A write also holds
-// the lock of the workspace, so that the state cannot change between the check of its version and the write. For the
-// service, a user holds the lock, not a process. So the reason of the lock names the process.
+// The version of a state is the ID of its state version on the service. The service compares serials and lineages. A
+// write also holds the lock of the workspace, so that the state cannot change between the check of its version and the
+// write. For the service, a user holds the lock, not a process. So the reason of the lock names the process.
 package remotestore
 
 import (
@@ -25,13 +25,13 @@ import (
 // Options configures the store.
 type Options struct {
 	Client       *http.Client
-	Base         *url.URL // the address of the API, which ends with a slash
+	Base         *url.URL // the address of the API, ending with a slash
 	Token        string
-	Host         string // for messages
+	Host         string // the name of the host, for messages
 	Agent        string // the User-Agent; "": the default of net/http
 	Organization string
-	// Name is the only workspace, or "" for many workspaces. If Named is set, the workspace is listed under that name,
-	// not as the default workspace.
+	// Name is the only workspace of the store, or "" if the store has many. If Named is true, List returns that name;
+	// otherwise the workspace is called "default".
 	Name  string
 	Named bool
 	// These fields select the workspaces if Name is "". On the service, their names begin with Prefix, which their
@@ -40,16 +40,16 @@ type Options struct {
 	Prefix, Project string
 	Tags            []string
 	Bindings        map[string]string
-	// Here permits local plans and applies, even if the execution mode of the workspace is not "local".
+	// Here permits local plans and applies for every execution mode. Otherwise the mode must be "local".
 	Here bool
 
 	Tries store.Tries
 }
 
-// longestMoment is how long a writer without the lock waits for other writers.
+// longestMoment is how long a Put without the lock waits until the lock is free.
 const longestMoment = 5 * time.Second
 
-// newRemote returns a store that sends each request once. See store.Retrying for retries.
+// newRemote returns a store that sends each request once. The function store.Retrying adds retries.
 func newRemote(o Options) *remote {
 	header := http.Header{"Authorization": {"Bearer " + o.Token}, "Content-Type": {"application/vnd.api+json"}, "Accept": {"application/vnd.api+json"}}
 	plain := http.Header{}
@@ -68,12 +68,12 @@ func newRemote(o Options) *remote {
 type remote struct {
 	o           Options
 	api         *store.API
-	files       *store.API // without the token: the addresses of states are signed
+	files       *store.API // has no token, because the addresses of states are signed
 	singleWrite *store.SingleWrite
 
 	mu    sync.Mutex
-	locks map[string]string // IDs of this process's locks, by the workspace's name on the service
-	// selected holds names of workspaces that Tags, Bindings and Project are known to select.
+	locks map[string]string // the IDs of the locks that this process holds, by the workspace's name on the service
+	// selected has the names of workspaces that, as was checked, Tags, Bindings and Project select.
 	selected map[string]bool
 }
 
@@ -108,18 +108,19 @@ func (r *remote) name(workspace string) (string, error) {
 	return "", store.ErrOnly
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r, Policy: r, Named: r}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (r *remote) Place(workspace string) string {
 	name, _ := r.name(workspace)
 	return "remote:" + r.o.Host + "/" + r.o.Organization + "/" + name
 }
 
-// Only implements store.NamedWorkspace.
+// Only returns the name of the only workspace of the store, or "" if that is the default workspace or if there are
+// several.
 func (r *remote) Only() string {
 	if !r.o.Named {
 		return ""
@@ -127,7 +128,7 @@ func (r *remote) Only() string {
 	return r.o.Name
 }
 
-// Prepare implements store.NamedWorkspace.
+// Prepare creates the only workspace of the store if it does not exist.
 func (r *remote) Prepare(ctx context.Context) error {
 	if r.o.Name == "" {
 		return nil
@@ -149,10 +150,10 @@ func (r *remote) at(parts ...string) *url.URL {
 	return r.o.Base.JoinPath(parts...)
 }
 
-// path returns the ID of a workspace's lock in Terraform and OpenTofu.
+// path returns the ORGANIZATION/WORKSPACE of a workspace, which Terraform and OpenTofu use as the ID of its lock.
 func (r *remote) path(name string) string { return r.o.Organization + "/" + name }
 
-// workspace is a workspace on the service.
+// workspace is a workspace in the answers of the service.
 type workspace struct {
 	ID         string
 	Attributes struct {
@@ -167,7 +168,7 @@ type workspace struct {
 	}
 }
 
-// find returns a workspace, or nil if it does not exist.
+// find returns the workspace with a name on the service, or nil if it does not exist.
 func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	var doc struct{ Data workspace }
 	err := r.api.JSON(ctx, http.MethodGet, r.at("organizations", r.o.Organization, "workspaces", name), nil, nil, &doc)
@@ -182,8 +183,8 @@ func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	return &doc.Data, r.selects(ctx, name)
 }
 
-// selects returns an error if a workspace exists but the tags and the project do not select it: it may belong to
-// another configuration.
+// selects returns an error if the workspace exists but the tags and the project of the options do not select it,
+// because it may belong to another configuration.
 func (r *remote) selects(ctx context.Context, name string) error {
 	if r.o.Name != "" || r.o.Project == "" && len(r.o.Tags)+len(r.o.Bindings) == 0 {
 		return nil
@@ -209,7 +210,7 @@ func (r *remote) selects(ctx context.Context, name string) error {
 	return nil
 }
 
-// workspaces returns the workspaces that prefix, tags and project select.
+// workspaces returns the workspaces on the service that Prefix, Tags, Bindings and Project select.
 func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
 	q := url.Values{"page[size]": {"100"}}
 	if r.o.Prefix != "" {
@@ -249,7 +250,8 @@ func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
 	return all, nil
 }
 
-// make creates a workspace with the execution mode "local".
+// make creates a workspace on the service, with the execution mode "local", and with the tags and the project in the
+// settings. If another process has created the workspace first, make returns that workspace.
 func (r *remote) make(ctx context.Context, name string) (*workspace, error) {
 	type object map[string]any
 	var tags, bindings []object
@@ -343,7 +345,7 @@ type stateVersion struct {
 	}
 }
 
-// current returns the current state version of a workspace. Its ID is "" if the workspace has no state.
+// current returns the current state version of a workspace. The ID of the result is "" if the workspace has no state.
 func (r *remote) current(ctx context.Context, w *workspace) (stateVersion, error) {
 	var doc struct{ Data stateVersion }
 	err := r.api.JSON(ctx, http.MethodGet, r.at("workspaces", w.ID, "current-state-version"), nil, nil, &doc)
@@ -353,8 +355,9 @@ func (r *remote) current(ctx context.Context, w *workspace) (stateVersion, error
 	return doc.Data, err
 }
 
-// remove deletes a workspace. It tries a safe delete first, which most tokens may do. The service refuses that if the
-// workspace manages objects. Then remove deletes the workspace anyway, because the caller has already decided to.
+// remove deletes a workspace. It requests a safe delete first, which most tokens permit. The service refuses a safe
+// delete if the workspace manages objects. Then remove deletes the workspace anyway, because the caller has already
+// decided to delete it.
 func (r *remote) remove(ctx context.Context, name string) error {
 	w, err := r.find(ctx, name)
 	if err != nil || w == nil {

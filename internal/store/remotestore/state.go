@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	name, err := r.name(workspace)
 	if err != nil {
@@ -46,11 +46,13 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return a.Body, store.Version(now.ID), nil
 }
 
-// errUnlocked reports that the caller's lock was taken away, and that the workspace is not locked now.
+// errUnlocked reports that the lock of this process was taken away, and that the workspace is not locked now.
 var errUnlocked = errors.New("the workspace is no longer locked")
 
-// Put implements store.Store. A caller without the lock takes it for the write, also if its lock was taken away. If
-// another process holds it, the service decides: the lock may belong to the same user.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError. If the caller has no lock, or its lock was taken away, Put takes the lock for the
+// write. If another process holds the lock, Put tries to write anyway, and the service decides: the lock may belong to
+// the same user.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	name, err := r.name(workspace)
 	if err != nil {
@@ -126,8 +128,9 @@ func (r *remote) put(ctx context.Context, workspace, name string, data []byte, p
 	return store.Version(doc.Data.ID), nil
 }
 
-// Delete implements store.Store. It first releases this process's lock, because the service only deletes unlocked
-// workspaces.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault, and for another
+// workspace of a store with only one workspace store.ErrOnly. It first releases this process's lock, because the
+// service only deletes unlocked workspaces.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if workspace == store.Default {
 		return store.ErrDefault
@@ -150,10 +153,12 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return r.remove(ctx, name)
 }
 
-// List implements store.Store. It omits workspaces that were only created to be locked.
+// List returns the names of the workspaces, the default workspace first. It omits workspaces that were only created to
+// be locked. A store with one workspace returns only that workspace, as "default" or, if the settings name it, by its
+// name.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	if r.o.Name != "" {
-		_, err := r.find(ctx, r.o.Name) // init detects a missing service with this request
+		_, err := r.find(ctx, r.o.Name) // this request lets init detect a missing service
 		if r.o.Named {
 			return []string{r.o.Name}, err
 		}

@@ -40,7 +40,7 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 	store.Attr("max_retries", cty.Number, "How often a failed request is repeated: 5 times if not set. AWS_MAX_ATTEMPTS."),
 	store.Attr("retry_mode", cty.String, "standard or adaptive. Both repeat requests in the same way. AWS_RETRY_MODE."),
 
-	// These settings disable checks that Lethe does not do.
+	// these settings of Terraform disable checks that Lethe does not do
 	store.Attr("skip_credentials_validation", cty.Bool, "Without effect: the first request to the bucket checks the credentials."),
 	store.Attr("skip_requesting_account_id", cty.Bool, "Without effect: Lethe looks up the account if accounts are allowed or forbidden."),
 	store.Attr("skip_region_validation", cty.Bool, "Without effect: any region is valid."),
@@ -127,7 +127,7 @@ func customerKey(r *store.Reader) *CustomerKey {
 	return &CustomerKey{Key: text, MD5: base64.StdEncoding.EncodeToString(sum[:])}
 }
 
-// New returns a store that sends each request once. See store.Retrying for retries.
+// New returns a store that sends each request once. The function store.Retrying adds retries.
 func New(o Options) store.Remote {
 	r := &remote{o}
 	if o.Journal {

@@ -2,10 +2,10 @@ package s3store
 
 import "encoding/json"
 
-// item is an item of a table. All its fields are strings.
+// item is an item of a DynamoDB table whose fields are strings.
 type item map[string]string
 
-// MarshalJSON writes the format of DynamoDB, with the type of each field.
+// MarshalJSON encodes the item in the JSON form of DynamoDB, where each field has a type.
 func (i item) MarshalJSON() ([]byte, error) {
 	typed := map[string]map[string]string{}
 	for name, s := range i {
@@ -14,7 +14,7 @@ func (i item) MarshalJSON() ([]byte, error) {
 	return json.Marshal(typed)
 }
 
-// UnmarshalJSON reads the format of DynamoDB. It ignores fields that are not strings.
+// UnmarshalJSON decodes the JSON form of DynamoDB. It ignores fields that are not strings.
 func (i *item) UnmarshalJSON(data []byte) error {
 	var typed map[string]struct{ S *string }
 	if err := json.Unmarshal(data, &typed); err != nil {
@@ -29,7 +29,7 @@ func (i *item) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// request has the fields of GetItem, PutItem and DeleteItem requests.
+// request has the fields of GetItem, PutItem and DeleteItem requests to DynamoDB.
 type request struct {
 	TableName                 string
 	Key                       item   `json:",omitempty"`
@@ -39,5 +39,5 @@ type request struct {
 	ExpressionAttributeValues item   `json:",omitempty"`
 }
 
-// conditionFailed is the type of the error for an unmet condition.
+// conditionFailed is the type of DynamoDB's error for an unmet condition of a write.
 const conditionFailed = "ConditionalCheckFailedException"

@@ -17,42 +17,43 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 )
 
-// The journal of a run is a sequence of objects KEY.journal/RUN/POSITION-N, where RUN is the ID of the run's lock. Note
-// appends to the last object by writing it again, until it has segment bytes. This keeps the number of objects small.
-// If a write was not answered, it may still be executed later, so Note does not write that object again: the next
-// object repeats its data.
+// The journal of a run is a sequence of objects KEY.journal/RUN/POSITION-N, where KEY is the key of the state and RUN
+// is the ID of the run's lock. Note appends data to the last object by writing that object again, until the object has
+// segment bytes. This keeps the number of objects small. If a write of an object was not answered, the service may
+// still execute it later, so Note does not write that object again: the next object repeats its data.
 //
 // Locks are exclusive. While a process holds the lock, every other run with a journal has ended, or its lock was
 // broken. So runs need no signs of life.
 
-// segment is the size, in bytes, up to which an object is written again.
+// segment is the size, in bytes, up to which Note writes the last object of a journal again.
 const segment = 64 << 10
 
-// journaling is a store that keeps journals.
+// journaling is a store that also keeps the journals of runs.
 type journaling struct {
 	*remote
 
 	mu   sync.Mutex
-	runs map[string]*ownRun // runs that hold a lock, by workspace
+	runs map[string]*ownRun // the runs of this process that hold a lock, by workspace
 }
 
-// ownRun is the journal of a run of this process.
+// ownRun is the state of the journal of a run of this process.
 type ownRun struct {
 	id   string
-	sent []string // keys of objects that may exist
-	at   int64    // position of the last object
-	data []byte   // confirmed content of the last object
-	odd  bool     // the content of the last object is unknown
+	sent []string // the keys of the objects that may exist
+	at   int64    // the position in the journal at which the last object begins
+	data []byte   // the content of the last object that the service has confirmed
+	odd  bool     // a write of the last object was not answered, so its content is unknown
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (j *journaling) Capabilities() store.Capabilities {
 	out := j.remote.Capabilities()
 	out.Journals, out.Presigner = j, j
 	return out
 }
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (j *journaling) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if len(j.lockers()) == 0 {
 		return nil, errors.New(`journals in the bucket need locks: set use_lockfile or dynamodb_table, or set journal (LETHE_S3_JOURNAL) to false`)
@@ -81,7 +82,7 @@ func (j *journaling) own(workspace string) *ownRun {
 	return j.runs[workspace]
 }
 
-// below returns the prefix of the keys of a run's objects, or of all runs' objects if run is "".
+// below returns the beginning of the keys of a run's objects, or of all runs' objects if run is "".
 func (j *journaling) below(workspace, run string) string {
 	key := j.path(workspace) + journalSuffix
 	if run != "" {
@@ -90,7 +91,8 @@ func (j *journaling) below(workspace, run string) string {
 	return key
 }
 
-// Note implements store.Journaler. It ignores signs of life, which have no data.
+// Note writes data to the journal of the run that holds the lock, beginning at the byte position at. It ignores signs
+// of life, which have no data. It returns an error if this process does not hold the lock.
 func (j *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
 	run := j.own(workspace)
 	if run == nil {
@@ -114,14 +116,14 @@ func (j *journaling) Note(ctx context.Context, workspace string, at int64, data 
 	return nil
 }
 
-// piece is an object of a journal.
+// piece describes an object of a journal: the run, the key, and the position of its data in the journal.
 type piece struct {
 	run, key string
 	at       int64
 }
 
-// pieces lists the objects of a run's journal, or of all journals if run is "". It omits empty objects and objects with
-// other names, and sorts by run and position.
+// pieces lists the objects of a run's journal, or of all journals of the workspace if run is "". It omits empty
+// objects, and objects whose names have another form. The result is sorted by run and position.
 func (j *journaling) pieces(ctx context.Context, workspace, run string) ([]piece, error) {
 	var out []piece
 	root := j.below(workspace, "")
@@ -147,7 +149,7 @@ func (j *journaling) pieces(ctx context.Context, workspace, run string) ([]piece
 	return out, nil
 }
 
-// Orphaned implements store.Journaler.
+// Orphaned returns the journals of runs that ended without deleting their journal.
 func (j *journaling) Orphaned(ctx context.Context, workspace string) ([]store.OrphanedJournal, error) {
 	all, err := j.pieces(ctx, workspace, "")
 	if err != nil {
@@ -186,7 +188,8 @@ func (j *journaling) Orphaned(ctx context.Context, workspace string) ([]store.Or
 	return out, nil
 }
 
-// Drop implements store.Journaler. If the credentials do not permit to delete objects, it empties them instead.
+// Drop deletes the journal of a run; an empty run means the run that holds the lock. If the credentials do not permit
+// to delete objects, it empties them instead.
 func (j *journaling) Drop(ctx context.Context, workspace, run string) error {
 	var keys []string
 	if own := j.own(workspace); own != nil && (run == "" || run == own.id) {
@@ -204,8 +207,8 @@ func (j *journaling) Drop(ctx context.Context, workspace, run string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	// Delete the first object before the others: a journal without it is unreadable, so that an interruption leaves no
-	// partial journal.
+	// Delete the first object before the others. Without it, the rest of a journal is unreadable, so an interruption
+	// leaves no journal that seems complete.
 	if err := j.remove(ctx, keys[0]); err != nil {
 		return err
 	}
@@ -233,11 +236,12 @@ func (j *journaling) remove(ctx context.Context, key string) error {
 	return cloudauth.AWSAnswered(err)
 }
 
-// handedFor is the validity of a presigned request. The request also expires with the credentials that signed it.
+// handedFor is how long a presigned request is valid. The request also becomes invalid when the credentials that signed
+// it expire.
 const handedFor = 24 * time.Hour
 
-// Presign implements store.JournalPresigner. It refuses if objects have a customer key: the request would contain that
-// key, which decrypts all states.
+// Presign returns a signed request with which another process can write one object of the journal. It refuses if
+// objects have a customer key: the request would contain that key, which decrypts all states.
 func (j *journaling) Presign(ctx context.Context, workspace string) (*store.PresignedRequest, error) {
 	run := j.own(workspace)
 	if run == nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 )
 
-// locker is one kind of lock. It sends each request once.
+// locker is one of the two kinds of lock: a lock object, or an item in a DynamoDB table. It sends each request once.
 type locker interface {
-	// acquire takes the lock, and stores info as the text of its holder. If another process holds the lock, acquire
-	// returns false and that holder's text, or nil if the lock was released in the meantime.
+	// acquire takes the lock, and stores info as the description of its holder. If another process holds the lock, acquire
+	// returns false and the description of that holder, or nil if the lock was released in the meantime.
 	acquire(ctx context.Context, workspace string, info []byte) (locked bool, held []byte, err error)
-	// read returns the holder's text, or nil if the lock is free.
+	// read returns the description of the holder, or nil if the lock is free.
 	read(ctx context.Context, workspace string) ([]byte, error)
-	// free releases the lock. A table lock is released only if the text of its holder is info; otherwise free returns
-	// nil, because the lock was released in the meantime.
+	// free releases the lock. A lock in a table is released only if the description of its holder is info. Otherwise the
+	// lock was released in the meantime, and free returns nil.
 	free(ctx context.Context, workspace string, info []byte) error
 }
 
@@ -35,7 +35,8 @@ func (r *remote) lockers() []locker {
 	return all
 }
 
-// Lock implements store.Store. It takes all configured kinds of lock. If one of them is not free, it releases the
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError. It takes all configured kinds of lock. If one of them is not free, it releases the
 // others. If no kind of lock is configured, it does nothing.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := store.CheckName(workspace); err != nil {
@@ -84,7 +85,7 @@ func (r *remote) holder(workspace string, text []byte) *store.LockInfo {
 	return &who
 }
 
-// Break implements store.Breaker.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	if err := store.CheckName(workspace); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return nil
 }
 
-// lockFile is a lock object beside the state.
+// lockFile is the kind of lock that is an object beside the state.
 type lockFile struct{ *remote }
 
 func (l lockFile) key(workspace string) string { return l.path(workspace) + ".tflock" }
@@ -148,7 +149,7 @@ func (l lockFile) free(ctx context.Context, workspace string, _ []byte) error {
 	return cloudauth.AWSAnswered(err)
 }
 
-// tableLock is a lock item in the DynamoDB table.
+// tableLock is the kind of lock that is an item in the DynamoDB table.
 type tableLock struct{ *remote }
 
 func (l tableLock) acquire(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
@@ -179,7 +180,7 @@ func (l tableLock) free(ctx context.Context, workspace string, info []byte) erro
 	}
 	_, err := l.o.Table.call(ctx, "DeleteItem", in)
 	if cloudauth.AWSRefused(err, conditionFailed) {
-		return nil // it was released in the meantime
+		return nil // the lock was released in the meantime
 	}
 	return err
 }

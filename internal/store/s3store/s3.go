@@ -2,14 +2,15 @@
 // backend "s3" of Terraform and OpenTofu, with the same keys and locks, so that each program respects the locks of the
 // others.
 //
-// The version of a state is its ETag. A Put reads the present version first, and then names it in its request
-// (If-Match, If-None-Match). If a service does not implement these headers, the first check alone decides.
+// The version of a state is the ETag of its object. A Put first reads the present version, and then makes the write
+// conditional on it (If-Match, If-None-Match). If a service ignores these headers, only the first check protects
+// against other writers.
 //
-// There are two kinds of lock, and none is the default. use_lockfile creates a lock object beside the state.
-// dynamodb_table creates an item in a DynamoDB table. The table also has an item with the MD5 of each state. If a state
-// does not match it, the state is not the latest, and Get reads it again.
+// Two kinds of lock can be configured, and both are off by default. use_lockfile creates a lock object beside the
+// state. dynamodb_table creates an item in a DynamoDB table. The table also has an item with the MD5 of each state. If
+// the MD5 of a state differs from the item, the state is not the latest, and Get reads it again.
 //
-// If "journal" is set, the journals of runs are stored below the key of the state (journal.go).
+// If the setting "journal" is true, the journals of runs are objects below the key of the state (journal.go).
 package s3store
 
 import (
@@ -35,28 +36,28 @@ import (
 type Options struct {
 	Client   *s3.Client
 	Bucket   string
-	Key      string // the key of the default workspace's state
-	Prefix   string // the prefix of the other workspaces' keys
+	Key      string // the key of the state of the default workspace
+	Prefix   string // the beginning of the keys of the other workspaces' states
 	LockFile bool
-	Table    *Table // in DynamoDB, for locks and checksums; nil: not used
+	Table    *Table // a DynamoDB table for locks and checksums; nil means none
 	Journal  bool   // keep the journals of runs in the bucket
 	Tries    store.Tries
 
-	NoChecksum  bool // omit the checksum header, which some services do not know
+	NoChecksum  bool // omit the SHA-256 header of objects, which some services do not know
 	ACL         string
 	Encrypt     bool
 	KMSKey      string
-	CustomerKey *CustomerKey // encrypts the objects; nil: not used
+	CustomerKey *CustomerKey // the customer-provided key with which the service encrypts objects; nil means none
 }
 
-// CustomerKey is an encryption key that the service does not store.
-type CustomerKey struct{ Key, MD5 string } // in base64
+// CustomerKey is an encryption key that the service gets with each request and does not store.
+type CustomerKey struct{ Key, MD5 string } // both in base64
 
 type remote struct{ o Options }
 
-// path returns the key of a workspace's state. For the default workspace this is Key, unchanged. For others it joins
-// the prefix, the workspace and Key like a file path, as Terraform and OpenTofu do. This removes empty parts and ".",
-// and ".." removes the part before it.
+// path returns the key of a workspace's state. For the default workspace this is Options.Key, unchanged. For other
+// workspaces it joins Prefix, the workspace and Key like a file path, as Terraform and OpenTofu do: empty parts and "."
+// disappear, and ".." removes the part before it.
 func (r *remote) path(workspace string) string {
 	if workspace == store.Default {
 		return r.o.Key
@@ -64,15 +65,15 @@ func (r *remote) path(workspace string) string {
 	return path.Join(r.o.Prefix, workspace, r.o.Key)
 }
 
-// around returns the text before and after the name of a workspace in its key. ok is false if Key contains ".." parts
-// that remove the name from the key.
+// around returns the text before and after the name of a workspace in the key of its state. ok is false if Key contains
+// ".." parts that remove the name of the workspace from the key.
 func (r *remote) around() (before, after string, ok bool) {
 	const any = "\x00"
 	return strings.Cut(path.Join(r.o.Prefix, any, r.o.Key), any)
 }
 
-// named returns the workspace that a key belongs to. The key is the key of a state followed by suffix; if suffix is not
-// "", more text may follow. ok is false for other keys.
+// named returns the workspace to whose state or journal the key of an object belongs. The key must be the key of a
+// state followed by suffix; if suffix is not "", more text may follow. ok is false for other keys.
 func (r *remote) named(key, suffix string) (workspace string, ok bool) {
 	before, after, ok := r.around()
 	rest, begins := strings.CutPrefix(key, before)
@@ -84,17 +85,17 @@ func (r *remote) named(key, suffix string) (workspace string, ok bool) {
 	return workspace, ok && begins && found
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: r, Place: r, Disabled: r, Finisher: r, Service: r}
 }
 
-// Place implements store.Locator.
+// Place returns a text that identifies the place of a state, for comparison with places of other stores.
 func (r *remote) Place(workspace string) string {
 	return "s3:" + aws.ToString(r.o.Client.Options().BaseEndpoint) + "/" + r.o.Bucket + "/" + r.path(workspace)
 }
 
-// Get implements store.Store.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists.
 func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, "", err
@@ -107,7 +108,7 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return r.o.Table.settled(ctx, tries, r.id(workspace), func() ([]byte, store.Version, error) { return r.get(ctx, r.path(workspace)) })
 }
 
-// id returns the name of a state in the table.
+// id returns the name of a state in the DynamoDB table.
 func (r *remote) id(workspace string) string { return r.o.Bucket + "/" + r.path(workspace) }
 
 // get reads an object. It returns nil and "" if the object is missing or empty.
@@ -139,7 +140,8 @@ func (r *remote) fetch(ctx context.Context, in *s3.GetObjectInput) ([]byte, stor
 	return data, store.Version(aws.ToString(out.ETag)), nil
 }
 
-// Put implements store.Store.
+// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
+// error is a *store.StaleError.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -184,7 +186,8 @@ func (r *remote) note(ctx context.Context, workspace string, data []byte) error 
 	return r.o.Table.note(ctx, r.o.Tries, r.id(workspace), data)
 }
 
-// Finish implements store.Finisher. If Put wrote the state but not its digest, Finish writes the digest.
+// Finish completes a write of data whose first step is done: if the stored state is data, Finish writes the MD5 of data
+// to the table.
 func (r *remote) Finish(ctx context.Context, workspace string, data []byte) (store.Version, bool, error) {
 	have, v, err := r.get(ctx, r.path(workspace))
 	if err != nil || v == "" || !bytes.Equal(have, data) {
@@ -193,7 +196,7 @@ func (r *remote) Finish(ctx context.Context, workspace string, data []byte) (sto
 	return v, true, r.note(ctx, workspace, data)
 }
 
-// version returns the version of the state and the ETag of the object. If the object is missing, it returns "" and nil.
+// version returns the version of the state and the ETag of its object. If the object is missing, it returns "" and nil.
 // If the object is empty, it returns "" and the ETag, because an empty object is no state.
 func (r *remote) version(ctx context.Context, workspace string) (store.Version, *string, error) {
 	in := &s3.HeadObjectInput{Bucket: &r.o.Bucket, Key: aws.String(r.path(workspace))}
@@ -234,7 +237,7 @@ func (r *remote) writing(key string, data []byte) *s3.PutObjectInput {
 	return in
 }
 
-// Delete implements store.Store.
+// Delete deletes a workspace and its state. For the default workspace it returns store.ErrDefault.
 func (r *remote) Delete(ctx context.Context, workspace string) error {
 	if err := store.Deletable(workspace); err != nil {
 		return err
@@ -246,19 +249,19 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return cloudauth.AWSAnswered(err)
 }
 
-// journalVariable is the environment variable for the setting "journal".
+// journalVariable is the environment variable that sets the setting "journal".
 const journalVariable = "LETHE_S3_JOURNAL"
 
-// journalSuffix follows the key of a state in the keys of its journals' objects.
+// journalSuffix separates the key of a state from the rest of the key in the keys of journal objects.
 const journalSuffix = ".journal/"
 
-// List implements store.Store.
+// List returns the names of the workspaces, the default workspace first.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	var names []string
 	before, _, _ := r.around()
 	err := r.list(ctx, before, func(o types.Object) {
 		name, ok := r.named(aws.ToString(o.Key), "")
-		if !ok && r.o.Journal { // the journal of a run that crashed before it wrote a state
+		if !ok && r.o.Journal { // count the workspace of a run that crashed before it wrote a state, because its journal exists
 			name, ok = r.named(aws.ToString(o.Key), journalSuffix)
 		}
 		if ok && store.CheckName(name) == nil && name != store.Default {
@@ -272,7 +275,8 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	return slices.Insert(slices.Compact(names), 0, store.Default), nil
 }
 
-// WithJournals implements store.DisabledJournals.
+// WithJournals returns the workspaces with journals that the store does not read with its settings, and the environment
+// variable that makes commands read them.
 func (r *remote) WithJournals(ctx context.Context) (workspaces []string, variable string, err error) {
 	if r.o.Journal {
 		return nil, "", nil
@@ -313,7 +317,7 @@ func (r *remote) list(ctx context.Context, prefix string, do func(types.Object))
 	return nil
 }
 
-// is reports whether err is an error of the service with one of these codes.
+// is reports whether err is an error of the service with one of the given codes.
 func is(err error, codes ...string) bool {
 	var refused smithy.APIError
 	return errors.As(err, &refused) && slices.Contains(codes, refused.ErrorCode())

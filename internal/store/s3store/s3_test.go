@@ -49,7 +49,7 @@ func TestAskedLater(t *testing.T) {
 	for _, tt := range []struct {
 		status      int
 		code        string
-		again, open bool // open: the request may have been executed
+		again, open bool // again: the request is repeated; open: the service may have executed the request
 	}{
 		{400, "RequestTimeout", true, true}, {403, "RequestTimeTooSkewed", true, false}, {409, "ConditionalRequestConflict", true, false}, {409, "OperationAborted", true, false},
 		{503, "SlowDown", true, false}, {500, "InternalError", true, true}, {400, "Throttling", true, false}, {400, "InvalidIdentityToken", true, false}, {400, "IDPCommunicationError", true, false},
@@ -135,7 +135,7 @@ func TestAddressAsGiven(t *testing.T) {
 			t.Run(fmt.Sprint(tt.settings, tt.env, all), func(t *testing.T) {
 				asked := map[string]bool{}
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if asked[r.Method] = true; r.Method == http.MethodPost { // to STS
+					if asked[r.Method] = true; r.Method == http.MethodPost { // a POST request is for STS, which returns the identity
 						fmt.Fprint(w, "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>123456789012</Account></GetCallerIdentityResult></GetCallerIdentityResponse>")
 						return
 					}

@@ -12,16 +12,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 )
 
-// Table is a DynamoDB table with the key LockID. The item "bucket/key" is the lock of a state and has the field Info.
-// The item "bucket/key-md5" is its checksum and has the field Digest.
+// Table is a DynamoDB table with the key LockID. The item with the LockID "bucket/key" is the lock of a state, and its
+// field Info describes the holder. The item with the LockID "bucket/key-md5" has the MD5 of the state in its field
+// Digest.
 type Table struct {
 	Client *cloudauth.AWSService
 	Name   string
 
-	unchecked sync.Once // for the warning that checksums cannot be read
+	unchecked sync.Once // limits the warning that checksums cannot be read to one
 }
 
-// call sends a request once, and returns the item in the answer.
+// call sends a request to DynamoDB once, and returns the item in the answer.
 func (t *Table) call(ctx context.Context, operation string, in request) (item, error) {
 	var out struct{ Item item }
 	err := t.Client.Call(ctx, operation, in, &out)
@@ -44,32 +45,32 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// note writes the MD5 of a state. Readers reject a state that differs from the MD5 in the table, so note retries like
-// the write of the state itself.
+// note writes the MD5 of a state to the table. Readers reject a state that differs from the MD5 in the table, so note
+// repeats the request as long as the write of a state would be repeated.
 func (t *Table) note(ctx context.Context, tries store.Tries, id string, data []byte) error {
 	in := request{TableName: t.Name, Item: item{"LockID": id + "-md5", "Digest": digestOf(data)}}
 	err := tries.Write(ctx, func(ctx context.Context) error {
 		_, err := t.call(ctx, "PutItem", in)
 		return err
 	})
-	if err != nil { // not wrapped, so that Retrying does not repeat the Put
+	if err != nil { // the error is not wrapped, so that store.Retrying does not repeat the Put
 		return fmt.Errorf("the state was written, but its checksum could not be written to the table %q: %v", t.Name, err)
 	}
 	return nil
 }
 
-// forget deletes the MD5 of a state.
+// forget deletes the MD5 of a state from the table.
 func (t *Table) forget(ctx context.Context, id string) error {
 	_, err := t.call(ctx, "DeleteItem", request{TableName: t.Name, Key: item{"LockID": id + "-md5"}})
 	return err
 }
 
-// settling is how long Get waits for a state to match its checksum.
+// settling is how long Get waits until a state matches its MD5 in the table.
 const settling = 10 * time.Second
 
-// settled reads a state until it matches its checksum in the table. After the time settling, the error is a
-// *store.DamagedError. If the checksum cannot be read, settled returns the state unchecked after a warning, as
-// Terraform does: a role may have access to states but not to the table.
+// settled calls read until the state matches its MD5 in the table, at most for the time settling. Then the error is a
+// *store.DamagedError. If the MD5 cannot be read, settled returns the state unchecked after a warning, as Terraform
+// does, because a role may have access to states but not to the table.
 func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read func() ([]byte, store.Version, error)) ([]byte, store.Version, error) {
 	for deadline := time.Now().Add(store.Hurried(settling)); ; {
 		data, v, err := read()

@@ -10,9 +10,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/cloudauth"
 )
 
-// EarlierVersions implements store.ServiceVersions. It returns the versions of the state object and of the objects of
-// journals below KEY.journal/, for each object the latest first. It omits delete markers and empty objects, which
-// contain nothing.
+// EarlierVersions lists the versions that the service keeps of the state object and of the objects of journals below
+// KEY.journal/, for each object the latest first. It omits delete markers and empty objects, which have no content.
 func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store.ServiceVersion, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return nil, err
@@ -36,13 +35,13 @@ func (r *remote) EarlierVersions(ctx context.Context, workspace string) ([]store
 	return out, nil
 }
 
-// ReadVersion implements store.ServiceVersions. It returns nil if the version no longer exists.
+// ReadVersion returns the content of an earlier version, or nil if the version no longer exists.
 func (r *remote) ReadVersion(ctx context.Context, _ string, v store.ServiceVersion) ([]byte, error) {
 	data, _, err := r.fetch(ctx, &s3.GetObjectInput{Bucket: &r.o.Bucket, Key: &v.Name, VersionId: &v.ID})
 	return data, err
 }
 
-// DeleteVersion implements store.ServiceVersions. It returns nil if the version no longer exists.
+// DeleteVersion permanently deletes an earlier version. It also returns nil if the version no longer exists.
 func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVersion) error {
 	_, err := r.o.Client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &r.o.Bucket, Key: &v.Name, VersionId: &v.ID})
 	if is(err, "NoSuchVersion", "NoSuchKey") {
@@ -51,7 +50,7 @@ func (r *remote) DeleteVersion(ctx context.Context, _ string, v store.ServiceVer
 	return cloudauth.AWSAnswered(err)
 }
 
-// DeleteCommand implements store.ServiceVersions. It returns a command of the AWS CLI, quoted for a shell.
+// DeleteCommand returns the command of the AWS CLI with which a user can delete an earlier version, quoted for a shell.
 func (r *remote) DeleteCommand(_ string, v store.ServiceVersion) string {
 	args := []string{"aws", "s3api", "delete-object", "--bucket", r.o.Bucket, "--key", v.Name, "--version-id", v.ID}
 	if endpoint := aws.ToString(r.o.Client.Options().BaseEndpoint); endpoint != "" {

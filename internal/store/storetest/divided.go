@@ -9,16 +9,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Divided is a store.Memory in which several runs can work on parts of a state at once.
+// Divided is a store.Memory in which several runs can work on different parts of one state at the same time.
 type Divided struct {
 	store.Memory
 
 	mu      sync.Mutex
-	members map[string]map[*participant]bool // by workspace
+	members map[string]map[*participant]bool // the runs that share a state, by workspace
 	turns   map[string]*sync.Mutex
 }
 
-// participant is a run that shares a state of a Divided store.
+// participant is a run that shares a state of a Divided store with other runs.
 type participant struct {
 	of        *Divided
 	workspace string
@@ -26,7 +26,8 @@ type participant struct {
 	parts     store.Parts
 }
 
-// Lock implements store.Store.
+// Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
+// error is a *store.LockError.
 func (d *Divided) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,25 +37,26 @@ func (d *Divided) Lock(ctx context.Context, workspace string, who store.LockInfo
 	return d.Memory.Lock(ctx, workspace, who)
 }
 
-// Capabilities implements store.Store.
+// Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (d *Divided) Capabilities() store.Capabilities {
 	return store.Capabilities{Breaker: d, Versioner: d, Concurrent: d}
 }
 
-// Version implements store.Versioner.
+// Version returns the version of a state without reading the state, or "" if no state exists.
 func (d *Divided) Version(ctx context.Context, workspace string) (store.Version, error) {
 	_, v, err := d.Get(ctx, workspace)
 	return v, err
 }
 
-// Join implements store.ConcurrentStore.
+// Join adds a run to the runs that work on parts of one state at the same time. It returns store.ErrNotPartial if the
+// state does not exist, and an error if another process holds the exclusive lock.
 func (d *Divided) Join(ctx context.Context, workspace string, who store.LockInfo) (store.Participant, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if _, v, err := d.Get(ctx, workspace); err != nil || v == "" {
 		return nil, errors.Join(err, store.ErrNotPartial)
 	}
-	unlock, err := d.Memory.Lock(ctx, workspace, who) // fails if another process holds the exclusive lock
+	unlock, err := d.Memory.Lock(ctx, workspace, who) // an error if another process holds the exclusive lock
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +74,7 @@ func (d *Divided) Join(ctx context.Context, workspace string, who store.LockInfo
 	return m, nil
 }
 
-// Break implements store.Breaker.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError.
 func (d *Divided) Break(ctx context.Context, workspace, id string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +87,8 @@ func (d *Divided) Break(ctx context.Context, workspace, id string) error {
 	return d.Memory.Break(ctx, workspace, id)
 }
 
-// Claim implements store.Participant.
+// Claim reserves parts of the state for the run, all of them or none. If another run has a conflicting part, the error
+// is a *store.LockError.
 func (m *participant) Claim(_ context.Context, parts store.Parts) error {
 	m.of.mu.Lock()
 	defer m.of.mu.Unlock()
@@ -105,7 +108,7 @@ func (m *participant) Claim(_ context.Context, parts store.Parts) error {
 	return nil
 }
 
-// Turn implements store.Participant.
+// Turn waits until no other run writes the state, and returns the function that ends the turn of this run.
 func (m *participant) Turn(context.Context) (func(context.Context) error, error) {
 	m.of.mu.Lock()
 	turn := m.of.turns[m.workspace]
@@ -117,7 +120,7 @@ func (m *participant) Turn(context.Context) (func(context.Context) error, error)
 	}, nil
 }
 
-// Leave implements store.Participant.
+// Leave releases all parts of the state that the run has claimed.
 func (m *participant) Leave(context.Context) error {
 	m.of.mu.Lock()
 	defer m.of.mu.Unlock()

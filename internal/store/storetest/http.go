@@ -8,11 +8,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// HTTP is a server for one state and its lock, in the protocol of the backend "http" of Terraform and OpenTofu. The
-// zero value is ready to use.
+// HTTP is a server for one state and its lock, with the protocol of the backend "http" of Terraform and OpenTofu. Its
+// zero value is ready for use.
 type HTTP struct {
-	User, Password string // basic authentication, unless User is ""
-	ETags          bool   // send ETags, and respect If-Match and If-None-Match
+	User, Password string // for basic authentication; an empty User disables it
+	ETags          bool   // answers have ETags, and If-Match and If-None-Match are respected
 
 	mu       sync.Mutex
 	body     []byte
@@ -28,7 +28,7 @@ func (h *HTTP) Requests() []string {
 	return append([]string(nil), h.requests...)
 }
 
-// SetLock locks the state for another user. It unlocks the state if id is "".
+// SetLock locks the state for another process with the lock ID id. If id is "", it unlocks the state.
 func (h *HTTP) SetLock(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +38,8 @@ func (h *HTTP) SetLock(id string) {
 	}
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP answers GET, POST, DELETE, LOCK and UNLOCK for one state, and records the method. If User is set, the
+// request must have User and Password.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

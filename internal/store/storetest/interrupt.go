@@ -18,7 +18,8 @@ type Interrupter struct {
 	late      atomic.Bool
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP passes a request to Handler. If the request is the chosen one, ServeHTTP breaks the connection without an
+// answer, and passes the request to Handler before that only if late is true.
 func (c *Interrupter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.count.Add(1) != c.at.Load() {
 		c.Handler.ServeHTTP(w, r)
@@ -38,17 +39,18 @@ func (c *Interrupter) Interrupt(n int, late bool) {
 	c.late.Store(late)
 }
 
-// Reached reports whether the n-th request has arrived.
+// Reached reports whether the request to interrupt has arrived.
 func (c *Interrupter) Reached() bool { return c.count.Load() >= c.at.Load() }
 
-// Breaks breaks connections. Interrupter implements it for HTTP.
+// Breaks can break the connection of a request. An Interrupter does so for HTTP, and other stores have their own.
 type Breaks interface {
 	Interrupt(n int, late bool)
 	Reached() bool
 }
 
-// RunInterrupted checks that a store survives a broken connection without losing a state. It breaks the connection at
-// each request of a run in turn, before and after the request is handled.
+// RunInterrupted checks that a store loses no state if a connection breaks. It repeats a sequence of Lock, Get, Puts
+// and unlock. Each time it breaks the connection at the next request of the sequence, before or after the server has
+// handled that request.
 func RunInterrupted(t *testing.T, fresh func(t *testing.T) (open func() store.Store, breaks Breaks)) {
 	for _, late := range []bool{false, true} {
 		for n := 1; ; n++ {

@@ -11,8 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// RunMembers tests a store with parts (store.ConcurrentStore). open creates a new, empty place for states, and returns
-// a function that opens it as another process would.
+// RunMembers tests a store in which several runs work on parts of one state (store.ConcurrentStore). open creates a
+// new, empty place for states, and returns a function that opens a store on this place, as another process would. A run
+// that has joined is called a member.
 func RunMembers(t *testing.T, open func(t *testing.T) func() store.Store) {
 	for name, run := range map[string]func(*membership){
 		"lock": (*membership).lock, "claims": (*membership).claims, "more claims": (*membership).more, "turns": (*membership).turns, "none": (*membership).none, "versions": (*membership).versions, "break": (*membership).broken,
@@ -51,7 +52,7 @@ func (s *membership) join(name string) store.Participant {
 	return m
 }
 
-// held checks that err names by as the holder. It returns the name of the conflicting part, or "".
+// held checks that err is a *store.LockError whose holder is by. It returns the name of the conflicting part, or "".
 func (s *membership) held(err error, by string) string {
 	s.Helper()
 	var held *store.LockError
@@ -72,7 +73,7 @@ func (s *membership) ok(err error) {
 	}
 }
 
-// lock checks that an exclusive lock and members exclude each other.
+// lock checks that an exclusive lock and runs that have joined exclude each other.
 func (s *membership) lock() {
 	s.state()
 	ctx := context.Background()
@@ -96,7 +97,7 @@ func (s *membership) lock() {
 	s.ok(s.join("d").Leave(ctx))
 }
 
-// claims checks which uses of a part two members can claim at once.
+// claims checks in which ways two members can use one part at the same time.
 func (s *membership) claims() {
 	s.state()
 	ctx := context.Background()
@@ -114,7 +115,7 @@ func (s *membership) claims() {
 				if part := s.held(err, "a"); part != "y" {
 					s.Errorf("the part is %q", part)
 				}
-				s.ok(a.Claim(ctx, store.Parts{"z": store.Changes})) // b has claimed nothing
+				s.ok(a.Claim(ctx, store.Parts{"z": store.Changes})) // succeeds, because b has claimed nothing
 			}
 			s.ok(a.Leave(ctx))
 			s.ok(b.Claim(ctx, store.Parts{"x": store.Changes, "y": v}))
@@ -123,7 +124,7 @@ func (s *membership) claims() {
 	}
 }
 
-// more checks that a claim adds to earlier claims.
+// more checks that a later claim adds to the earlier claims of a member.
 func (s *membership) more() {
 	s.state()
 	ctx := context.Background()
@@ -139,7 +140,7 @@ func (s *membership) more() {
 	s.ok(b.Leave(ctx))
 }
 
-// turns checks that no two members have the turn at once.
+// turns checks that no two members have the turn to write at the same time.
 func (s *membership) turns() {
 	s.state()
 	ctx := context.Background()
@@ -171,7 +172,7 @@ func (s *membership) turns() {
 	}
 }
 
-// versions checks that Versioner, if the store has it, returns the versions of Get.
+// versions checks that Versioner, if the store has it, returns the same version as Get.
 func (s *membership) versions() {
 	ctx := context.Background()
 	st := s.open()
@@ -192,14 +193,14 @@ func (s *membership) versions() {
 	}
 }
 
-// none checks that a missing state cannot be joined.
+// none checks that a run cannot join a state that does not exist.
 func (s *membership) none() {
 	if _, err := s.try("a"); !errors.Is(err, store.ErrNotPartial) {
 		s.Errorf("joined where there is no state: %v", err)
 	}
 }
 
-// broken checks that a member's lock can be broken by its ID.
+// broken checks that the lock of a member can be broken by its ID.
 func (s *membership) broken() {
 	s.state()
 	ctx := context.Background()

@@ -12,7 +12,7 @@ import (
 func (s *suite) places() {
 	a, b := s.open().Capabilities().Place, s.open().Capabilities().Place
 	if _, kept := s.open().(*store.Memory); kept {
-		return // store.Memory has no place
+		return // store.Memory has no place, because it keeps states in memory
 	}
 	if a == nil || b == nil {
 		s.Fatal("it does not say where states are")

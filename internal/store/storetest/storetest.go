@@ -1,11 +1,15 @@
-// Package storetest tests the contract of store.Store: the behavior of its five methods. The test of an implementation
-// calls Run with a function that opens the store.
+// Package storetest tests the contract of store.Store: the behavior of Get, Put, Delete, List and Lock. The test of an
+// implementation calls Run with a function that opens the store.
 //
-//	storetest.go   Run, with the list of tests
-//	states.go      tests of states and workspaces
-//	locks.go       tests of locks
-//	races.go       several writers at the same time
-//	suite.go       helpers of the tests
+//	storetest.go         Run, with the list of tests
+//	states.go            tests of states and workspaces
+//	locks.go             tests of locks
+//	races.go             several writers at the same time
+//	members.go           RunMembers, for stores in which several runs work on parts of one state
+//	redirect.go          Redirects, for clients of HTTP services
+//	suite.go             helpers of the tests
+//	divided.go, http.go  a store in memory and a server, for tests of other packages
+//	interrupt.go         handlers that break connections, and RunInterrupted
 package storetest
 
 import (
@@ -15,18 +19,19 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Run tests a store. fresh creates a new, empty place for states, and returns a function that opens stores on it. Each
-// opened store represents another process.
+// Run tests a store. fresh creates a new, empty place for states, and returns a function that opens stores on this
+// place. Each opened store represents another process.
 func Run(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 	run(t, fresh, (*suite).unchanged)
 }
 
-// RunChosen is Run for a store whose service chooses the IDs of locks, and keeps only their operations and owners.
+// RunChosen is Run for a store whose service chooses the IDs of locks, and keeps only the operation and the owner of a
+// lock.
 func RunChosen(t *testing.T, fresh func(t *testing.T) (open func() store.Store)) {
 	run(t, fresh, (*suite).chosen)
 }
 
-// run tests a store. known returns the description of a lock of the default workspace that other processes receive.
+// run tests a store. known returns the description of a lock of the default workspace as other processes receive it.
 func run(t *testing.T, fresh func(t *testing.T) (open func() store.Store), known func(*suite, store.LockInfo) store.LockInfo) {
 	for _, tt := range []struct {
 		name string

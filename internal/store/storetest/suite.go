@@ -14,11 +14,11 @@ type suite struct {
 	*testing.T
 	open  func() store.Store
 	ctx   context.Context
-	known func(*suite, store.LockInfo) store.LockInfo // returns the description of a lock of the default workspace that other processes receive
+	known func(*suite, store.LockInfo) store.LockInfo // returns the description of a lock of the default workspace as other processes receive it
 }
 
-// state returns a state in the format of Terraform. The store need not understand it. Between two numbers, an output
-// and one object differ, and another object is the same.
+// state returns a state in the format of Terraform. Two states with different numbers have the same object and, besides
+// it, an output and an object that differ.
 func state(n int) []byte {
 	return []byte(fmt.Sprintf(`{
   "version": 4,
@@ -104,7 +104,7 @@ func (s *suite) id(who store.LockInfo) string {
 func (s *suite) unchanged(who store.LockInfo) store.LockInfo { return who }
 
 // chosen returns the description of a lock from a service that chooses the ID, and keeps neither the version nor the
-// time.
+// time of the lock.
 func (s *suite) chosen(who store.LockInfo) store.LockInfo {
 	s.Helper()
 	_, err := s.open().Lock(s.ctx, store.Default, store.NewLockInfo("test", "1"))
@@ -124,8 +124,7 @@ func (s *suite) wantStale(_ store.Version, err error) {
 	}
 }
 
-// kept returns the workspaces that the store supports: all of them, the workspaces whose names its service accepts, or
-// only the default one.
+// kept returns the workspaces whose names the store does not refuse.
 func (s *suite) kept(workspaces ...string) []string {
 	s.Helper()
 	st := s.open()

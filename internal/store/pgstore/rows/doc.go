@@ -4,21 +4,22 @@
 //	Joiner  head and rows → document
 //
 // A row is a list of cells, one for each column of a table. A nil cell is NULL. Numbers keep their digits and JSON
-// values keep their text: only names are decoded. Split verifies the result: it joins the rows and compares the outcome
-// with the document. It refuses a document that rows cannot reproduce, because its layout or its order differs or
-// because it is not a state. The caller then stores the document whole.
+// values keep their text, because only names are decoded. Split joins the rows again and compares the result with the
+// document. It refuses a document that rows cannot reproduce: its white space or its order differs, or it is not a
+// state. The caller then stores the document whole.
 //
-// Two sums distinguish states without their documents. Each row has a Digest, computed from its stored cells. A Sum
-// adds the digests of many rows, so that a writer updates the sum by the rows that it adds and removes.
+// A state in rows is identified without its document. Each row has a Digest, which is computed from its stored cells. A
+// Sum adds the digests of the rows of a state or a resource, so that a writer only adds the digests of new rows and
+// subtracts the digests of removed rows.
 //
 // Tables describes each column. Fields of formats before version 4 was final ("each", "depends_on") have no column: the
 // reader of states (package state) omits them, and so does every program that writes a state.
 package rows
 
-// Kind is the table of a row.
+// Kind is a kind of rows: outputs, objects or check results. Each kind has a table.
 type Kind int
 
-// The tables, in the order in which a document contains their rows.
+// The kinds, in the order in which a document contains their rows.
 const (
 	Outputs Kind = iota
 	Objects
@@ -26,18 +27,18 @@ const (
 	kinds
 )
 
-// Column is one column of a table.
+// Column is one column of a table: its name, its SQL type, and a comment for users of the database.
 type Column struct{ Name, Type, Comment string }
 
 // Table describes the rows of one kind.
 type Table struct {
-	Name    string // the suffix after the name of the table of states and "_"
+	Name    string // the end of the table's name, after the name of the table of states and "_"
 	Comment string
 	Columns []Column
-	Order   string // the columns that identify a row, in the order of a document
+	Order   string // the columns that identify a row, in the order in which a document sorts its rows
 }
 
-// Indices of the cells of Objects.
+// The indices of the cells of a row of Objects.
 const (
 	oModule = iota
 	oMode
@@ -62,12 +63,12 @@ const (
 	oCreateFirst
 	oSkipDestroy
 	oMore
-	oResource // from here on derived from other columns: not part of a row's identity
+	oResource // this column and the next are derived from other columns, and do not count for the digest
 	oAddress
 	objectCells
 )
 
-// Tables holds the tables, indexed by Kind. The collation "C" orders text by its bytes, as documents do.
+// Tables describes the tables, indexed by Kind. The collation "C" sorts text by its bytes, as documents do.
 var Tables = [kinds]Table{
 	Outputs: {"outputs", "One row for each output of the root module.", []Column{
 		{"name", `text COLLATE "C" NOT NULL`, "Its name."},
@@ -111,10 +112,10 @@ var Tables = [kinds]Table{
 	}, "object_kind, config_addr"},
 }
 
-// Head holds the fields of a document that are not in rows.
+// Head has the fields of a document that are not in rows.
 type Head struct {
 	TerraformVersion string
 	Serial           uint64
 	Lineage          string
-	More             []byte // JSON object with fields that newer programs wrote, or nil
+	More             []byte // a JSON object with fields that newer programs wrote, or nil
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Joiner writes a document: call Head, then Row for each row in the order of Tables, then Close. It accepts the cells
-// that Split passes to its callback and the cells that Stored returns.
+// Joiner writes a document from rows. Call Head, then Row for each row in the order of Tables, then Close. Row accepts
+// the cells that Split passes to its callback, and the cells that Stored returns.
 type Joiner struct {
 	w        jsontext.Writer
 	head     Head
 	started  bool
 	at       Kind
-	resource [oOwnProvider][]byte // the cells of the open resource
-	open     bool                 // a resource is open
+	resource [oOwnProvider][]byte // the cells of the resource whose objects are being written
+	open     bool                 // a resource was begun and not ended
 }
 
 // NewJoiner returns a Joiner that writes to w.
@@ -24,7 +24,7 @@ func NewJoiner(w io.Writer) *Joiner {
 }
 
 // Head sets the fields of the document that are not in rows. The first call writes the fields at the beginning of the
-// document. Close writes the field h.More at the end, so a later call of Head may set it.
+// document. Close writes h.More at the end of the document, so a later call of Head may set h.More.
 func (j *Joiner) Head(h Head) {
 	j.head = h
 	if j.started {
@@ -42,7 +42,7 @@ func (j *Joiner) Head(h Head) {
 	j.w.Open('{')
 }
 
-// next ends the rows of the tables before k and starts the rows of k.
+// next ends the part of the document for the kinds before k, and begins the part for k.
 func (j *Joiner) next(k Kind) {
 	for ; j.at < k; j.at++ {
 		switch j.at {
@@ -64,7 +64,7 @@ func (j *Joiner) next(k Kind) {
 	}
 }
 
-// Row writes a row.
+// Row writes one row. The rows must come in the order of the document.
 func (j *Joiner) Row(k Kind, cells [][]byte) {
 	if !j.started {
 		j.Head(Head{})
@@ -91,7 +91,7 @@ func (j *Joiner) Row(k Kind, cells [][]byte) {
 	}
 }
 
-// Close ends the document. It returns the error of the writer.
+// Close ends the document, and returns the first error of writing it.
 func (j *Joiner) Close() error {
 	if !j.started {
 		j.Head(Head{})
@@ -128,15 +128,16 @@ func (j *Joiner) word(name string, cell []byte) {
 	}
 }
 
-// flag writes the field name if the cell is true, which PostgreSQL spells t. It writes nothing otherwise.
+// flag writes the member name with the value true if the cell is true, which PostgreSQL spells "t". Otherwise it writes
+// nothing.
 func (j *Joiner) flag(name string, cell []byte) {
 	if len(cell) > 0 && cell[0] == 't' {
 		j.w.KeyTrue(name)
 	}
 }
 
-// object writes an object. If the object belongs to another resource than the object before it, it ends that resource
-// and opens the new one.
+// object writes the row of an object. If the object belongs to another resource than the object before it, object ends
+// that resource and begins the new one.
 func (j *Joiner) object(c [][]byte) {
 	for i := range oKeyKind {
 		if !bytes.Equal(j.resource[i], c[i]) {
@@ -189,7 +190,7 @@ func (j *Joiner) object(c [][]byte) {
 	j.w.Close('}')
 }
 
-// end ends the open resource, if any.
+// end ends the resource that is being written, if there is one.
 func (j *Joiner) end() {
 	if !j.open {
 		return

@@ -12,11 +12,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Digest identifies the contents of a row within its table.
+// Digest identifies the content of a row within its table.
 type Digest [16]byte
 
-// Sum is the sum of the digests of any number of rows, modulo 2^128. It finds mistakes. It does not find deliberate
-// changes: a program that changes rows can change the sum too.
+// Sum is the sum of the digests of any number of rows, modulo 2^128. It detects accidental changes of rows, not
+// deliberate ones: a program that changes rows can change the stored sum, too.
 type Sum [2]uint64
 
 // Add adds the digest of a row.
@@ -41,7 +41,7 @@ func (s Sum) Bytes() []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, s[0]), s[1])
 }
 
-// SumOf decodes a sum that Bytes returned. ok is false if the length is not 16.
+// SumOf decodes the result of Bytes. ok is false if the length is not 16 bytes.
 func SumOf(stored []byte) (s Sum, ok bool) {
 	if len(stored) != 16 {
 		return s, false
@@ -49,8 +49,8 @@ func SumOf(stored []byte) (s Sum, ok bool) {
 	return Sum{binary.BigEndian.Uint64(stored), binary.BigEndian.Uint64(stored[8:])}, true
 }
 
-// ResourceOf returns the address of an object's resource, without keys. It returns "" for rows of other tables, and if
-// the row has no address.
+// ResourceOf returns the address of an object's resource, without instance keys. It returns "" for rows of other kinds,
+// and for an object row without a stored address.
 func ResourceOf(k Kind, cells [][]byte) string {
 	if k != Objects {
 		return ""
@@ -58,8 +58,8 @@ func ResourceOf(k Kind, cells [][]byte) string {
 	return string(cells[oResource])
 }
 
-// Split converts a document to rows, and calls row for each row. The cells are valid until row returns. Split reports
-// whether Joiner reproduces exactly the same document from the head and the rows. If it does not, the caller must
+// Split converts a document to rows, and calls row for each row. The cells are valid until row returns. Split returns
+// false if a Joiner would not reproduce exactly the same document from the head and the rows. Then the caller must
 // discard both.
 func Split(doc []byte, row func(k Kind, d Digest, cells [][]byte)) (Head, bool) {
 	s := &splitter{Scanner: jsontext.Scanner{In: doc}, row: row}
@@ -74,7 +74,7 @@ func Split(doc []byte, row func(k Kind, d Digest, cells [][]byte)) (Head, bool) 
 	return s.head, err == nil && len(against.rest) == 0
 }
 
-// Each calls row for each row of a document that Split accepted. It does not verify the rows again.
+// Each calls row for each row of a document that Split has accepted. It does not verify the rows again.
 func Each(doc []byte, row func(k Kind, d Digest, cells [][]byte)) {
 	s := &splitter{Scanner: jsontext.Scanner{In: doc}, row: row}
 	s.document()
@@ -95,18 +95,18 @@ func (c *compared) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// splitter reads one document.
+// splitter converts one document to rows.
 type splitter struct {
 	jsontext.Scanner
 	row   func(Kind, Digest, [][]byte)
-	again *Joiner // nil: the document was verified before
+	again *Joiner // writes the document again, for the comparison; nil if Split has verified the document before
 	head  Head
-	odd   bool // rows cannot reproduce the document
+	odd   bool // the document has a form that rows cannot reproduce
 
 	cells   [objectCells][]byte
-	header  [oOwnProvider][]byte // cells of the resource that is being read
-	address []byte               // the address of that resource, without keys
-	last    [kinds][][]byte      // identifying cells of the last row of each table
+	header  [oOwnProvider][]byte // the cells of the resource that is being read
+	address []byte               // the address of the resource that is being read, without instance keys
+	last    [kinds][][]byte      // the identifying cells of the last row of each kind
 	buf     []byte
 }
 
@@ -140,7 +140,8 @@ func (s *splitter) document() {
 	}
 }
 
-// add appends a member to a JSON object that is not closed yet. A nil object is opened first.
+// add appends a member to a JSON object whose closing brace is still missing. If object is nil, add begins a new
+// object.
 func add(object []byte, key string, value []byte) []byte {
 	if object == nil {
 		object = []byte{'{'}
@@ -157,8 +158,8 @@ func closed(object []byte) []byte {
 	return append(object, '}')
 }
 
-// text reads a string for a text column. It sets odd if the string contains a zero byte, which PostgreSQL's type text
-// cannot store.
+// text reads a JSON string for a text column. If the string contains a zero byte, which PostgreSQL's type text cannot
+// store, it sets s.odd.
 func (s *splitter) text() []byte {
 	t := s.Str()
 	s.odd = s.odd || bytes.IndexByte(t, 0) >= 0
@@ -177,8 +178,8 @@ func (s *splitter) flag() []byte {
 	return no
 }
 
-// emit passes a row to the callback. keys is the number of cells, at the beginning, that identify the row. They must
-// sort after the identifying cells of the previous row of the table.
+// emit passes a row to the callback. The first keys cells identify the row. If they do not sort after the identifying
+// cells of the previous row of the kind, emit sets s.odd.
 func (s *splitter) emit(k Kind, cells [][]byte, keys int) {
 	if s.Err != nil || s.odd {
 		return
@@ -196,14 +197,15 @@ func (s *splitter) emit(k Kind, cells [][]byte, keys int) {
 	s.row(k, d, cells)
 }
 
-// DigestOf returns the digest of a row. It returns the same digest for cells from Split and for stored cells.
+// DigestOf returns the digest of a row. The cells that Split passes and the stored cells of a row have the same digest.
 func DigestOf(k Kind, cells [][]byte) Digest {
 	d, _ := digestOf(k, cells, nil)
 	return d
 }
 
-// digestOf computes the digest in a buffer, and returns the buffer for the next call. The first format computed digests
-// from cells in the spelling of the document. The prefix 2 makes the digests of the two formats different.
+// digestOf computes the digest of a row in the buffer buf, and returns the buffer for the next call. The prefix 2 makes
+// these digests differ from the digests of the first format, which were computed from cells in the spelling of the
+// document.
 func digestOf(k Kind, cells [][]byte, buf []byte) (Digest, []byte) {
 	b := append(buf[:0], 2, byte(k))
 	for i, c := range cells[:min(len(cells), int(oResource))] {
@@ -216,7 +218,7 @@ func digestOf(k Kind, cells [][]byte, buf []byte) (Digest, []byte) {
 		case column.isJSON():
 			b = jsontext.AppendCompact(b, c)
 		case column.isFlag():
-			b = append(b, c[0]) // PostgreSQL spells true as t
+			b = append(b, c[0]) // reduce "true" to "t", as PostgreSQL spells it
 		default:
 			b = append(b, c...)
 		}
@@ -226,7 +228,8 @@ func digestOf(k Kind, cells [][]byte, buf []byte) (Digest, []byte) {
 	return Digest(sum[:16]), b
 }
 
-// compare orders the identifying cells of two rows: key_number as numbers, other cells by their bytes.
+// compare compares the identifying cells of two rows: key_number as numbers, other cells by their bytes. The result is
+// negative, 0 or positive.
 func compare(a, b [][]byte) int {
 	for i := range a {
 		c := bytes.Compare(a[i], b[i])
@@ -287,8 +290,8 @@ func (s *splitter) check() {
 	s.emit(Checks, cells, 2)
 }
 
-// resource reads one element of "resources". "instances" precedes other fields of the resource, so it is skipped first
-// and read after all other fields are known.
+// resource reads one element of "resources". Other fields of the resource may follow its "instances", so resource skips
+// "instances" first, and reads that field after all others.
 func (s *splitter) resource() {
 	h := &s.header
 	clear(h[:])
@@ -376,7 +379,7 @@ func (s *splitter) field(key string) {
 	}
 }
 
-// number reads a whole number for a bigint column. It marks the document as odd if the number is too large.
+// number reads a whole number for a bigint column. If the number is too large for the column, it sets s.odd.
 func (s *splitter) number() []byte {
 	s.Peek()
 	from := s.Pos
@@ -393,7 +396,8 @@ func (s *splitter) key() {
 	s.cells[oKeyKind], s.cells[oKeyNumber] = []byte("2"), s.number()
 }
 
-// Stored converts cells from Split to stored cells: JSON without white space, plus the derived columns.
+// Stored converts cells from Split to the cells that a database stores: JSON without white space, plus the derived
+// columns resource and address.
 func Stored(k Kind, cells [][]byte) [][]byte {
 	out := make([][]byte, len(Tables[k].Columns))
 	for i, c := range cells {
@@ -412,7 +416,7 @@ func (c *Column) isJSON() bool { return c.Type[:4] == "json" }
 
 func (c *Column) isFlag() bool { return c.Type[:4] == "bool" }
 
-// resourceAddress computes the address of the resource that is being read.
+// resourceAddress computes the address, without instance keys, of the resource that is being read.
 func (s *splitter) resourceAddress() {
 	h := &s.header
 	a := s.address[:0]
@@ -425,8 +429,8 @@ func (s *splitter) resourceAddress() {
 	s.address = append(append(append(a, h[oType]...), '.'), h[oName]...)
 }
 
-// withoutKeys appends the address of a module without the instance keys in brackets. A string key may contain brackets
-// too.
+// withoutKeys appends the address of a module to dst, without the instance keys in brackets. A string key may itself
+// contain brackets.
 func withoutKeys(dst, module []byte) []byte {
 	depth, text := 0, false
 	for i := 0; i < len(module); i++ {
@@ -448,7 +452,7 @@ func withoutKeys(dst, module []byte) []byte {
 	return dst
 }
 
-// address returns the address of an instance.
+// address returns the address of the instance to which a row of Objects belongs.
 func address(cells [][]byte) []byte {
 	var a []byte
 	if len(cells[oModule]) > 0 {

@@ -1,5 +1,5 @@
-// Package tfetest is a fake service for tests. It implements the part of the API of HCP Terraform and Terraform
-// Enterprise that concerns states and locks.
+// Package tfetest is a fake of HCP Terraform and Terraform Enterprise for tests. It has the part of their API that
+// concerns states and locks.
 package tfetest
 
 import (
@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// Token is the token that the service accepts. It is a canary: it must not appear in any file, stream or log.
+// Token is the token that the service accepts. It is a canary: no file, stream or log may contain it after a test.
 const Token = "canary-tfe-4711"
 
 // Organization is the only organization.
 const Organization = "net"
 
-// Service is the fake service. The zero value has no workspaces.
+// Service is the fake service, an http.Handler. Its zero value has no workspaces.
 type Service struct {
-	// Mode is the execution mode of workspaces that are added without one. "" means "remote".
+	// Mode is the execution mode of workspaces that a client creates without one. "" means "remote".
 	Mode string
 	// Version is the version of Terraform of new workspaces. "" means a default.
 	Version string
@@ -55,7 +55,7 @@ type version struct {
 
 type object = map[string]any
 
-// relations holds the relationships in a request to create a workspace.
+// relations has the relationships in a client's request to create a workspace.
 type relations struct {
 	Project struct{ Data struct{ ID string } }
 	Tags    struct {
@@ -89,7 +89,7 @@ func (s *Service) add(name, mode string, tags []string) *workspace {
 	return w
 }
 
-// State returns the current state of a workspace, or nil.
+// State returns the current state of a workspace, or nil if the workspace or its state does not exist.
 func (s *Service) State(name string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Service) State(name string) []byte {
 	return nil
 }
 
-// SetVersion sets the version of Terraform of a workspace.
+// SetVersion sets the version of Terraform that a workspace, which must exist, is configured for.
 func (s *Service) SetVersion(name, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (v *version) doc(r *http.Request) object {
 	return object{"id": v.id, "type": "state-versions", "attributes": a}
 }
 
-// outputs returns the outputs of a state in the API's form.
+// outputs returns the outputs of a state in the form of the API.
 func (v *version) outputs() object {
 	var state struct {
 		Outputs map[string]struct {
@@ -187,7 +187,8 @@ func (v *version) outputs() object {
 	return object{"data": list, "meta": page(1, 1)}
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP answers a request to the API of the service, and records it. It refuses requests without Token, except for
+// /files/ and /api/v2/ping.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -395,8 +396,9 @@ func (s *Service) workspace(w http.ResponseWriter, r *http.Request, n *workspace
 	}
 }
 
-// create creates a state version, with the state in the request or a pending one with an upload address. It refuses if
-// the workspace is not locked, or if the state does not follow the current one.
+// create answers a request to create a state version: with the state in the request, or with an address for the upload
+// of the state. It refuses if the workspace is not locked, or if the serial or lineage of the state does not follow the
+// current state.
 func (s *Service) create(w http.ResponseWriter, r *http.Request, n *workspace, attributes json.RawMessage) {
 	var in struct {
 		Serial       *int64
@@ -429,7 +431,8 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, n *workspace, a
 	}
 }
 
-// receive makes a state the current state of its workspace. It returns false after a refusal if the MD5 does not match.
+// receive makes a state the current state of its workspace. If the MD5 of the state differs from the announced one, it
+// answers with a refusal and returns false.
 func (s *Service) receive(w http.ResponseWriter, v *version, state []byte) bool {
 	if sum := md5.Sum(state); hex.EncodeToString(sum[:]) != v.md5 && base64.StdEncoding.EncodeToString(sum[:]) != v.md5 {
 		refuse(w, http.StatusUnprocessableEntity, "The MD5 does not match")
@@ -439,7 +442,7 @@ func (s *Service) receive(w http.ResponseWriter, v *version, state []byte) bool 
 	return true
 }
 
-// file serves and receives states at addresses that need no token.
+// file serves and receives states at the addresses for download and upload, which need no token.
 func (s *Service) file(w http.ResponseWriter, r *http.Request, id string, body []byte) {
 	id, outputs := strings.CutSuffix(id, "/json")
 	v := s.versions[id]
