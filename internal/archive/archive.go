@@ -32,11 +32,11 @@ type Options struct {
 	Sums  Sums // receives the checksum of each file, by its name with slashes; nil: not needed
 }
 
-// Sums holds the SHA-256 of files by name.
+// Sums holds the SHA-256 of files, by the name of the file with slashes.
 type Sums map[string][sha256.Size]byte
 
 // Unpack extracts the archive at path into the directory dir, and replaces its former content. It unpacks into a
-// temporary directory beside dir first, so that a faulty archive leaves dir unchanged.
+// temporary directory beside dir first, so that dir is unchanged after an error, such as a faulty archive.
 func Unpack(path, dir string, o Options) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,10 +59,11 @@ func Unpack(path, dir string, o Options) error {
 	return u.finish(dir)
 }
 
-// partly returns the pattern of the names of temporary directories beside dir.
+// partly returns the pattern of the names of temporary directories beside dir into which an archive is unpacked.
 func partly(dir string) string { return ".unpack-" + filepath.Base(dir) + "-*" }
 
-// Sweep removes temporary directories of dir that killed processes left behind. No process may be unpacking into dir.
+// Sweep removes temporary directories beside dir that killed processes left behind. No process may be unpacking into
+// dir.
 func Sweep(dir string) error {
 	left, err := fs.Glob(os.DirFS(filepath.Dir(dir)), partly(dir))
 	for _, d := range left {
@@ -93,7 +94,7 @@ func (u *unpacking) finish(dir string) error {
 	if err := u.link(); err != nil {
 		return err
 	}
-	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // some systems cannot move an open directory
+	if err := errors.Join(u.root.Close(), os.Chmod(u.tmp, 0o755)); err != nil { // close the directory first, because some systems cannot move an open directory
 		return err
 	}
 	if err := disk.OS.RemoveAll(dir); err != nil {
@@ -116,7 +117,7 @@ type unpacking struct {
 	links    []link
 }
 
-// link is a symbolic link. Links are created after all files, so that no file is written through a link.
+// link is a symbolic link in an archive. Links are created after all files, so that no file is written through a link.
 type link struct{ name, to string }
 
 // any unpacks an archive of any format. It detects the format by the first bytes, because names and content types are
@@ -156,7 +157,7 @@ func (u *unpacking) zip(f *os.File) error {
 		return err
 	}
 	r, err := zip.NewReader(f, info.Size())
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // entry reports insecure paths
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // ignore ErrInsecurePath, because the method entry reports insecure paths
 		return err
 	}
 	if len(r.File) > u.Files {
@@ -194,7 +195,7 @@ func (u *unpacking) tar(r io.Reader) error {
 			return fmt.Errorf("this is not a valid archive of a supported format (zip; tar, also compressed with gzip or bzip2): %w", err)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // `git archive` writes the commit into this header
+			continue // skip the header into which `git archive` writes the commit
 		}
 		mode := h.FileInfo().Mode()
 		if h.Typeflag == tar.TypeLink {
@@ -277,7 +278,7 @@ func (u *unpacking) file(name string, mode fs.FileMode, open func() (io.ReadClos
 // attack. Real packages contain programs, which compress to a quarter, and texts, which compress to a tenth.
 const (
 	maxRatio = 100
-	anyway   = 32 << 20 // an archive may always contain this number of bytes, regardless of its size
+	anyway   = 32 << 20 // an archive may always contain this number of bytes, even if it is small
 )
 
 // rationed reads the contents of an entry, until the contents of the archive exceed a limit. Then Read returns an
@@ -313,7 +314,7 @@ func (u *unpacking) link() error {
 		if errors.Is(err, fs.ErrExist) {
 			return fmt.Errorf("%q in the archive: %w", l.name, plain(err))
 		}
-		if _, gone := u.root.Lstat(l.name); err != nil || gone != nil { // some systems report success and create nothing
+		if _, gone := u.root.Lstat(l.name); err != nil || gone != nil { // some systems report success and create no link
 			missing = append(missing, l)
 			continue
 		}
@@ -389,5 +390,5 @@ func plain(err error) error {
 	if errors.As(err, &p) {
 		return p.Err
 	}
-	return err // may be nil
+	return err // err may be nil
 }

@@ -60,7 +60,7 @@ func tarOf(t *testing.T, items ...item) []byte {
 			h.Typeflag, h.Size = tar.TypeDir, 0
 		case x.mode&fs.ModeSymlink != 0:
 			h.Typeflag, h.Size, h.Linkname = tar.TypeSymlink, 0, x.text
-		case x.mode&fs.ModeIrregular != 0: // a hard link
+		case x.mode&fs.ModeIrregular != 0: // the entry is a hard link
 			h.Typeflag, h.Size, h.Linkname = tar.TypeLink, 0, x.text
 		case x.mode&fs.ModeDevice != 0:
 			h.Typeflag, h.Size = tar.TypeChar, 0
@@ -163,10 +163,10 @@ func TestLinksLeftOut(t *testing.T) {
 	}{
 		"link out":       {[]item{{"l", link, "../x"}}, []string{"l"}},
 		"link to root":   {[]item{{"l", link, "/etc/passwd"}}, []string{"l"}},
-		"in between":     {[]item{{"d/l", link, "../../x"}, {"m", link, "d/l"}}, []string{"d/l"}}, // m is dangling
+		"in between":     {[]item{{"d/l", link, "../../x"}, {"m", link, "d/l"}}, []string{"d/l"}}, // the target of m was left out, but only links out of the directory must be left out
 		"links in steps": {[]item{{"d/e/x", 0o644, ""}, {"a", link, "d/e"}, {"b", link, "a/../../.."}}, []string{"b"}},
 		"behind a link":  {[]item{{"d/x", 0o644, ""}, {"c/a", link, "../d"}, {"b", link, "c/a/../../d"}}, []string{"b"}},
-		"circle":         {[]item{{"a", link, "b"}, {"b", link, "a"}}, []string{"a"}}, // b is dangling then
+		"circle":         {[]item{{"a", link, "b"}, {"b", link, "a"}}, []string{"a"}}, // only a is left out; then the target of b does not exist
 	} {
 		for kind, make := range map[string]func(*testing.T, ...item) []byte{"zip": zipOf, "tar": tarOf} {
 			t.Run(name+"/"+kind, func(t *testing.T) {

@@ -10,6 +10,6 @@
 //   - contents of more than a hundred times the size of the archive
 //
 // A symbolic link is an error, too, if Options.Links is nil. Otherwise links to targets inside the directory are
-// created, and other links are left out. Of the mode of a file, only the permission to execute is kept. Unpack leaves a
-// complete directory or none.
+// created, and other links are left out. Of the mode of a file, only the permission to execute is kept. After an error,
+// the directory has its former content.
 package archive

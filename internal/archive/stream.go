@@ -37,7 +37,7 @@ type Stream struct {
 	known    end
 }
 
-// arrived describes an unpacked entry.
+// arrived describes an entry that was unpacked before the list of entries was read.
 type arrived struct {
 	dir              bool
 	method           uint16
@@ -106,7 +106,7 @@ func (s *Stream) Close() error {
 	}
 	s.in.CloseWithError(errDropped)
 	<-s.ended
-	s.ended <- nil // for the method Finish, or for another call of Close
+	s.ended <- nil // for the method Finish, or for another call of Close, which reads the channel, too
 	err := s.u.drop()
 	s.u = nil
 	return err
@@ -133,8 +133,8 @@ const (
 
 	flagEncrypted, flagSizesBehind = 1 << 0, 1 << 3
 
-	headerLength = 30       // the length of an entry's header in bytes, without the name
-	maxList      = 16 << 20 // bytes
+	headerLength = 30       // the length in bytes of an entry's header without the name
+	maxList      = 16 << 20 // maximum length in bytes of the list of entries
 )
 
 // read unpacks the entries, then reads the list of entries that ends the archive into s.known. It returns
@@ -170,7 +170,9 @@ func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 // at returns the offset in the archive up to which in was read.
 func (s *Stream) at(in *bufio.Reader) int64 { return s.consumed - int64(in.Buffered()) }
 
-// entry unpacks one entry.
+// entry reads the header of the next entry from in, unpacks the entry, and records its sizes and checksum in s.got. It
+// returns ErrNotStreamable if the entry cannot be unpacked without the list of entries at the end of the archive, or if
+// its data is damaged.
 func (s *Stream) entry(in *bufio.Reader) error {
 	head := make([]byte, headerLength)
 	s.known.heads[s.at(in)] = head
@@ -192,7 +194,7 @@ func (s *Stream) entry(in *bufio.Reader) error {
 	if method == zip.Store {
 		e.in = io.LimitReader(in, int64(compressedSize))
 	} else {
-		e.in = flate.NewReader(in) // reads no byte beyond its end, because in is an io.ByteReader
+		e.in = flate.NewReader(in) // flate reads no byte beyond the end of the contents, because in is an io.ByteReader
 	}
 	text := string(name)
 	at := &arrived{dir: strings.HasSuffix(text, "/"), method: method, at: s.at(in)}
@@ -281,7 +283,7 @@ func (s *Stream) compare() error {
 		case !mode.IsRegular():
 			return fmt.Errorf("%q in the archive: %w", f.Name, errKind)
 		case mode.Perm()&0o111 != 0:
-			clean, _ := local(f.Name) // cannot fail, because the method entry has accepted this name
+			clean, _ := local(f.Name) // the error is nil, because the method entry has accepted this name
 			if err := s.u.root.Chmod(clean, 0o755); err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ func streamed(t *testing.T, data []byte, piece int, o Options) ([]string, error)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Write(data[:len(data)/2]) // Reset discards this
+	s.Write(data[:len(data)/2]) // Reset must discard these bytes
 	if err := s.Reset(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +73,8 @@ func sumsOf(t *testing.T, dir string) Sums {
 	return out
 }
 
-// alike fails unless Stream and Unpack produce the same files. Stream may fail alone, because the archive may contain
-// invalid entries that its list does not name.
+// alike fails the test unless Stream and Unpack produce the same files. An error of only Stream is accepted, because
+// the archive may contain invalid entries that its list of entries does not name.
 func alike(t *testing.T, data []byte, piece int, o Options) error {
 	t.Helper()
 	got, err := streamed(t, data, piece, o)
@@ -180,7 +180,7 @@ func TestDirectoryWithContents(t *testing.T) {
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	b = *bytes.NewBuffer(bytes.ReplaceAll(b.Bytes(), []byte("dd"), []byte("d/"))) // the zip writer cannot write such an entry
+	b = *bytes.NewBuffer(bytes.ReplaceAll(b.Bytes(), []byte("dd"), []byte("d/"))) // the zip writer refuses a directory with content
 	all, err := streamed(t, b.Bytes(), 7, Options{Bytes: 1 << 20, Files: 10})
 	if err == nil || !strings.Contains(err.Error(), "with contents") || len(all) > 0 {
 		t.Errorf("%v, %q", err, all)

@@ -18,14 +18,14 @@ import (
 
 // Client makes requests. It is safe for concurrent use.
 type Client struct {
-	// Transport makes the connections. nil means the proxy and certificates of the environment. Then small answers of a
-	// host share one HTTP/2 connection, and each file has a separate connection.
+	// Transport makes the connections. If it is nil, the client uses the proxy and certificates of the environment. Small
+	// answers of a host then share one HTTP/2 connection, and each file has a separate connection.
 	Transport http.RoundTripper
 	Header    http.Header // sent with every request
 	// Authorize adds credentials to a request, for the host of the request. nil means no credentials.
 	Authorize func(ctx context.Context, r *http.Request) error
 	Offline   bool          // every request fails
-	Retries   int           // number of attempts after the first
+	Retries   int           // number of attempts after the first attempt
 	Timeout   time.Duration // time limit for a whole small answer; 0 means 10 seconds
 	Stall     time.Duration // time limit for a pause in the transfer of a file; 0 means a minute
 
@@ -38,8 +38,9 @@ const (
 	maxPause     = 30 * time.Second
 )
 
-// small and large are the transports of clients without a Transport. Servers and networks often limit the speed of each
-// connection. So each file has a separate connection, and only small answers share connections by HTTP/2.
+// small and large are the transports of clients without a Transport, for small answers and for files. Servers and
+// networks often limit the speed of each connection. So each file has a separate connection, and only small answers
+// share connections by HTTP/2.
 var (
 	small = sync.OnceValue(func() http.RoundTripper { return connections(true) })
 	large = sync.OnceValue(func() http.RoundTripper { return connections(false) })
@@ -103,9 +104,9 @@ type Answer struct {
 	URL    *url.URL // the source of the answer, after redirects
 }
 
-// Get requests a small answer. If the answer has more than limit bytes, Get returns an error. It repeats the request
-// like Repeat. Each attempt has the time limit Timeout. For an answer that is not a success, the error wraps a
-// *StatusError.
+// Get requests a small answer. If the answer has more than limit bytes, Get returns an error. Like the method Repeat,
+// it repeats the request after errors that may be temporary. Each attempt has the time limit Timeout. If the server
+// answers with a status code of failure, the error wraps a *StatusError.
 func (c *Client) Get(ctx context.Context, u *url.URL, limit int64) (*Answer, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -182,7 +183,7 @@ func judge(resp *http.Response) (next *url.URL, err error) {
 		if resp.Request.Header.Get("Range") != "" {
 			return nil, nil
 		}
-		return nil, &StatusError{URL: Show(u), Code: code} // only a part, although it was not requested
+		return nil, &StatusError{URL: Show(u), Code: code} // the server has sent only a part, although the client did not request a part
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		next, err := u.Parse(resp.Header.Get("Location"))
 		switch {
@@ -217,7 +218,7 @@ type transient struct{ error }
 
 func (e *transient) Unwrap() error { return e.error }
 
-// busy is an answer that asks to repeat the request later.
+// busy is an answer with which the server asks the client to repeat the request later.
 type busy struct {
 	*StatusError
 	after time.Duration
@@ -242,7 +243,7 @@ func broken(ctx context.Context, u *url.URL, err error) error {
 	}
 	var inner *url.Error
 	if errors.As(err, &inner) {
-		err = inner.Err // the text of err contains the whole address
+		err = inner.Err // use the inner error, because the text of err contains the whole address
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("the connection was interrupted")

@@ -63,7 +63,7 @@ func Watch(ctx context.Context, what string, stall time.Duration) (watched conte
 	}
 }
 
-// saving is a download in progress.
+// saving has the data of a download in progress.
 type saving struct {
 	c     *Client
 	u     *url.URL
@@ -73,7 +73,7 @@ type saving struct {
 
 	done int64
 	sum  hash.Hash
-	etag string // the ETag of the data received so far
+	etag string // the ETag (identifier of the content) of the data received so far; "": unknown
 }
 
 func (s *saving) attempt(ctx context.Context) error {
@@ -97,14 +97,14 @@ func (s *saving) attempt(ctx context.Context) error {
 	if resp.StatusCode == http.StatusPartialContent {
 		var from, to int64
 		if n, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &whole); n < 2 || from != s.done || to < from {
-			s.etag = "" // the next attempt requests the whole file
+			s.etag = "" // drop the ETag, so that the next attempt requests the whole file
 			return &transient{fmt.Errorf("%s returned another part of the file than requested", Show(s.u))}
 		}
 	} else if err := s.restart(); err != nil {
 		return err
 	}
 	if s.etag = resp.Header.Get("ETag"); len(s.etag) > 1 && s.etag[:2] == "W/" {
-		s.etag = "" // a weak ETag may identify different contents
+		s.etag = "" // drop a weak ETag, because it may identify different contents
 	}
 	all := int64(-1)
 	if resp.ContentLength >= 0 {
@@ -144,9 +144,9 @@ func (s *saving) copy(ctx context.Context, from io.Reader, all int64, alive func
 			}
 		}
 		switch {
-		case err == io.EOF && (all < 0 || s.done == all) && ctx.Err() == nil: // a server may end a stream that the client has abandoned
+		case err == io.EOF && (all < 0 || s.done == all) && ctx.Err() == nil: // the end of the file, unless ctx has ended: a server may end a stream that the client has abandoned
 			return nil
-		case err == io.EOF: // the connection also ends like this if it broke
+		case err == io.EOF: // a broken connection also ends like this
 			return &transient{broken(ctx, s.u, io.ErrUnexpectedEOF)}
 		case err != nil:
 			return &transient{broken(ctx, s.u, err)}

@@ -23,9 +23,9 @@ type moduleSource struct {
 	registry *registry.Module
 	git      *gitSource
 	archive  *url.URL
-	bucket   string // "s3" or "gcs" if archive is an object in such a cloud; otherwise ""
+	bucket   string // "s3" or "gcs" if archive is an object in such a cloud store; otherwise ""
 	image    *imageSource
-	local    string // absolute path
+	local    string // absolute path of a local directory
 	sub      string // directory inside the package, with slashes; "" is its root
 }
 
@@ -93,7 +93,7 @@ func registrySource(text, host string) (registry.Module, string, bool) {
 			return registry.Module{}, "", false
 		}
 	} else if len(parts) == 3 && strings.Contains(parts[0], ".") {
-		return registry.Module{}, "", false // the short form of a host
+		return registry.Module{}, "", false // the short form of a repository on a host, such as github.com
 	}
 	if len(parts) != 3 || strings.ContainsAny(sub, "?") || !clean(sub) {
 		return registry.Module{}, "", false
@@ -235,7 +235,7 @@ func git(text string) (*moduleSource, error) {
 		return nil, fmt.Errorf("it names no git repository")
 	}
 	_, rest, _ := strings.Cut(base, "://")
-	fetched := u.Scheme + "://" + rest // git accepts schemes only in lower case
+	fetched := u.Scheme + "://" + rest // in lower case, because git accepts only such schemes
 	switch u.Scheme {
 	case "https", "http", "ssh", "git", "file":
 	default:
@@ -263,7 +263,7 @@ func git(text string) (*moduleSource, error) {
 		}
 		out.key = string(key)
 	}
-	for _, name := range []string{"ref", "depth", "sshkey", "archive"} { // archive has no meaning for a repository
+	for _, name := range []string{"ref", "depth", "sshkey", "archive"} { // remove parameters for Lethe; archive has no meaning for a repository
 		q.Del(name)
 	}
 	for name := range q {
@@ -354,7 +354,7 @@ func SecretsIn(source string) (out []string) {
 // token.
 var passwords = pattern(`(?i)[a-z]+://[^/@:\s]*:([^/@\s]+)@|https?://([^/@:\s]+)@`)
 
-// Display returns the source of a module without credentials, for messages.
+// Display returns the source address of a module without credentials, for messages.
 func Display(source string) string { return display(source) }
 
 // display returns an address without credentials.

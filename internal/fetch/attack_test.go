@@ -198,7 +198,7 @@ func TestLinksInTheWay(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		at   func(s *stage, host string) string // the path of the link
-		want string                             // "" if it is replaced
+		want string                             // a part of the error; "" if the link is replaced
 	}{
 		{"the namespace", func(s *stage, host string) string { return filepath.Join(s.p.base(), host, "acme") }, "not a directory. Remove it"},
 		{"the package", func(s *stage, host string) string {

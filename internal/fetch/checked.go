@@ -11,17 +11,17 @@ import (
 )
 
 // An installed package can have hundreds of megabytes. Lethe computes its hash when it installs the package, and again
-// only if the files have changed since then. A record beside the packages (packageRecord) has the device, inode, size,
+// only if the files have changed since then. A record (packageRecord) beside the packages has the device, inode, size,
 // mode, mtime and ctime of each file. If they are equal, the file is unchanged. A user cannot write to a file without a
 // change of its ctime, except by setting back the system clock. A user who can write to the record can also write to
 // the lock file with the hashes.
 
 // packageRecord is the record of the packages of a working directory whose hashes were computed. Several goroutines and
-// processes may use it. If two processes write it at the same time, entries of one are lost, and the next command
+// processes may use the record. If two processes write it at the same time, some entries are lost, and the next command
 // hashes these packages again.
 type packageRecord struct {
 	path     string
-	disabled bool        // the shortcut is turned off: hash the packages in every command
+	disabled bool        // do not use the record: hash the packages in every command
 	mu       *sync.Mutex // held while the record is changed
 }
 
@@ -29,10 +29,10 @@ type packageRecord struct {
 type checked struct {
 	Hash    string
 	Files   []identity
-	Archive string `json:",omitempty"` // the "zh:" hash of the archive that it was unpacked from, if the hash was verified
+	Archive string `json:",omitempty"` // the "zh:" hash of the archive from which the package was unpacked, if that hash was verified
 }
 
-// identity holds the attributes that change if a file changes.
+// identity holds the attributes of a file of which at least one changes if the file changes.
 type identity struct {
 	Name            string
 	Dev, Ino        uint64
@@ -116,7 +116,7 @@ func identify(dir string) []identity {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		info, err := os.Stat(path) // follows links, because the target is read
+		info, err := os.Stat(path) // Stat follows links, because the target is read
 		if err != nil {
 			return err
 		}
@@ -135,8 +135,8 @@ func identify(dir string) []identity {
 	return out
 }
 
-// stamp returns the identity of a file without its name and ctime, because new hard links to the file change the ctime.
-// It returns the zero identity if the file cannot be read.
+// stamp returns the identity of a file without its name and ctime. New hard links to the file change the ctime, but not
+// its content. stamp returns the zero identity if the file cannot be read.
 func stamp(path string) identity {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -104,7 +104,8 @@ func (p *Providers) Copy(ctx context.Context, c Copies, dir string, l *Lockfile,
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(*wanted) {})
 }
 
-// Vendor is like Copy, and also adds the hashes of the packages to the lock file in memory.
+// Vendor writes packages into a directory as Copy does, and also adds their hashes to the lock file in memory. It
+// returns false if it reported an error.
 func (p *Providers) Vendor(ctx context.Context, c Copies, dir string, l *Lockfile, bag *diag.Bag) bool {
 	return p.eachFound(ctx, c, l, bag, func(w *wanted) error { return p.mirror(ctx, w, dir) }, func(w *wanted) { p.enter(w, l) })
 }
@@ -119,9 +120,9 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 		choice = "to meet constraints " + w.text
 	}
 	output := fmt.Sprintf("- Mirroring %s...\n  - Selected v%s %s", w.Provider.ForDisplay(), w.lock.Version, choice)
-	defer func() { p.Progress.notef("%s", output) }() // one note for the provider, because several providers are mirrored at the same time
+	defer func() { p.Progress.notef("%s", output) }() // one note for the provider, because notes of several providers would mix
 	at := filepath.Join(dir, w.Provider.Host, w.Provider.Namespace, w.Provider.Type)
-	var made []string // innermost first
+	var made []string // directories that were created, the innermost first
 	for d := at; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -131,7 +132,7 @@ func (p *Providers) mirror(ctx context.Context, w *wanted, dir string) (err erro
 	defer func() {
 		for _, d := range made {
 			if err != nil {
-				_ = os.Remove(d) // fails if the directory is not empty
+				_ = os.Remove(d) // ignore the error: the directory may not be empty
 			}
 		}
 	}()

@@ -22,8 +22,8 @@ import (
 
 // delivered is the result of installing or copying a package.
 type delivered struct {
-	hashes []string // for the lock file
-	whole  bool     // hashes covers all platforms: signed by the registry, or from a trusted mirror
+	hashes []string // the checksums that the lock file gets
+	whole  bool     // hashes has the hashes of all platforms: signed by the registry, or from a trusted mirror
 	how    string   // text for users about the authentication of the package
 }
 
@@ -31,7 +31,7 @@ type delivered struct {
 type wanted struct {
 	Need
 	platforms []string          // platforms to get packages for
-	lock      lockfile.Provider // entry of the lock file, with the selected version and the host
+	lock      lockfile.Provider // the entry of the lock file, or of the new version
 	locked    bool              // the lock file has an entry for the provider
 	only      bool              // only the locked version may be installed; false with -upgrade
 	allowed   versions.Set      // the versions that the configuration or the lock file allows
@@ -62,7 +62,7 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 	a := w.lock.Provider
 	dir := packageDir(p.base(), a, w.lock.Version)
 	if len(w.lock.Hashes) > 0 && p.present(a, w.lock) {
-		return true // the upgrade has chosen the installed version
+		return true // the upgrade has chosen the version that is installed
 	}
 	name := a.ForDisplay() + " v" + w.lock.Version
 	p.Progress.note("- Installing "+name+"...", "Installing provider version: "+name+"...")
@@ -90,7 +90,7 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 	d := promised(pkg.remote)
 	var h1, archived string
 	err := p.obtain(ctx, pkg, a, lock, func(at parcel) error {
-		if zip := cmp.Or(at.zip, at.archive); zip != "" && pkg.remote == nil { // the server has sent the hash of a download
+		if zip := cmp.Or(at.zip, at.archive); zip != "" && pkg.remote == nil { // compute the "zh:" hash of a local archive; for a download, the server has sent it
 			zh, err := hashZip(zip)
 			if err != nil {
 				return err
@@ -116,7 +116,7 @@ func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lo
 	own := append([]string{h1}, d.hashes...)
 	if pkg.remote != nil {
 		archived = "zh:" + pkg.remote.Sum
-		own = []string{h1, archived} // hashes of other platforms do not identify this package
+		own = []string{h1, archived} // only the hashes of this package: hashes of other platforms do not identify it
 	}
 	if err := checkLocked(a, lock, own...); err != nil {
 		return d, errors.Join(err, disk.OS.RemoveAll(dir))
@@ -140,7 +140,7 @@ func (p *Providers) stored(ctx context.Context, pkg parcel) (dir, h1 string, err
 		return "", "", err
 	}
 	err = lockedIn(ctx, s.dir, sum+".lock", func() error {
-		if h1 = s.find(sum); h1 != "" { // another process has stored it
+		if h1 = s.find(sum); h1 != "" { // another process has stored the package meanwhile
 			return nil
 		}
 		if h1, err = p.unpacked(ctx, pkg, dir); err == nil {
@@ -174,9 +174,9 @@ func (p *Providers) unpacked(ctx context.Context, pkg parcel, dir string) (strin
 	return hashSums(o.Sums), err
 }
 
-// place installs a package in dir, which is below base, and replaces the previous content. A directory is linked, an
-// archive is unpacked. A directory that already has the content stays, because other processes may be using it. place
-// returns the "h1:" hash if it is known without reading the package again, otherwise "".
+// place installs a package in dir, which is below base, and replaces the previous content. If the package is a
+// directory, place links it; an archive is unpacked. If dir already has the content, it stays, because other processes
+// may be using it. place returns the "h1:" hash if it is known without reading the package again, otherwise "".
 func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	if err := straight(base, dir); err != nil {
 		return "", err
@@ -200,7 +200,7 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 		return "", err
 	}
 	if to, err := os.Readlink(dir); err == nil && to == real {
-		return "", nil // the link is right already, and other processes may be using it
+		return "", nil // the link is right already, and other processes may be using its target
 	}
 	if err := disk.OS.RemoveAll(dir); err != nil {
 		return "", err
@@ -208,7 +208,7 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	if disk.Symlink(real, dir) == nil {
 		return "", nil
 	}
-	// Some systems and users cannot create links.
+	// Some systems do not permit links to some users, so copy the files.
 	return "", fill(dir, func(tmp string) error { return os.CopyFS(tmp, os.DirFS(real)) })
 }
 
@@ -221,9 +221,9 @@ func checkLocked(a addr.Provider, lock lockfile.Provider, own ...string) error {
 	return fmt.Errorf("the package for %s %s does not match any of the checksums recorded in the dependency lock file. Either it has changed, or the file has checksums only for other platforms. If you trust this package, remove the hashes of the provider from %s and run \"lethe init\" again", a, lock.Version, LockName)
 }
 
-// promised returns the hashes for the lock file from a server's description of a package, and a text about the
-// authentication. The hashes include other platforms only if they are signed or the user trusts the server. If pkg is
-// nil, there are no hashes.
+// promised returns the hashes that a server's description of a package contains, for the lock file, and a text about
+// the authentication. The hashes include other platforms only if they are signed or the user trusts the server. If pkg
+// is nil, promised returns no hashes.
 func promised(pkg *registry.Package) delivered {
 	switch {
 	case pkg == nil || pkg.Sum == "" && pkg.Key == "" && !pkg.Trusted:
@@ -258,13 +258,13 @@ func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, loc
 	name := strings.NewReplacer("/", "-", ":", "-").Replace("." + a.String() + "-" + lock.Version + ".lock")
 	got := parcel{dir: cached, archive: pkg.zip}
 	err := lockedIn(ctx, p.CacheDir, name, func() error {
-		if fits() { // another process has stored it
+		if fits() { // another process has stored the package meanwhile
 			got.archive = ""
 			return nil
 		}
 		return p.onDisk(ctx, pkg, func(at parcel) error {
 			if p.same(at, cached) {
-				return nil // other processes may be using it
+				return nil // other processes may be using the package, so keep it
 			}
 			_, err := p.place(at, p.CacheDir, cached)
 			return err

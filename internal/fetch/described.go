@@ -51,7 +51,7 @@ func switches(env []string) []string {
 // castagnoli returns the CRC-32 table. It is computed at its first use, because most commands do not need it.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Load returns the stored description, nil if the file is missing or broken.
+// Load returns the stored description. It returns nil if the file is missing or broken.
 func (d *Described) Load() []byte {
 	b, err := os.ReadFile(d.path)
 	if err != nil || len(b) < 4 || binary.LittleEndian.Uint32(b) != crc32.Checksum(b[4:], castagnoli()) {

@@ -21,5 +21,6 @@
 //     download.go, progress.go, methods.go, source.go
 //   - for both: modulestore.go, lockfile.go, modules.go, address.go, pack.go, summary.go, layout.go
 //
-// Every path from a configuration or an archive is kept inside its directory. Archives are unpacked under limits.
+// A path from a configuration or an archive cannot lead out of its directory. Archives are unpacked with limits for
+// their size.
 package fetch

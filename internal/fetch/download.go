@@ -22,7 +22,7 @@ import (
 
 // downloader downloads packages of providers and reports the progress. Its methods may be called concurrently.
 type downloader struct {
-	sources  *Sources // for the client and the number of retries
+	sources  *Sources // has the HTTP client and the number of retries
 	progress *Progress
 }
 

@@ -261,7 +261,7 @@ func TestLocked(t *testing.T) {
 	if err := s.p.Verify(acme, s.lockfile()); err != nil {
 		t.Error(err)
 	}
-	s.unpacked(s.mirror, acme.Host, "1.1.0", "changed") // the package is a link to it, or a copy
+	s.unpacked(s.mirror, acme.Host, "1.1.0", "changed") // the installed package may be a link to this directory
 	s.write(filepath.Join(packageDir(s.p.base(), acme, "1.1.0"), "terraform-provider-toy_v1.1.0"), "changed")
 	if err := s.p.Verify(acme, s.lockfile()); err == nil || !strings.Contains(err.Error(), "does not match any of the checksums") {
 		t.Errorf("a changed package: %v", err)
@@ -295,7 +295,7 @@ func TestImplied(t *testing.T) {
 	s.addPackage(filepath.Join(s.env[data], map[string]string{"XDG_DATA_HOME": "terraform/plugins", "APPDATA": "OpenTofu/plugins"}[data]), acme.Host, "2.0.0", "data home")
 	s.fine(s.install(true))
 	s.wants("2.0.0", "data home")
-	s.p.Sources.Settings.Installs = true // a provider_installation block, so no implied directories
+	s.p.Sources.Settings.Installs = true // the CLI configuration has a provider_installation block, so no implied directories are used
 	s.fails(s.install(true), "no method in the provider_installation block of the CLI configuration includes it")
 	only := filepath.Join(s.dir, "terraform.d/plugins")
 	s.p.Sources.OnlyDir(only)
@@ -354,7 +354,7 @@ func TestOtherHost(t *testing.T) {
 
 func TestCache(t *testing.T) {
 	cache := t.TempDir()
-	for range 2 { // the second working directory uses the package of the first
+	for range 2 { // the second working directory uses the package that the first installed
 		s := newStage(t)
 		s.p.CacheDir = cache
 		s.addPackage(s.mirror, acme.Host, "1.0.0", "the program")

@@ -24,8 +24,8 @@ import (
 type repositories struct {
 	dir     string
 	environ []string
-	offline bool                   // use only commits that are in the copies already
-	asked   map[string]bool        // copies that this command has updated
+	offline bool                   // use only commits that the copies contain already
+	asked   map[string]bool        // by directory: copies that this command has updated from the server
 	found   map[gitSource]revision // revisions that this command has looked up
 	waiting func(address string)   // called if another process uses a repository for longer than patience
 	note    func(text string)      // called with messages about a package for the user
@@ -35,19 +35,19 @@ func newRepositories(dir string, environ []string, offline bool) *repositories {
 	return &repositories{dir: dir, environ: environ, offline: offline, asked: map[string]bool{}, found: map[gitSource]revision{}, waiting: func(string) {}, note: func(string) {}}
 }
 
-// repository is the copy of one repository.
+// repository is a local copy of one git repository, in the directory dir.
 type repository struct {
 	*repositories
 	dir string
 }
 
-// revision is the commit that a name in a repository refers to.
+// revision is the commit to which a name in a repository refers.
 type revision struct {
 	commit string
-	fixed  bool // the name should not move: it is a tag, or the hash of the commit
+	fixed  bool // the name is not expected to move: it is a tag, or the hash of the commit
 }
 
-// of returns the copy of the repository of a source. It does not create the copy. The name of its directory depends on
+// of returns the copy of the repository of a source, without creating it. The name of the copy's directory depends on
 // the address; a copy without history has another directory.
 func (r *repositories) of(g gitSource) *repository {
 	kind := ".git"
@@ -77,7 +77,7 @@ func (r *repository) make(ctx context.Context, format string) error {
 	if _, err := r.run(ctx, noTransport, "init", "--quiet", "--bare", "--object-format="+format, r.dir); err != nil {
 		return err
 	}
-	// Archives contain all files of a commit unchanged: the attributes for release archives do not apply to modules.
+	// Use all files of a commit unchanged: attributes that leave files out of release archives have no effect on modules.
 	return errors.Join(os.MkdirAll(filepath.Dir(r.attributes()), 0o700), os.WriteFile(r.attributes(), []byte("* -export-ignore -export-subst\n"), 0o600))
 }
 
@@ -138,8 +138,8 @@ func (r *repositories) checkout(ctx context.Context, g gitSource, locked, dir st
 // revisionPack is a revision in the form that git delivers.
 type revisionPack struct {
 	commit     string
-	path       string               // an archive of its files, which the caller removes
-	submodules map[string]gitSource // by their directory
+	path       string               // the path of an archive of the commit's files, which the caller removes
+	submodules map[string]gitSource // the repositories of the submodules, by directory of the submodule
 }
 
 // pack fetches a revision if the copy does not have it, and creates an archive of it. It holds the lock of this copy
@@ -160,10 +160,11 @@ func (r *repository) pack(ctx context.Context, g gitSource, locked string) (got 
 	return got, err
 }
 
-// isSHA256 is part of git's message about a repository whose hash function differs from the copy.
+// isSHA256 is a part of git's message about a repository with another hash function than the copy.
 const isSHA256 = "server sha256"
 
-// revision does the work of pack. The caller holds the lock of the copy.
+// revision fetches a revision if the copy does not have it, and creates an archive of it, for pack. The caller holds
+// the lock of the copy.
 func (r *repository) revision(ctx context.Context, g gitSource, locked string) (got revisionPack, err error) {
 	if got.commit, err = r.commit(ctx, g, locked); err != nil {
 		return got, err
@@ -188,8 +189,8 @@ func (r *repository) tar(ctx context.Context, commit string) (string, error) {
 	return tmp.Name(), nil
 }
 
-// commit returns the commit of a source, and makes sure that the copy has it. A branch may have moved since it was
-// locked; a tag may not, and a moved tag is a *ChangedError.
+// commit returns the commit of a source, and ensures that the copy has it. A branch may move after its commit was
+// locked. If a tag has moved, the error is a *ChangedError.
 func (r *repository) commit(ctx context.Context, g gitSource, locked string) (string, error) {
 	if locked != "" && r.offline && r.has(ctx, locked) {
 		return locked, nil
@@ -216,7 +217,7 @@ func (r *repository) commit(ctx context.Context, g gitSource, locked string) (st
 		if g.depth > 0 {
 			options = []string{"--depth=1"}
 		}
-		_ = r.fetch(ctx, g, options, locked) // the server may refuse to send a commit by its hash
+		_ = r.fetch(ctx, g, options, locked) // ignore the error: the server may refuse to send a commit by its hash
 	}
 	if !r.has(ctx, locked) {
 		return "", fmt.Errorf("the locked commit %s is no longer in %s, where %q is now the commit %s. To use that commit, run \"lethe init -upgrade\"", locked, display(g.url), cmp.Or(g.ref, "HEAD"), now.commit)
@@ -235,7 +236,8 @@ func (r *repository) keep(ctx context.Context, commit string) error {
 	return err
 }
 
-// submodules returns the submodules of a commit, by their directory.
+// submodules returns the sources of the submodules of a commit, by their directory. It omits a submodule whose address
+// .gitmodules does not contain. A submodule at a local path is an error if git does not permit it.
 func (r *repository) submodules(ctx context.Context, address, commit string) (map[string]gitSource, error) {
 	list, err := r.git(ctx, "ls-tree", "-r", "-z", "--full-tree", commit)
 	if err != nil || !bytes.Contains(list, []byte("\x00160000 ")) && !bytes.HasPrefix(list, []byte("160000 ")) {
@@ -298,7 +300,7 @@ const (
 
 // transports returns the transports that git may use for a source.
 func (r *repository) transports(ctx context.Context, g gitSource) string {
-	if isLocal(g.url) { // named by the user, because local addresses from servers and submodules have been refused before
+	if isLocal(g.url) { // the user has named the address, because local addresses from servers and submodules were refused before
 		return locally
 	}
 	out, err := r.run(ctx, noTransport, "ls-remote", "--get-url", "--", g.url)
@@ -388,7 +390,7 @@ func (r *repository) look(ctx context.Context, g gitSource) (revision, error) {
 	if g.ref == "" {
 		return revision{}, errors.New("the repository has no HEAD: name a revision with ?ref=")
 	}
-	// The revision is neither a branch nor a tag, such as a proposed change or a commit without a branch.
+	// The revision is neither a branch nor a tag: for example, a proposed change or a commit without a branch.
 	err := r.fetch(ctx, g, nil, "+"+g.ref+":"+keptRef(g.ref))
 	if err == nil {
 		found, _ = r.named(ctx, g.ref)
@@ -409,11 +411,11 @@ func (r *repository) named(ctx context.Context, ref string) (revision, bool) {
 	if someCommit().MatchString(ref) {
 		names = append(names, ref)
 	}
-	if branch, ok := strings.CutPrefix(ref, "origin/"); ok { // the name of a branch in a clone
+	if branch, ok := strings.CutPrefix(ref, "origin/"); ok { // origin/NAME is the name of a branch in a clone
 		names = append(names, "refs/heads/"+branch)
 	}
 	if ref != "" && r.isDefault(ctx, ref) {
-		names = names[1:] // git prefers the branch in a clone
+		names = names[1:] // try the branch first, as git does in a clone
 	}
 	for _, name := range names {
 		if commit, ok := r.parse(ctx, name); ok {
@@ -462,14 +464,14 @@ func (r *repository) ask(ctx context.Context, g gitSource) error {
 		if err == nil || !someCommit().MatchString(g.ref) {
 			return err
 		}
-		return r.fetch(ctx, g, nil, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // the server does not send this commit by its hash
+		return r.fetch(ctx, g, nil, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*") // the server does not send this commit by its hash, so fetch all branches and tags
 	}
 	if r.asked[r.dir] {
 		return nil
 	}
 	prune, all := []string{"--prune"}, []string{"+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:" + keptRef("HEAD")}
 	err := r.fetch(ctx, g, prune, all...)
-	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // HEAD names a branch that does not exist
+	if err != nil && strings.Contains(err.Error(), noRef+" HEAD") { // HEAD names a branch that does not exist, so the repository is empty
 		err = r.fetch(ctx, g, prune, all[:len(all)-1]...)
 	}
 	r.asked[r.dir] = err == nil
@@ -490,8 +492,8 @@ func (r *repositories) run(ctx context.Context, transports string, args ...strin
 	}
 	cmd := exec.CommandContext(ctx, program, append([]string{
 		"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
-		"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false", // git uses a copy only under our lock
-		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // the same package on every system
+		"-c", "gc.autoDetach=false", "-c", "maintenance.autoDetach=false", // git uses a copy only while Lethe holds the lock
+		"-c", "core.autocrlf=false", "-c", "core.eol=lf", // no conversion of line ends, so that the package is the same on every system
 	}, args...)...)
 	cmd.Env = append(withoutGit(r.environ), "GIT_ALLOW_PROTOCOL="+transports, "LC_ALL=C")
 	cmd.SysProcAttr, cmd.WaitDelay = subprocess.OnTerminal(syscall.SIGTERM), 5*time.Second

@@ -9,7 +9,7 @@ import (
 
 // boot returns an identifier of the current boot of the machine.
 var boot = sync.OnceValue(func() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" is a valid identifier, too
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // ignore the error: "" is a valid identifier, too
 	return string(text)
 })
 

@@ -4,7 +4,7 @@ package fetch
 
 import "io/fs"
 
-// inode returns false: it is not implemented on this system, so packages are read every time.
+// inode returns false, because this system reports no identities of files. So packages are read in every command.
 func inode(fs.FileInfo) (dev, ino uint64, status int64, ok bool) { return 0, 0, 0, false }
 
 // boot returns "", because files have no identity on this system.

@@ -34,10 +34,10 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 	return p.settle(ctx, todo, bag, func(w *wanted) bool { return p.fetch(ctx, w) }, func(w *wanted) { p.enter(w, l) }) && ok
 }
 
-// settle chooses a version of each provider in todo. Then it calls at for each, for several concurrently. For the
-// providers for which at returned true, it then calls then, one after the other, in the order of todo. It reports the
-// diagnostics of all providers, but after an interrupt only the first error, because all have the same. It returns
-// false if choosing a version or at failed for any.
+// settle chooses a version of each provider in todo. Then it calls at for each provider, for several concurrently. For
+// the providers for which at has returned true, it then calls then, one after the other, in the order of todo. It
+// reports the diagnostics of all providers. After an interrupt it reports only the first error, because their errors
+// are equal. settle returns false if a version could not be chosen or at returned false.
 func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
 		return true
@@ -61,7 +61,7 @@ func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, a
 	return ok
 }
 
-// each calls f for all elements, for up to atOnce at a time.
+// each calls f for all elements of todo, for up to atOnce elements concurrently.
 func each(todo []*wanted, f func(*wanted)) {
 	var all sync.WaitGroup
 	slot := make(chan bool, atOnce)
@@ -76,8 +76,8 @@ func each(todo []*wanted, f func(*wanted)) {
 }
 
 // want returns the provider to install. It returns nil and true if the locked version is installed already, or if want
-// has installed it from a cache on this machine. It returns false if it reported an error. upgrade is true with
-// -upgrade: then the locked version does not count.
+// has installed it from a cache on this machine. It returns false if it has reported an error. If upgrade is true
+// (-upgrade), the locked version has no effect.
 func (p *Providers) want(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wanted, bool) {
 	w, ok := p.bind(n, l, upgrade, bag)
 	if !ok {
@@ -128,7 +128,7 @@ func (p *Providers) bind(n Need, l *Lockfile, upgrade bool, bag *diag.Bag) (*wan
 	w := &wanted{Need: n, allowed: allowed, text: text}
 	w.lock, w.locked = l.Get(n.Provider)
 	if w.locked && !n.Host {
-		w.Provider = w.lock.Provider // the host under which it was locked
+		w.Provider = w.lock.Provider // the address under which the provider was locked
 	}
 	if w.locked && !upgrade {
 		v, err := versions.ParseVersion(w.lock.Version)
@@ -174,7 +174,7 @@ func (w *wanted) choose(ctx context.Context, methods []method) bool {
 		}
 		all = append(all, list...)
 		if w.only && slices.ContainsFunc(list, fits) {
-			break // other sources cannot have a newer version
+			break // only this version is allowed, so later sources cannot have a newer version
 		}
 	}
 	var exists bool
@@ -183,7 +183,7 @@ func (w *wanted) choose(ctx context.Context, methods []method) bool {
 		return false
 	}
 	if !w.locked || w.lock.Version != w.best.version.String() {
-		w.lock = lockfile.Provider{Constraints: w.text} // the constraints of an unchanged version are kept, as in Terraform and OpenTofu
+		w.lock = lockfile.Provider{Constraints: w.text} // for a new version, the lock gets the new constraints; otherwise it keeps its constraints, as in Terraform and OpenTofu
 	}
 	w.lock.Provider, w.lock.Version = w.Provider, w.best.version.String()
 	return true
@@ -232,7 +232,7 @@ func listed(out []string) string {
 }
 
 // enter writes an installed provider with its hashes into the lock file in memory. It adds the provider to p.Unverified
-// if the lock file had no hash of it and no server signed its hashes.
+// if the lock file had no hash of the provider and no server has signed the hashes.
 func (p *Providers) enter(w *wanted, l *Lockfile) {
 	if len(w.lock.Hashes) == 0 && !w.done.whole {
 		p.Unverified = append(p.Unverified, w.Provider)

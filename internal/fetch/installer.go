@@ -131,7 +131,7 @@ func (m *Installer) adopt(c *moduleCall, known []lockfile.Module, allowed *allow
 	return c.locked
 }
 
-// bring installs the package of a call in dir, from the store on this machine or from its source.
+// bring installs the package of a call in dir: from the store on this machine, or from the source of the module.
 func (m *Installer) bring(ctx context.Context, c *moduleCall, dir string) error {
 	if err := straight(m.DataDir, dir); err != nil {
 		return err
@@ -261,7 +261,7 @@ func (m *Installer) lookup(c *moduleCall, source string) (dir, from, version str
 		return "", "", "", false
 	}
 	base, plain := m.dirOf(c.key), moduleDir(m.DataDir, c.key)
-	if base != plain && isBelow(plain, dir) { // another module is there
+	if base != plain && isBelow(plain, dir) { // the directory belongs to another module
 		return "", "", "", false
 	}
 	if !isBelow(base, dir) {
@@ -286,10 +286,10 @@ func (m *Installer) lookup(c *moduleCall, source string) (dir, from, version str
 	return dir, from, version, true
 }
 
-// Find finds an installed module for a command that does not install. The arguments and results are like those of
-// Install. A locked module that this machine has is installed if it is missing or differs from the lock file. dir is ""
-// if no module with that name was installed. The error describes the difference between the installed module and the
-// configuration or the lock file.
+// Find finds an installed module for a command that does not install modules. Its arguments and its first three results
+// are the same as in Install. If the module is missing or differs from the lock file, Find installs it from a locked
+// package on this machine. dir is "" if no module with that name was installed. The error describes the difference
+// between the installed module and the configuration or the lock file.
 func (m *Installer) Find(key, source, constraint string) (dir, from, version string, err error) {
 	dir, from, version, err = m.installed().Find(m.WorkDir, key, source, constraint)
 	s, problem := parseSource(source, m.Host)
@@ -354,7 +354,7 @@ func (m *Installer) Vendor(dir string) error {
 	return replace(filepath.Join(dir, indexName), append(text, '\n'))
 }
 
-// fromStore installs a package that this machine has.
+// fromStore installs the locked package of a call from the store of packages on this machine.
 func (m *Installer) fromStore(c *moduleCall, dir string) error {
 	from := m.Store.find(c.lock.Hash)
 	return fill(dir, func(tmp string) error {
@@ -416,7 +416,7 @@ func tidy(source string) string {
 	return "./" + source
 }
 
-// copyListed copies the files in a summary.
+// copyListed copies the files in a summary (a list of files, see the function summary).
 func copyListed(list, from, to string) error {
 	for line := range strings.Lines(list) {
 		_, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")

@@ -156,7 +156,7 @@ func TestKeysOfOneDirectory(t *testing.T) {
 			if want := map[string]string{"net": "net+2", "NET": "NET+3"}[key]; want != "" && filepath.Base(dir) != want {
 				t.Errorf("%s is in %s", key, dir)
 			}
-			for _, other := range []string{"net", "NET"} { // other file systems simulate it with links
+			for _, other := range []string{"net", "NET"} { // on a file system that distinguishes case, links give all names to one directory
 				_ = os.Symlink(dirs["Net"], moduleDir(m.DataDir, other))
 			}
 		}

@@ -32,12 +32,12 @@ func (p *Providers) Link(needs []Need, l *Lockfile) []lockfile.Provider {
 	return done
 }
 
-// first installs the first package in all that matches the lock, and reports whether any matches.
+// first installs the first package in all that matches the lock. It returns false if no package matches.
 func (p *Providers) first(all []parcel, lock lockfile.Provider) bool {
 	return slices.ContainsFunc(all, func(pkg parcel) bool { return p.fromMachine(pkg, lock) == nil })
 }
 
-// cached returns the packages of the store and of the plugin cache that may match the lock.
+// cached returns the packages of the user's store and of the plugin cache that may match the lock.
 func (p *Providers) cached(lock lockfile.Provider) []parcel {
 	var out []parcel
 	if s := p.store(); s.dir != "" {
@@ -69,7 +69,7 @@ func (p *Providers) mirrored(lock lockfile.Provider) []parcel {
 		all, _, _ := dir.list(context.Background(), lock.Provider)
 		for _, f := range all {
 			if f.version.Same(v) && f.unfitOn(Platform()) == "" {
-				pkg, _ := f.get(context.Background(), Platform()) // mirror directories return no error
+				pkg, _ := f.get(context.Background(), Platform()) // mirror directories return no error here
 				out = append(out, pkg)
 			}
 		}
@@ -90,7 +90,7 @@ func (p *Providers) fromMachine(pkg parcel, lock lockfile.Provider) error {
 			return err
 		}
 	} else if _, ok := executable(pkg.dir, lock.Provider); !ok {
-		return fs.ErrNotExist // for another platform
+		return fs.ErrNotExist // the package is for another platform
 	}
 	if err := os.MkdirAll(p.DataDir, 0o755); err != nil {
 		return err

@@ -20,14 +20,14 @@ import (
 type Lockfile struct {
 	path    string
 	isNew   bool   // the file did not exist
-	was     []byte // the content that was read, in the form that Bytes writes
-	ofWas   int    // length of the part of was about providers
+	was     []byte // the content that was read, in the form of the method Bytes
+	ofWas   int    // length of the part of was that has the providers
 	locks   map[addr.Provider]lockfile.Provider
 	found   map[addr.Provider]string // the versions that the file on the disk selects
 	modules map[moduleName]lockfile.Module
 }
 
-// moduleName identifies the entry of a module. The public registries of Terraform and OpenTofu count as one.
+// moduleName identifies the entry of a module. The public registries of Terraform and OpenTofu are equal in it.
 type moduleName struct{ source, constraints string }
 
 func nameOf(l lockfile.Module) moduleName { return moduleName{sameHost(l.Source), l.Constraints} }
@@ -58,8 +58,8 @@ func ReadLockfile(dir string, limits limits.Limits, sources *diag.Sources, bag *
 	return l, ok && good
 }
 
-// Get returns the lock of a provider, and false if the file has none. An entry for the same provider in the other
-// public registry (of Terraform or of OpenTofu) counts, too.
+// Get returns the lock (the entry in the lock file) of a provider, and false if the file has none. An entry for the
+// same provider in the other public registry (of Terraform or of OpenTofu) counts, too.
 func (l *Lockfile) Get(p addr.Provider) (lockfile.Provider, bool) {
 	if lock, ok := l.locks[p]; ok {
 		return lock, true

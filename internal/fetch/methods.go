@@ -27,7 +27,7 @@ type Sources struct {
 	OCI      *oci.Client
 	Retries  int // retries of a download, unless its source has a setting
 
-	only []source // sources that replace the sources of Settings
+	only []source // if not empty, replaces the sources of Settings
 }
 
 // methods returns the sources to use: the configured sources, or the implied sources if none are configured. If the
@@ -73,10 +73,11 @@ func (s *Sources) configured() ([]method, error) {
 	return out, nil
 }
 
-// OnlyDir adds a directory as a source of providers. The sources of the CLI configuration are no longer used.
+// OnlyDir adds a directory to the sources that replace the sources of the CLI configuration.
 func (s *Sources) OnlyDir(dir string) { s.only = append(s.only, mirror(dir)) }
 
-// OnlyMirror makes a network mirror the only source of providers.
+// OnlyMirror makes a network mirror the only source of providers. It returns an error if the address is not valid, for
+// example because it does not begin with https.
 func (s *Sources) OnlyMirror(text string) error {
 	src, err := s.source(cliconfig.Installation{Method: "network_mirror", Path: text})
 	s.only = []source{src}
@@ -84,7 +85,7 @@ func (s *Sources) OnlyMirror(text string) error {
 }
 
 // OnlyImages makes OCI registries the only source of providers. The template determines the repository of each
-// provider, as in an oci_mirror block.
+// provider, as in an oci_mirror block. An invalid template is an error.
 func (s *Sources) OnlyImages(template string) error {
 	of, err := cliconfig.RepositoryTemplate(template)
 	if err != nil {

@@ -35,8 +35,9 @@ func (c *moduleCall) changed(got delivery) error {
 	}
 }
 
-// name returns the address of a package in the lock file: without a subdirectory, credentials, and parameters that only
-// determine how it is fetched. It returns "" for a directory of this machine, which is not locked.
+// name returns the address of a package for the lock file: without a subdirectory, credentials, and parameters that
+// only determine how it is fetched. It returns "" for a directory of this machine, because such a package is not
+// locked.
 func (s *moduleSource) name() string {
 	switch {
 	case s.registry != nil:
@@ -63,7 +64,8 @@ func (s *moduleSource) name() string {
 	return u.String()
 }
 
-// name sets the lock of a call: from a package that this command has installed or, without Upgrade, from the lock file.
+// name sets c.lock, the lock of a call. It uses the lock of a package that this command has installed or, without
+// Upgrade, the lock file.
 func (m *Installer) name(c *moduleCall) {
 	c.lock.Source = c.source.name()
 	if c.constraint != "" {
@@ -78,7 +80,7 @@ func (m *Installer) name(c *moduleCall) {
 	}
 }
 
-// enter records the lock of a call, and returns the directory of its module in the package at base.
+// enter records the lock of a call, and returns the directory of its module. base is the directory of its package.
 func (m *Installer) enter(c *moduleCall, base string) (dir string, err error) {
 	dir = base
 	for _, sub := range []string{c.lock.Directory, c.source.sub} {
@@ -243,7 +245,7 @@ type Installer struct {
 	Host     string // registry of addresses without a host
 	WorkDir  string
 	DataDir  string
-	CacheDir string // for copies of git repositories; "" uses a temporary directory in DataDir
+	CacheDir string // directory for copies of git repositories; "": a temporary directory in DataDir
 	Environ  []string
 	Lock     *Lockfile
 	Store    *Store // packages on this machine
@@ -257,7 +259,7 @@ type Installer struct {
 	done     []manifestEntry
 	linked   []string                       // calls whose modules Find installed
 	named    map[moduleName]lockfile.Module // locks of the packages that the configuration needs
-	bases    map[string]string              // directory of a package in the working directory, by its hash
+	bases    map[string]string              // by the hash of a package: its directory in the working directory
 }
 
 // delivery is a package that this command installed.
@@ -267,10 +269,10 @@ type delivery struct {
 
 // moduleCall is a call whose module must be installed.
 type moduleCall struct {
-	key        string // the name of the call in the tree
+	key        string // the name of the call in the tree of modules
 	constraint string
 	source     *moduleSource
-	lock       lockfile.Module // Source is "" for a package that is not locked
+	lock       lockfile.Module // the lock of the package; Source is "" for a package that is not locked
 	locked     bool            // lock is an entry of the lock file, or of a call that this command has handled
 }
 

@@ -23,7 +23,8 @@ var (
 	metaAttribute = pattern(`(?i)\s(name|content)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 )
 
-// metaGet returns the address in the meta element called terraform-get of a page, "" if the page has none.
+// metaGet returns the address in the meta element with the name terraform-get of a page. It returns "" if the page has
+// none.
 func metaGet(page []byte) string {
 	for _, tag := range metaTag().FindAllString(string(page), -1) {
 		has := map[string]string{}
@@ -89,7 +90,7 @@ func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource,
 	return nil
 }
 
-// fetch downloads a package into dir, and returns its revision, "" if it has none. If locked is not "", the revision
+// fetch downloads a package into dir, and returns its revision, or "" if it has none. If locked is not "", the revision
 // must match it.
 func (m *Installer) fetch(ctx context.Context, locked string, s *moduleSource, dir string) (revision string, err error) {
 	switch {
@@ -139,7 +140,7 @@ func (m *Installer) git(ctx context.Context, g *gitSource, want, dir string) (co
 }
 
 // image installs a package of an OCI registry, and returns the digest of its manifest. A tag must still have the locked
-// digest. Without a tag, image uses the locked digest, otherwise the tag "latest".
+// digest. Without a tag, image uses the locked digest. If no digest is locked, it uses the tag "latest".
 func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir string) (digest string, err error) {
 	if m.Registry.Client.Offline {
 		return "", fmt.Errorf("%s was not requested, because of -offline", s.repository)

@@ -21,7 +21,8 @@ import (
 )
 
 // LocalDir returns the directory of a local module source relative to the directory of its caller. It resolves symbolic
-// links, because the sources in the module are relative to the real directory.
+// links, because the sources in the module are relative to the real directory. It returns an error if no such directory
+// exists.
 func LocalDir(source, parent string) (string, error) {
 	dir := paths.Text(parent, filepath.FromSlash(source))
 	info, err := os.Stat(dir)
@@ -43,13 +44,13 @@ func LocalDir(source, parent string) (string, error) {
 // follows symbolic links, and omits broken ones.
 func CopyModule(from, to string) error {
 	if real, err := filepath.EvalSymlinks(from); err == nil {
-		from = real // WalkDir does not follow a link
+		from = real // the real directory, because WalkDir does not follow a link
 	}
 	return copyModule(from, to, nil)
 }
 
-// copyModule is CopyModule for a directory that links may have led to. above holds the directories on the path to it,
-// so that it can detect circles.
+// copyModule copies the files of a module, as CopyModule does. above holds the directories on the path to from, which
+// may contain links, so that copyModule can detect circles.
 func copyModule(from, to string, above []fs.FileInfo) error {
 	here, err := os.Stat(from)
 	if err != nil {
@@ -135,7 +136,7 @@ func (m manifest) write(path string) error {
 		return err
 	}
 	if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, text) {
-		return nil // the directory may be read-only
+		return nil // the content is unchanged, and the directory may be read-only
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -222,8 +223,9 @@ func (a *allowedVersions) has(v *version.Version) bool {
 	return v.Prerelease() == "" && a.other.Check(v)
 }
 
-// moduleVersions returns the version argument of a module with the syntax and meaning of constraints of providers. In
-// the argument, versions may have the form of tags ("v1.2.0"). Of modules, but not of providers, "~> 1" also allows 2.0.0.
+// moduleVersions returns the version argument of a module with the syntax and meaning of constraints of providers. Two
+// differences exist: versions of modules may have the form of tags ("v1.2.0"), and "~> 1" of a module also allows
+// 2.0.0.
 func moduleVersions(text string) string {
 	return anyMajor().ReplaceAllString(versionTag().ReplaceAllString(text, "$1$2"), ">= $1$2")
 }
@@ -243,7 +245,7 @@ func sameSource(s string) string {
 	return sameHost(s)
 }
 
-// sameHost removes the host from a registry address if it is one of the public registries.
+// sameHost removes the host from a registry address if the host is one of the public registries.
 func sameHost(s string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s, addr.TerraformHost+"/"), addr.DefaultHost+"/")
 }

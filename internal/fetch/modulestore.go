@@ -13,14 +13,14 @@ import (
 
 // Store holds packages of locked modules. The name of the directory of each package is the hash of the package.
 type Store struct {
-	Cache  string // filled with installed packages, for all working directories of a user; "" for none
-	Vendor string // filled by Vendor before; "" for none
+	Cache  string // a directory that is filled with installed packages, for all working directories of a user; "": no cache
+	Vendor string // a directory that the method Vendor has filled; "": no such directory
 }
 
 // indexName is the file in a vendored directory that lists its packages.
 const indexName = "index.json"
 
-// find returns the directory of a package, "" if the store does not have it.
+// find returns the directory of a package. It returns "" if the store does not have the package.
 func (s *Store) find(hash string) string {
 	for _, dir := range []string{s.Vendor, s.Cache} {
 		if dir == "" || hash == "" {
@@ -34,7 +34,7 @@ func (s *Store) find(hash string) string {
 	return ""
 }
 
-// keep adds a package to the cache. If that fails, later commands download the package again.
+// keep adds a package to the cache. It ignores errors: later commands then download the package again.
 func (s *Store) keep(hash, dir string) {
 	if s.Cache == "" {
 		return
@@ -56,7 +56,7 @@ func fill(dir string, copy func(tmp string) error) error {
 		return err
 	}
 	defer disk.OS.RemoveAll(tmp)
-	defer lock.Close() // first, because Windows does not remove an open file
+	defer lock.Close() // close before the removal, because Windows does not remove an open file
 	at := filepath.Join(tmp, "package")
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
@@ -71,7 +71,7 @@ func fill(dir string, copy func(tmp string) error) error {
 // called lock in it. If the file is not locked, the process was killed.
 const fills = ".fill-*"
 
-// makeFill creates a temporary directory for fill, and locks the file in it.
+// makeFill creates a temporary directory for fill with a file called lock in it, and locks this file.
 func makeFill(parent string) (dir string, lock *os.File, err error) {
 	for range 10 {
 		if dir, err = os.MkdirTemp(parent, fills); err != nil {
@@ -82,7 +82,7 @@ func makeFill(parent string) (dir string, lock *os.File, err error) {
 			return "", nil, errors.Join(err, disk.OS.RemoveAll(dir))
 		}
 		if err = disk.Lock(lock); err == nil {
-			if _, err = os.Stat(name); err == nil { // no other process has removed the directory before it was locked
+			if _, err = os.Stat(name); err == nil { // check that no other process removed the directory before it was locked
 				return dir, lock, nil
 			}
 		}
@@ -101,7 +101,7 @@ func sweepFills(parent string) {
 			}
 			lock.Close()
 			if !held {
-				_ = disk.OS.Remove(dir) // on Windows, it still contained the open lock
+				_ = disk.OS.Remove(dir) // remove the rest: on Windows, the directory still contained the open lock
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Store) index() (out []lockfile.Module) {
 		return nil
 	}
 	if text, err := os.ReadFile(filepath.Join(s.Vendor, indexName)); err == nil {
-		_ = json.Unmarshal(text, &out) // ignores a broken file: locked packages are found without it
+		_ = json.Unmarshal(text, &out) // ignore a broken file: locked packages are found without it
 	}
 	return out
 }

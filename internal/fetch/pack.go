@@ -17,9 +17,9 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// The constants limit the content of an archive.
+// Limits for the content of an archive.
 const (
-	maxPackage = 4 << 30 // bytes, unpacked
+	maxPackage = 4 << 30 // bytes after unpacking
 	maxFiles   = 20_000
 )
 

@@ -8,11 +8,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// Progress reports the progress of an installation. Several goroutines may use it: it calls Note for one note at a
-// time.
+// Progress reports the progress of an installation. Several goroutines may use it: calls of Note do not overlap.
 type Progress struct {
-	Note     func(event.Note)     // receives notes about the steps; nil: they are dropped
-	Transfer func(event.Transfer) // receives the progress of downloads, concurrently; nil: it is dropped
+	Note     func(event.Note)     // gets notes about the steps; nil: the notes are dropped
+	Transfer func(event.Transfer) // gets the progress of downloads, concurrently; nil: the progress is dropped
 	mu       sync.Mutex           // held during Note
 }
 
@@ -21,8 +20,8 @@ func (g *Progress) notef(format string, args ...any) {
 	g.send(event.Note{Text: fmt.Sprintf(format, args...)})
 }
 
-// note sends a note with two texts: one for people, and one for programs that follow init. The texts differ as in
-// Terraform.
+// note sends a note with two texts: one for users, and one for programs that follow init. The texts differ in the same
+// way as Terraform's texts.
 func (g *Progress) note(text, record string) { g.send(event.Note{Text: text, Record: record}) }
 
 func (g *Progress) send(n event.Note) {

@@ -15,14 +15,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/shortcut"
 )
 
-// Providers installs providers in a working directory, and finds the installed ones. Its methods may run at the same
-// time, except for Install, Sum and Vendor, which change the lock file and Unverified.
+// Providers installs providers in a working directory, and finds installed providers. Its methods may be called
+// concurrently, except for Install, Sum and Vendor, which change the lock file and Unverified.
 type Providers struct {
 	Sources  Sources
 	Progress Progress
-	DataDir  string       // .terraform
-	CacheDir string       // plugin cache in the layout of Terraform and OpenTofu; "" for none
-	StoreDir string       // downloaded packages by checksum, for all directories of a user; "" for none
+	DataDir  string       // the data directory, usually .terraform
+	CacheDir string       // plugin cache in the layout of Terraform and OpenTofu; "": no plugin cache
+	StoreDir string       // downloaded packages by checksum, for all working directories of a user; "": no store
 	Disabled shortcut.Set // disabled shortcuts
 
 	Unverified []addr.Provider // providers that were installed without a checksum to compare with
@@ -46,7 +46,7 @@ func (p *Providers) record() *packageRecord {
 	return &packageRecord{filepath.Join(p.DataDir, "lethe-packages.json"), p.Disabled.Has(shortcut.Packages), &p.recording}
 }
 
-// hash returns the "h1:" hash of a package. It reads the package only if its files have changed since they were read.
+// hash returns the "h1:" hash of a package. It reads the package only if its files have changed since the last reading.
 func (p *Providers) hash(dir string) (string, error) { return p.record().hash(dir) }
 
 func (p *Providers) downloader() *downloader { return &downloader{&p.Sources, &p.Progress} }
@@ -68,8 +68,8 @@ func allowed(n Need, bag *diag.Bag) (versions.Set, string, bool) {
 	return released(versions.MeetingConstraints(all)), text, true
 }
 
-// Allows returns an error if the configuration does not allow a release of the program as the version of a provider
-// that is built in. A development version counts as the release that follows it.
+// Allows returns an error if the configuration does not allow a release of Lethe as the version of a built-in provider.
+// A development version counts as the release that follows it.
 func (n Need) Allows(release string) error {
 	set, text, ok := allowed(n, &diag.Bag{})
 	v, err := versions.ParseVersion(release)

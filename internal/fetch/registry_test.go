@@ -133,7 +133,7 @@ func TestTrustedMirror(t *testing.T) {
 		s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror", Trusted: trusted}}
 		s.fine(s.from(p))
 		lock, _ := s.lockfile().Get(p)
-		want := 2 // h1 and zh of this platform
+		want := 2 // the checksums h1 and zh of the package for this platform
 		if trusted {
 			want = 3
 		}

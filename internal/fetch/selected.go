@@ -36,12 +36,12 @@ func (p *Providers) Find(a addr.Provider, l *Lockfile) (path, version string, er
 			return path, lock.Version, nil
 		}
 	}
-	cache := filepath.Join(filepath.Base(p.DataDir), filepath.Base(p.base())) // tools search for this text in the message
+	cache := filepath.Join(filepath.Base(p.DataDir), filepath.Base(p.base())) // the path of the cache, because tools search for this text in the message
 	return "", "", fmt.Errorf("there is no package for %s %s cached in %s", a, lock.Version, cache)
 }
 
-// present reports whether the locked package is installed, with a locked hash. If it is, present sends a note for the
-// user.
+// present reports whether the locked package is installed, with a hash in the lock file. If so, present sends a note
+// for the user.
 func (p *Providers) present(a addr.Provider, lock lockfile.Provider) bool {
 	if !p.intact(packageDir(p.base(), a, lock.Version), a, lock) {
 		return false
@@ -95,7 +95,7 @@ func (p *Providers) Fits(n Need, l *Lockfile) error {
 	if _, overridden := p.Sources.Override(n.Provider); overridden || !locked {
 		return nil
 	}
-	allowed, text, ok := allowed(n, &diag.Bag{}) // init reports a broken constraint
+	allowed, text, ok := allowed(n, &diag.Bag{}) // ignore the diagnostics, because init reports an invalid constraint
 	v, err := versions.ParseVersion(lock.Version)
 	if err != nil || ok && !allowed.Has(v) {
 		return fmt.Errorf("locked version selection %s doesn't match the updated version constraints %q", lock.Version, text)
@@ -123,12 +123,13 @@ func (p *Providers) Verify(a addr.Provider, l *Lockfile) error {
 
 // verdict is the result of Verify for a package.
 type verdict struct {
-	hash    string   // "" if the package was not accepted, or the lock file has no hashes
-	program identity // identity of the program before it was read
+	hash    string   // the "h1:" hash; "" if the package was not accepted, or the lock file has no hashes
+	program identity // identity of the program before the package was read
 }
 
-// Program is like Find, for callers that run the program. The program must be the file that Verify accepted. If the
-// file has changed since then, for example during a command that runs for hours, Program verifies the package again.
+// Program returns the path of the program of an installed provider, like Find, for callers that run the program. The
+// program must be the file that Verify accepted. If the file has changed since then, for example during a command that
+// runs for hours, Program verifies the package again.
 func (p *Providers) Program(a addr.Provider, l *Lockfile) (string, error) {
 	path, _, err := p.Find(a, l)
 	if v, ok := p.verified.Load(a.Canon()); err == nil && ok && v.(verdict).program != stamp(path) {

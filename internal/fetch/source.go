@@ -23,22 +23,22 @@ import (
 type found struct {
 	version   versions.Version
 	platforms []string // platforms with packages; nil if the source does not list them
-	unfit     string   // the reason why Lethe cannot use it on any platform; "" if it can
+	unfit     string   // the reason why Lethe cannot use the version on any platform; "" if it can
 	// get returns the package for a platform, such as "linux_amd64".
 	get func(ctx context.Context, platform string) (parcel, error)
 }
 
-// parcel is a package of a source: an unpacked directory, an archive, or a package to download.
+// parcel is a package that a source delivers: an unpacked directory, an archive, or a package to download.
 type parcel struct {
 	dir, zip string
-	archive  string            // an archive on this machine with the same content as dir; "" if unknown
-	remote   *registry.Package // the package to download; nil if it is on the disk
+	archive  string            // an archive on this machine with the same content as dir; "": unknown
+	remote   *registry.Package // the package to download; nil: the package is on this machine
 	h1       string            // the "h1:" hash of dir, if dir is in the store, so that place links its files one by one; otherwise ""
 	name     string            // the name of a download for users
-	retries  *int              // retries of the download; nil uses the general setting
+	retries  *int              // number of retries of the download; nil: the general setting
 }
 
-// unfitOn returns the reason why a version cannot be used on a platform, "" if it can.
+// unfitOn returns the reason why a version cannot be used on a platform. It returns "" if it can be used.
 func (f found) unfitOn(platform string) string {
 	if f.platforms != nil && !slices.Contains(f.platforms, platform) {
 		return "is not made for " + platform
@@ -61,7 +61,7 @@ type method struct {
 	include, exclude []string
 }
 
-// takes reports whether the source may be used for a provider.
+// takes reports whether the user's patterns permit the source for a provider.
 func (m method) takes(p addr.Provider) bool {
 	return (len(m.include) == 0 || matches(m.include, p)) && !matches(m.exclude, p)
 }
@@ -151,7 +151,7 @@ func folder(dir, name string) string {
 	return found
 }
 
-// enter records a package, unless a package is recorded already.
+// enter records a package in by. If by has a package for the version and platform already, that package stays.
 func enter(by map[string]map[string]parcel, version, platform string, p parcel) {
 	if by[version] == nil {
 		by[version] = map[string]parcel{}
@@ -172,7 +172,7 @@ func hosts(h string) []string {
 // direct is the registry that the address of a provider names.
 type direct struct {
 	*registry.Registry
-	retries *int // retries of downloads; nil if not configured
+	retries *int // number of retries of downloads; nil: the general setting
 }
 
 func (direct) String() string { return "the provider's registry" }
@@ -199,7 +199,7 @@ func remote(retries *int, ask func(ctx context.Context, platform string) (*regis
 	}
 }
 
-// unspoken returns a message if a version supports no protocol that Lethe supports, otherwise "".
+// unspoken returns a message if a version supports no protocol that Lethe supports. Otherwise it returns "".
 func unspoken(protocols []string) string {
 	if protocols == nil || slices.ContainsFunc(protocols, func(p string) bool { return strings.HasPrefix(p, "5.") || strings.HasPrefix(p, "6.") }) {
 		return ""
@@ -207,7 +207,7 @@ func unspoken(protocols []string) string {
 	return fmt.Sprintf("uses version %s of the plugin protocol, but Lethe supports 5 and 6", strings.Join(protocols, " and "))
 }
 
-// absent returns err, but nil if the error means that the source does not have the provider.
+// absent returns err. It returns nil if err means that the source does not have the provider.
 func absent(err error) error {
 	if errors.Is(err, registry.ErrNotFound) {
 		return nil
@@ -218,7 +218,7 @@ func absent(err error) error {
 // network is a network mirror.
 type network struct {
 	registry.Mirror
-	retries *int // retries of downloads; nil if not configured
+	retries *int // number of retries of downloads; nil: the general setting
 }
 
 func (n network) String() string { return "the network mirror " + download.Show(n.URL) }

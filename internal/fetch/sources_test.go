@@ -105,7 +105,7 @@ func TestOverridesApplyToBothPublicRegistries(t *testing.T) {
 
 func TestProgressSendsOneNoteAtATime(t *testing.T) {
 	var notes []event.Note
-	g := &Progress{Note: func(n event.Note) { notes = append(notes, n) }} // the race detector reports calls at the same time
+	g := &Progress{Note: func(n event.Note) { notes = append(notes, n) }} // concurrent calls of Note would be a data race
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() { g.notef("%d", i) })
@@ -125,7 +125,7 @@ func TestProgressReportsBeginAndEndOfNamedDownloads(t *testing.T) {
 	g := &Progress{Transfer: func(t event.Transfer) { all = append(all, t) }}
 	moved, ended := g.download("x")
 	moved(1, 2)
-	moved(2, 2) // within a tenth of a second
+	moved(2, 2) // less than a tenth of a second after the previous report
 	ended()
 	if n := len(all); n < 3 || all[0] != (event.Transfer{Name: "x"}) || all[n-1] != (event.Transfer{Name: "x", Ended: true}) {
 		t.Errorf("%+v", all)

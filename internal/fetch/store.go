@@ -25,15 +25,15 @@ import (
 // disk.
 type store struct {
 	dir  string
-	read bool // read packages each time
+	read bool // read the packages in each command instead of using their records
 }
 
 func (p *Providers) store() store { return store{p.StoreDir, p.Disabled.Has(shortcut.Packages)} }
 
-// kept is the record of a package.
+// kept is the record of a package in the store.
 type kept struct {
 	checked
-	Boot string // the boot of the machine in which it was written
+	Boot string // identifies the boot of the machine during which the record was written
 }
 
 // of returns the directory of a package.
@@ -50,7 +50,7 @@ func (s store) known(dir string) (k kept) {
 	return k
 }
 
-// find returns the "h1:" hash of a package if its content is unchanged since it was unpacked, otherwise "".
+// find returns the "h1:" hash of a package if its content is unchanged since it was unpacked. Otherwise it returns "".
 func (s store) find(sum string) string {
 	dir := s.of(sum)
 	was := s.known(dir)
@@ -67,12 +67,12 @@ func (s store) find(sum string) string {
 	return was.Hash
 }
 
-// keep writes the record of a package. If that fails, the package is read or downloaded again.
+// keep writes the record of a package. It ignores errors: later commands then read or download the package again.
 func (s store) keep(dir, hash string) {
 	k := kept{checked{Hash: hash, Files: identify(dir)}, boot()}
 	for tries := 0; !older(k.Files, clock(s.dir)); tries++ {
 		if tries == 5 {
-			k.Files = nil // the times are too recent to be compared
+			k.Files = nil // drop the identities, because the times are too recent to be compared
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -109,7 +109,7 @@ func (s store) link(from, dir string) error {
 		}
 		files := identify(from)
 		if !is || !slices.EqualFunc(was.Files, files, func(a, b identity) bool { a.Status = b.Status; return a == b }) {
-			return nil // the next call of find reads the package
+			return nil // ignore the error: the next call of find reads the package
 		}
 		was.Files = files
 		if text, err := json.Marshal(was); err == nil {

@@ -45,7 +45,7 @@ func unpackModule(path, dir string, note func(string)) error {
 type ChangedError struct {
 	What    string // the change, as the beginning of a sentence
 	Was, Is string // the locked and the present hash or revision
-	Keep    string // a sentence about a way to keep the locked content; "" if none exists
+	Keep    string // a sentence about a way to keep the locked content; "": no such way exists
 }
 
 func (e *ChangedError) Error() string {
@@ -82,7 +82,7 @@ func isRepository(dir string) bool {
 	}) == nil
 }
 
-// isConfiguration matches lines that end with the name of a configuration file.
+// isConfiguration matches lines of a summary that end with the name of a configuration file.
 var isConfiguration = pattern(`\.(tf|tofu)(\.json)?( ->)?\n$`)
 
 // isGitLink reports whether a file is the file called .git in the directory of a submodule.
@@ -94,7 +94,7 @@ func isGitLink(path string, d fs.DirEntry) bool {
 	return err == nil && strings.HasPrefix(string(text), "gitdir: ")
 }
 
-// summaryWithout is summary without the files and directories that skip selects.
+// summaryWithout returns the summary of a package without the files and directories for which skip returns true.
 func summaryWithout(dir string, skip func(path string, d fs.DirEntry) bool) (string, error) {
 	var lines []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

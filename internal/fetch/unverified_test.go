@@ -193,7 +193,7 @@ func TestLocalRepositories(t *testing.T) {
 		"/sys/dev/char/10:183/../../x": true, "/x/https://h/y": true, "a/b://c": true, "": true,
 	} {
 		if filepath.VolumeName(address) != "" {
-			want = true // h is a drive of Windows
+			want = true // on Windows the address begins with the drive h, so it is local
 		}
 		if isLocal(address) != want {
 			t.Errorf("%q: %v", address, !want)
@@ -354,7 +354,7 @@ func TestLeftHalf(t *testing.T) {
 	if _, err := os.Stat(left); err != nil {
 		t.Error("what another process works on was removed")
 	}
-	lock.Close() // as the system does when a process ends
+	lock.Close() // the system also releases the lock of a process that has ended
 	fillOne()
 	if all := within(top, "*"); len(all) != 1 {
 		t.Errorf("%q", all)

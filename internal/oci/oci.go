@@ -66,8 +66,8 @@ type Blob struct {
 type repository struct {
 	*remote.Repository
 	stall time.Duration
-	again download.Client // only the field Retries is used
-	has   *atomic.Bool    // true if the last request for credentials found some
+	again download.Client // repeats interrupted transfers; only the field Retries is used
+	has   *atomic.Bool    // whether the last request for credentials found credentials
 }
 
 // watch returns a context that ends when no data arrives within the time limit of the repository. The caller calls
@@ -112,7 +112,7 @@ func (b *Blob) rest(ctx context.Context, w io.Writer, done *int64) error {
 	case ctx.Err() != nil:
 		return download.Cause(ctx)
 	case err != nil && broken == nil:
-		return err // an error of the writer
+		return err // return an error of the writer unchanged
 	case *done < b.at.Size:
 		return download.Transient(fmt.Errorf("the package ends after %d of %d bytes: %w", *done, b.at.Size, cmp.Or(err, io.ErrUnexpectedEOF)))
 	}
@@ -133,7 +133,7 @@ func (r *breaking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// heard is a reader that calls alive when data arrives.
+// heard is a reader that calls alive each time data arrives.
 type heard struct {
 	io.Reader
 	alive func()
@@ -156,7 +156,7 @@ func (c *Client) repository(name string) (*repository, error) {
 	}
 	client := &auth.Client{Client: &http.Client{Transport: retry.NewTransport(cmp.Or(c.Transport, download.ForFiles()))}, Header: c.Header, Cache: auth.NewCache()}
 	if host, _, err := net.SplitHostPort(repo.Reference.Registry); err == nil && isLoopback(host) {
-		client.BlockedRealmPrefixes = []netip.Prefix{} // a local registry may use a local login service
+		client.BlockedRealmPrefixes = []netip.Prefix{} // no blocked addresses: a local registry may use a local login service
 	}
 	has := new(atomic.Bool)
 	if c.Credential != nil {
@@ -260,7 +260,7 @@ func document(ctx context.Context, repo *repository, reference string, into any)
 	if at.Size > maxManifest {
 		return "", fmt.Errorf("%s has a document of %d bytes under %s", repo.Reference, at.Size, reference)
 	}
-	text, err := content.ReadAll(r, at) // ReadAll verifies the digest
+	text, err := content.ReadAll(r, at) // ReadAll compares the content with the digest
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}

@@ -10,12 +10,12 @@ import (
 
 // Deadlines are the times within which a provider must answer. Zero means no deadline.
 type Deadlines struct {
-	Start     time.Duration // from the start of the program to its handshake
+	Start     time.Duration // from the start of the provider's program to its handshake (its first line of output)
 	Configure time.Duration
-	Open      time.Duration // one lease
+	Open      time.Duration // opening one ephemeral resource
 	Renew     time.Duration
 	Close     time.Duration
-	Stop      time.Duration // until the provider confirms that it will stop its calls
+	Stop      time.Duration // until the provider confirms that it will stop its running calls
 	Change    time.Duration // creating, updating and destroying one object
 }
 
@@ -25,14 +25,15 @@ func DefaultDeadlines() Deadlines {
 	return Deadlines{Start: time.Minute, Configure: 10 * time.Minute, Open: 10 * time.Minute, Renew: time.Minute, Close: time.Minute, Stop: time.Second}
 }
 
-// all returns the names of the deadlines for Parse, and the fields that they set.
+// all returns the names of the deadlines for Parse, and pointers to the fields that they set, in the same order.
 func (d *Deadlines) all() ([]string, []*time.Duration) {
 	return []string{"start", "configure", "open", "renew", "close", "stop", "change"},
 		[]*time.Duration{&d.Start, &d.Configure, &d.Open, &d.Renew, &d.Close, &d.Stop, &d.Change}
 }
 
-// Parse parses a list such as `open=30s,change=2h`, and overrides the deadlines in d. `none` means no deadline. It is
-// permitted only for configure, open and change. Parse returns an error for an unknown name or an invalid duration.
+// Parse parses a list such as `open=30s,change=2h`, and overrides the deadlines in d that the list names. `none` means
+// no deadline. It is permitted only for configure, open and change. Parse returns an error for an unknown name or an
+// invalid duration.
 func (d *Deadlines) Parse(list string) error {
 	names, fields := d.all()
 	for part := range strings.SplitSeq(list, ",") {
@@ -63,7 +64,7 @@ func (d *Deadlines) Parse(list string) error {
 
 // DeadlineError is the cause with which a context ends when a deadline passes.
 type DeadlineError struct {
-	Name  string // name of the deadline
+	Name  string // the name of the deadline in the list that Parse reads, such as open
 	Limit time.Duration
 }
 
@@ -77,5 +78,5 @@ func Within(ctx context.Context, name string, limit time.Duration) (context.Cont
 	return context.WithTimeoutCause(ctx, limit, &DeadlineError{name, limit})
 }
 
-// DeadlinesVariable is the environment variable that sets deadlines.
+// DeadlinesVariable is the environment variable that sets deadlines, in the format of Deadlines.Parse.
 const DeadlinesVariable = "LETHE_DEADLINES"

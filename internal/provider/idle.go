@@ -8,9 +8,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Idle returns a provider for calls that need no settings: schemas, validation, functions, upgrades and moves. Each
-// call goes to the process that currently answers such calls. Other calls return an error, and Shutdown does nothing.
-// Idle returns an error if the process cannot be started. For a built-in provider, it returns that provider.
+// Idle returns a provider for calls that need no settings: schemas, validation, functions, upgrades and moves. The pool
+// sends each call to the process that currently answers such calls (see idle). Calls that need settings, such as Read,
+// return an error, and Shutdown does nothing. Idle returns an error if the process cannot be started. For a built-in
+// provider, Idle returns that provider.
 func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if k.builtin != nil {
@@ -24,7 +25,8 @@ func (pool *Pool) Idle(ctx context.Context, a addr.Provider) (Provider, error) {
 	return k.face, nil
 }
 
-// use makes one call to the process that currently answers calls without settings.
+// use makes one call to the process that currently answers calls without settings, and starts this process if
+// necessary. If the start fails, use returns its error as a diagnostic.
 func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T, Diags) {
 	p, err := i.pool.share(ctx, i.kind)
 	if err != nil {
@@ -36,7 +38,7 @@ func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T
 	return call(p.Provider)
 }
 
-// useForDiags works like use, for calls whose answer has only diagnostics.
+// useForDiags makes one call whose answer has only diagnostics, with use.
 func useForDiags(ctx context.Context, i *idle, call func(Provider) Diags) Diags {
 	_, ds := use(ctx, i, func(p Provider) (struct{}, Diags) { return struct{}{}, call(p) })
 	return ds
@@ -89,8 +91,8 @@ func (i *idle) Stop(ctx context.Context) error {
 
 func (i *idle) Shutdown() error { return nil }
 
-// refuse returns the error for calls that need settings. The process may be configured, but for a session that the
-// caller does not know.
+// refuse returns the error for calls that need settings. The process may have settings, but a session (another caller
+// of the pool) has set them for its own calls.
 func (i *idle) refuse(call string) Diags {
 	return Diags{diag.Errorf("Provider not configured",
 		"%s was called on the provider %s without a configuration. This is a bug in Lethe.", call, i.kind.addr)}

@@ -22,9 +22,9 @@ import (
 // The methods of a Pool may be called concurrently.
 type Pool struct {
 	launcher Launcher
-	life     context.Context // ends with Close; running starts end then, too
+	life     context.Context // ends with Close; a start in progress ends with it
 	end      context.CancelFunc
-	starts   chan struct{} // has a token for each running start
+	starts   chan struct{} // has a token for each start in progress
 	starting sync.WaitGroup
 
 	mu      sync.Mutex
@@ -33,7 +33,7 @@ type Pool struct {
 	closed  bool
 }
 
-// kind is the data of one provider in the pool.
+// kind is the pool's data of one provider.
 type kind struct {
 	addr      addr.Provider
 	builtin   Provider
@@ -47,26 +47,26 @@ type kind struct {
 	crashes  int           // number of crashes of shared after which another process was started
 }
 
-// description is a provider's answer to Schemas.
+// description is a provider's answer to Schemas, and the process that gave it.
 type description struct {
 	schemas *Schemas
 	diags   Diags
 	by      Provider
 }
 
-// process is a process that the pool started.
+// process is a provider process that the pool started.
 type process struct {
 	Provider
 	kind   *kind
-	inUse  bool           // a session has the process; guarded by the pool's lock
-	calls  sync.WaitGroup // running calls through Idle
+	inUse  bool           // a session (a caller with settings for the process) has the process; guarded by the pool's lock
+	calls  sync.WaitGroup // the running calls that callers make through the result of Idle and that the pool has sent to this process
 	primed sync.Once
 }
 
-// Primer is a Provider whose process must receive a request for its schemas before any other call, even if the schemas
-// are known from another process.
+// Primer is a Provider whose process must receive a request for its schemas before any other call. The request is
+// necessary even if the schemas are known from another process.
 type Primer interface {
-	// Prime makes the request and ignores the schemas.
+	// Prime requests the schemas and drops the answer.
 	Prime(ctx context.Context) Diags
 }
 
@@ -76,12 +76,13 @@ type Crasher interface {
 	Crashed() bool
 }
 
-// maxCrashes is the number of crashes of the shared process after which it is not started again. A call after a crash
-// is usually not the cause of the crash, so a new process should answer it. But a provider that crashes at every call
-// must not be started again for each call.
+// maxCrashes is the number of crashes after which the shared process, which answers calls without settings, is not
+// started again. A call after a crash is usually not the cause of the crash, so a new process should answer it. But a
+// provider that crashes at every call must not be started again for each call.
 const maxCrashes = 5
 
-// releaseTime is how long Release waits for calls through Idle on the process.
+// releaseTime is the time that Release gives a process to answer the calls that the pool has sent to it for users of
+// Idle. After this time, Release ends the process although calls are running.
 const releaseTime = 5 * time.Second
 
 var errClosed = errors.New("the command is ending, so it starts no more providers")
@@ -99,14 +100,15 @@ func NewPool(l Launcher) *Pool {
 	}
 }
 
-// Divisible is a built-in Provider that has settings. Each session has separate settings.
+// Divisible is a built-in Provider that has settings. Each session (a caller with settings) has a separate copy of the
+// settings.
 type Divisible interface {
 	// Session returns a provider for one session. Its Shutdown is called at the end of the session.
 	Session() Provider
 }
 
 // Builtin makes the pool use p for the provider a, also for sessions, and start no process. If p is Divisible, each
-// session has a separate provider. Builtin must be called before other methods.
+// session has a separate provider. Builtin must be called before Idle, Session and Schemas.
 func (pool *Pool) Builtin(a addr.Provider, p Provider) { pool.kind(a).builtin = p }
 
 func (pool *Pool) kind(a addr.Provider) *kind {
@@ -121,9 +123,9 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 	return k
 }
 
-// Session returns a process that the caller configures and later passes to Release. This is the process that Idle uses,
-// or a new process if another session has it. For a built-in provider, it returns that provider, or a separate provider
-// if it is Divisible.
+// Session returns a process that the caller configures and later passes to Release. The process is the one of Idle, or
+// a new process if another session has that process. For a built-in provider, Session returns that provider, or a
+// separate provider if it is Divisible.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if d, ok := k.builtin.(Divisible); ok {
@@ -140,7 +142,7 @@ func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error
 	return p.Provider, nil
 }
 
-// divide returns the provider of a session of a built-in provider.
+// divide returns a separate provider for a session of a built-in provider. It returns an error if the pool is closed.
 func (pool *Pool) divide(k *kind, d Divisible) (Provider, error) {
 	if !pool.enter() {
 		return nil, errClosed
@@ -153,7 +155,7 @@ func (pool *Pool) divide(k *kind, d Divisible) (Provider, error) {
 	return p, nil
 }
 
-// acquire finds or starts a process without a session, and marks it as used by a session.
+// acquire returns a process that no session uses, and marks it as used by a session. It starts a process if necessary.
 func (pool *Pool) acquire(ctx context.Context, k *kind) (*process, error) {
 	for {
 		pool.mu.Lock()
@@ -204,7 +206,7 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 			if err := wait(ctx, done); err != nil {
 				return nil, err
 			}
-			continue // check the result of the start: another caller may have given up
+			continue // another caller may have given up the start, so check its result again
 		}
 		done := make(chan struct{})
 		k.starting = done
@@ -223,8 +225,8 @@ func (pool *Pool) share(ctx context.Context, k *kind) (*process, error) {
 	}
 }
 
-// forgetCrashed removes a crashed shared process, so that the next use starts a new one. It does nothing after
-// maxCrashes crashes. Close ends the remains of the crashed process.
+// forgetCrashed removes the shared process, which answers calls without settings, if it has crashed. So the next use
+// starts a new process. It does nothing after maxCrashes crashes. Close ends the remains of the crashed process.
 func (k *kind) forgetCrashed() {
 	if k.shared == nil || k.crashes == maxCrashes {
 		return
@@ -244,8 +246,8 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// start starts a process, when fewer than the maximum number of starts are running. taken is true if a session will use
-// the process.
+// start starts a process. It first waits until fewer starts are running than the maximum. taken is true if a session
+// will use the process.
 func (pool *Pool) start(ctx context.Context, k *kind, taken bool) (*process, error) {
 	if !pool.enter() {
 		return nil, errClosed
@@ -284,8 +286,8 @@ func (pool *Pool) enter() bool {
 	return !pool.closed
 }
 
-// prime requests the schemas of p if p relies on this request. The first process of a provider has received the request
-// before. prime ignores an error, because the next call fails with the same error.
+// prime requests the schemas of p if p needs this request before other calls (Primer). The first process of a provider
+// has received the request before. prime ignores an error, because the next call fails with the same error.
 func (pool *Pool) prime(ctx context.Context, p *process) {
 	p.primed.Do(func() {
 		first := pool.describe(ctx, p.kind)
@@ -300,7 +302,8 @@ func (pool *Pool) prime(ctx context.Context, p *process) {
 	})
 }
 
-// Schemas returns the schemas of a provider. It requests them once in a command, for all processes.
+// Schemas returns the schemas of a provider. It requests them only once in a command, although the provider may have
+// several processes.
 func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags) {
 	d := pool.describe(ctx, pool.kind(a))
 	return d.schemas, d.diags
@@ -309,7 +312,8 @@ func (pool *Pool) Schemas(ctx context.Context, a addr.Provider) (*Schemas, Diags
 // Lookup returns the schemas of a provider, or nil if they are not available.
 type Lookup func(addr.Provider) *Schemas
 
-// Lookup returns a function that requests schemas when they are needed, and reports the provider's diagnostics to bag.
+// Lookup returns a function that requests the schemas of a provider when they are needed. If the request fails, the
+// function adds the provider's diagnostics to bag and returns nil.
 func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
 	return func(a addr.Provider) *Schemas {
 		schemas, ds := pool.Schemas(ctx, a)
@@ -321,12 +325,13 @@ func (pool *Pool) Lookup(ctx context.Context, bag *diag.Bag) Lookup {
 	}
 }
 
-// Know makes the pool use schemas from another source for the provider a. It must be called before other methods.
+// Know makes the pool use the schemas s for the provider a, instead of requesting them. It must be called before Idle,
+// Session and Schemas.
 func (pool *Pool) Know(a addr.Provider, s *Schemas) {
 	pool.kind(a).described.Store(&description{schemas: s})
 }
 
-// Known returns the schemas that are known now. It sends no request.
+// Known returns the schemas that were requested or set before, by provider. It sends no request.
 func (pool *Pool) Known() map[addr.Provider]*Schemas {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -355,13 +360,13 @@ func (pool *Pool) describe(ctx context.Context, k *kind) *description {
 	schemas, diags := from.Schemas(ctx)
 	d := &description{schemas, diags, from}
 	if (schemas != nil || ctx.Err() == nil) && !k.described.CompareAndSwap(nil, d) {
-		d = k.described.Load() // another caller requested them concurrently: all callers get the same schemas
+		d = k.described.Load() // another caller requested the schemas concurrently: all callers get the same schemas
 	}
 	return d
 }
 
 // Release ends the process of a session. If Idle uses the process, Idle then uses the process of another session, or
-// starts a new process when necessary. Release does not end a shared built-in provider.
+// starts a new process for the next call. Release does not end a built-in provider that several sessions share.
 func (pool *Pool) Release(session Provider) {
 	pool.mu.Lock()
 	p := pool.running[session]
@@ -381,7 +386,7 @@ func (pool *Pool) Release(session Provider) {
 	case <-done:
 	case <-time.After(releaseTime):
 	}
-	_ = session.Shutdown() // no caller can handle the error
+	_ = session.Shutdown() // ignore the error: no caller can handle it
 }
 
 // other returns a running process of the kind; nil if no process runs.

@@ -23,10 +23,10 @@ var (
 	bg  = context.Background()
 )
 
-// stage is a launcher of fakes.
+// stage is a provider.Launcher whose processes are fakes. It keeps the fakes, in the order of their starts.
 type stage struct {
-	before func(ctx context.Context) error // is called in each start
-	make   func() *providertest.Fake       // nil makes a default fake
+	before func(ctx context.Context) error // is called in each start of a provider
+	make   func() *providertest.Fake       // makes the provider of a process; nil makes a default fake
 
 	mu    sync.Mutex
 	fakes []*providertest.Fake
@@ -146,7 +146,7 @@ func TestReleaseOfShared(t *testing.T) {
 		t.Fatalf("%d processes; the first %v, the second %v", len(f), f[0].Calls(), f[1].Calls())
 	}
 	pool.Release(second)
-	pool.Release(second) // has no effect
+	pool.Release(second) // a second Release of a session has no effect
 	validate(t, idle)
 	if f := s.started(); len(f) != 3 || f[1].Count("Shutdown") != 1 || f[2].Count("Validate managed x") != 1 {
 		t.Fatalf("%d processes", len(f))
@@ -583,7 +583,7 @@ func TestSessionsOfBuiltin(t *testing.T) {
 	}
 	validate(t, must[provider.Provider](t)(pool.Idle(bg, one)))
 	pool.Release(first)
-	pool.Release(first) // has no effect
+	pool.Release(first) // a second Release of a session has no effect
 	ends := func(a, b, own int) {
 		t.Helper()
 		if x, y, z := d.sessions[0].Count("Shutdown"), d.sessions[1].Count("Shutdown"), d.Count("Shutdown"); x != a || y != b || z != own {

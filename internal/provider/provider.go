@@ -2,11 +2,12 @@
 //
 // A Provider is one running process or a built-in provider. The interface is the same for both versions of the
 // protocol. Package wire implements it over protocols 5 and 6. Values are Dynamic: they stay encoded until a caller
-// decodes them, so an unchanged object is never decoded. The provider's messages are diagnostics with attribute paths.
-// The failure of a call is a diagnostic, too, and names the provider.
+// decodes them, so a caller need not decode unchanged objects. The provider's messages are diagnostics with attribute
+// paths. The failure of a call is a diagnostic, too, and names the provider.
 //
 // A Launcher starts processes, and a Pool shares them. One process for each provider answers calls for schemas,
-// validation and functions without a configuration. It becomes a session when it is configured.
+// validation and functions without a configuration. The first provider configuration that needs a process configures
+// this process and uses it, too. Each further configuration has a separate process.
 package provider
 
 import (
@@ -40,7 +41,7 @@ func (d Dynamic) Decode(s *schema.Schema) (cty.Value, error) {
 // The caller adds the address and the position in the configuration.
 type Diags []diag.Diagnostic
 
-// Failed returns an error of a built-in provider as diagnostics. It returns nil for a nil error.
+// Failed returns an error of a built-in provider as a list with one diagnostic. It returns nil for a nil error.
 func Failed(err error) Diags {
 	if err == nil {
 		return nil
@@ -67,13 +68,13 @@ type Provider interface {
 	// Schemas returns all schemas of the provider. It asks the process at most once.
 	Schemas(ctx context.Context) (*Schemas, Diags)
 
-	// ValidateConfig checks the settings of the provider, which may be unknown. It returns the settings, with the
-	// defaults that old SDKs add.
+	// ValidateConfig checks the settings of the provider, which may be unknown. It returns the settings. Providers of
+	// protocol 5 may add default values to them.
 	ValidateConfig(ctx context.Context, config Dynamic) (Dynamic, Diags)
 	// Configure sends the settings. It is called only once for each process.
 	Configure(ctx context.Context, config Dynamic, allow Allow) Diags
 
-	// Validate checks the configuration of an object of any mode.
+	// Validate checks the configuration of a resource, data source, ephemeral resource, list resource or action (mode).
 	Validate(ctx context.Context, mode addr.Mode, typ string, config Dynamic) Diags
 
 	// Upgrade converts a stored object to the current version of its schema.
@@ -96,22 +97,25 @@ type Provider interface {
 	// fails, the last element has only an error. If the caller ends the iteration early, the call is cancelled.
 	List(ctx context.Context, req ListRequest) iter.Seq2[Listed, Diags]
 
-	// PlanAction checks an invocation of an action, whose configuration may have unknown values.
+	// PlanAction checks an invocation of an action, whose configuration may have unknown values. It returns the reason if
+	// the provider defers the decision, and "" otherwise.
 	PlanAction(ctx context.Context, req ActionRequest) (Deferred, Diags)
-	// Invoke invokes an action. The sequence has the answers in their order: progress messages, and then the end. If
-	// the end is not received, the last element has an error, and Unanswered is true.
+	// Invoke invokes an action. The sequence has the answers in their order: progress messages, and then the end of the
+	// action. If the end is not received, the last element has an error, and its field Unanswered is true.
 	Invoke(ctx context.Context, req ActionRequest) iter.Seq2[Invoked, Diags]
 
-	// Open opens an ephemeral resource.
+	// Open opens an ephemeral resource. The answer is valid even if there are errors, because a lease (an open ephemeral
+	// resource) must be closed.
 	Open(ctx context.Context, req OpenRequest) (OpenResponse, Diags)
 	// Renew renews an open lease, with the private data of the opening or of the last renewal.
 	Renew(ctx context.Context, typ string, private []byte) (RenewResponse, Diags)
 	// CloseLease closes an open lease, with the private data of the opening or of the last renewal.
 	CloseLease(ctx context.Context, typ string, private []byte) Diags
 
-	// ConfiguredFunctions returns the functions of a configured provider. The schemas need not list all of them.
+	// ConfiguredFunctions returns the functions of a configured provider. They may be more than the functions in the
+	// schemas.
 	ConfiguredFunctions(ctx context.Context) (map[string]*Function, Diags)
-	// Call calls a function of the provider. A *CallError is an error about an argument, or an error of the function.
+	// Call calls a function of the provider. The error is a *CallError if an argument is wrong or the function fails.
 	Call(ctx context.Context, function string, args []Dynamic) (Dynamic, error)
 
 	// UpgradeIdentity converts a stored identity to the current identity schema.
@@ -153,7 +157,7 @@ type ReadRequest struct {
 	Allow    Allow
 }
 
-// ReadResponse has the current object. A null State means that the object no longer exists.
+// ReadResponse has the current object. A State that encodes null means that the object no longer exists.
 type ReadResponse struct {
 	State    Dynamic
 	Private  []byte
@@ -170,12 +174,12 @@ type PlanRequest struct {
 	Identity                Dynamic
 	Meta                    Dynamic
 	Allow                   Allow
-	// Approved is the private data of the approved plan if an apply plans again. Only built-in providers get it,
-	// because the protocol has no such field.
+	// Approved is the private data in the approved plan if an apply plans again. It is nil in the first plan. Only
+	// built-in providers get it, because the protocol has no such field.
 	Approved []byte `wire:"-"`
 }
 
-// PlanResponse is the planned object.
+// PlanResponse has the planned object and the attributes whose change requires a replacement.
 type PlanResponse struct {
 	Planned     Dynamic
 	Replace     []cty.Path // attributes whose change needs a replacement
@@ -185,7 +189,8 @@ type PlanResponse struct {
 	Deferred    Deferred
 }
 
-// ApplyRequest requests a change (ApplyResourceChange). Planned and Config are null for a destroy.
+// ApplyRequest requests a change (ApplyResourceChange). Prior is null for a create. Planned and Config are null for a
+// destroy.
 type ApplyRequest struct {
 	Type                   string
 	Prior, Planned, Config Dynamic
@@ -195,25 +200,25 @@ type ApplyRequest struct {
 	Note                   Note `wire:"-"`
 }
 
-// Note accompanies a call that changes or opens something. If a keeper process makes the call for this process, the
-// keeper uses the note to record the result if this process is killed. The zero value means that the result is not
-// recorded.
+// Note is data for the journal of the run about a call that changes or opens something. If a keeper process makes the
+// call for the engine, and the engine's process is killed, the keeper uses the note to record the result. The zero
+// value means that the result is not recorded.
 type Note struct {
 	Call uint64          // number of the call in the journal
-	Rest func() [][]byte // in parts. Of a change: data for its record that the answer lacks; of an opening: its address
+	Rest func() [][]byte // in parts: for a change, data for its record that the answer lacks; for an opening, the address of the ephemeral resource
 }
 
-// ApplyResponse has the object after the call, even if the call failed. A zero State means that the answer had no
-// object.
+// ApplyResponse has the object after the call, even if the call failed. If the bytes of State are empty, the answer had
+// no object.
 type ApplyResponse struct {
 	State       Dynamic
 	Private     []byte
 	Identity    Dynamic
 	LegacyTypes bool
-	Unanswered  bool // the call was made and not answered
+	Unanswered  bool // the call was made and not answered, so its effect is unknown
 }
 
-// ErrAbandoned is the cause with which a context ends when its calls are no longer waited for.
+// ErrAbandoned is the cause of a context that ended because the caller no longer waits for the call.
 var ErrAbandoned = errors.New("the caller stopped waiting for the call")
 
 // ImportRequest requests an existing object, by id or by identity (ImportResourceState).
@@ -230,7 +235,7 @@ type ImportResponse struct {
 	Deferred Deferred
 }
 
-// Imported is one found object.
+// Imported is an object that an import found.
 type Imported struct {
 	Type     string
 	State    Dynamic
@@ -250,7 +255,7 @@ type MoveRequest struct {
 	Type                  string
 }
 
-// MoveResponse is the object in its new type.
+// MoveResponse has the object that a provider has converted to another type.
 type MoveResponse struct {
 	State    Dynamic
 	Private  []byte
@@ -275,15 +280,15 @@ type DataResponse struct {
 // ListRequest requests a search for objects (ListResource).
 type ListRequest struct {
 	Type    string
-	Config  Dynamic // in the list schema of the type
-	Objects bool    // request whole objects; otherwise identities are sufficient
+	Config  Dynamic // the search arguments, encoded with the list schema of the type
+	Objects bool    // request whole objects; false: identities are sufficient
 	Limit   int64   // maximum number of results
 }
 
 // Listed is one object that a search found. Its fields are empty in an answer that has only diagnostics.
 type Listed struct {
 	Identity Dynamic
-	Name     string // shown to people
+	Name     string // a name of the object for users
 	Object   Dynamic
 }
 
@@ -292,15 +297,15 @@ type ActionRequest struct {
 	Type   string
 	Config Dynamic
 	Allow  Allow
-	Note   Note `wire:"-"` // only for an invocation
+	Note   Note `wire:"-"` // data for the journal; used only for an invocation
 }
 
-// Invoked is one answer to an invocation.
+// Invoked is one answer to an invocation of an action: a progress message, or the end.
 type Invoked struct {
-	Progress string // shown to people
+	Progress string // a progress message for users
 	Ended    bool   // the action has ended; the diagnostics of the answer have its errors
 
-	Unanswered bool // the call was made, and its end was not received
+	Unanswered bool // the invocation was sent, and the end of the action was not received
 }
 
 // OpenRequest requests the opening of an ephemeral resource (OpenEphemeralResource).
@@ -311,18 +316,18 @@ type OpenRequest struct {
 	Note   Note `wire:"-"`
 }
 
-// OpenResponse has the open lease. RenewAt is zero if the lease needs no renewal. Private and RenewAt are valid even if
-// there are errors, because an open lease must be closed.
+// OpenResponse has the open lease (the open ephemeral resource). RenewAt is zero if the lease needs no renewal. Private
+// and RenewAt are valid even if there are errors, because an open lease must be closed.
 type OpenResponse struct {
 	Result   Dynamic
 	Private  []byte
 	RenewAt  time.Time
 	Deferred Deferred
 
-	Unanswered bool // the call was made and not answered
+	Unanswered bool // the call was made and not answered, so a lease may be open
 }
 
-// RenewResponse has the new private data of a lease, and the time of its next renewal.
+// RenewResponse has the new private data of a lease, and the time of its next renewal (zero: no further renewal).
 type RenewResponse struct {
 	Private []byte
 	RenewAt time.Time
@@ -346,7 +351,7 @@ type Capabilities struct {
 // Function is a provider function's signature.
 type Function struct {
 	Params             []Param
-	Variadic           *Param // the parameter of all further arguments; nil: the function takes none
+	Variadic           *Param // the parameter of all further arguments; nil: no further arguments are allowed
 	Return             cty.Type
 	Summary            string
 	Description        string
@@ -374,7 +379,7 @@ type Identity struct {
 type IdentityAttr struct {
 	Name               string
 	Type               cty.Type
-	Required, Optional bool // rules for the identity in an import
+	Required, Optional bool // whether the configuration of an import must or may set the attribute
 	Description        string
 }
 
@@ -384,15 +389,15 @@ type Launcher interface {
 	Start(ctx context.Context, p addr.Provider) (Provider, error)
 }
 
-// Schemas has the schemas of a provider. A type is decoded when it is first needed, because a provider may have
-// thousands of types of which a configuration uses three.
+// Schemas has the schemas of a provider. The schema of a type is decoded when it is first needed, because a provider
+// may have thousands of types of which a configuration uses three.
 type Schemas struct {
 	Config       *schema.Schema // settings of the provider
 	Meta         *schema.Schema // provider_meta; nil if the provider has none
 	Capabilities Capabilities
 	Functions    map[string]*Function
-	// Part encodes these schemas, with only the types for which keep returns true. Equal parts have equal bytes. Part
-	// returns nil if the schemas cannot be encoded.
+	// Part encodes the settings, the functions and the schemas of the types for which keep returns true. Equal schemas
+	// give equal bytes. Part returns nil if the schemas cannot be encoded.
 	Part func(keep func(addr.Mode, string) bool) []byte
 
 	types      map[typeName]func() (*schema.Schema, error)

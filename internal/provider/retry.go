@@ -12,16 +12,16 @@ import (
 // Retry is a user's policy for calls of one provider whose errors are temporary (provider_retry in the CLI
 // configuration).
 type Retry struct {
-	Match      []string      // parts of the texts of temporary errors
+	Match      []string      // parts of the texts of temporary errors; an error that contains one of them is temporary
 	Attempts   int           // maximum number of calls, including the first
 	Backoff    time.Duration // the pause after the first failure; each later pause is twice as long, up to maxBackoff
-	Idempotent bool          // updates and deletions may be repeated, too
+	Idempotent bool          // an update or a deletion may be repeated, too; otherwise only calls that change nothing
 }
 
 // Retries has the policies, by the result of addr.Provider.Canon.
 type Retries map[addr.Provider]*Retry
 
-// Of returns the policy for a provider, or nil.
+// Of returns the policy for a provider, or nil if the provider has no policy.
 func (r Retries) Of(p addr.Provider) *Retry {
 	if len(r) == 0 {
 		return nil
@@ -32,7 +32,7 @@ func (r Retries) Of(p addr.Provider) *Retry {
 // maxBackoff is the maximum pause, unless Backoff is longer.
 const maxBackoff = time.Minute
 
-// Matched returns the first text of Match that an error contains, or "".
+// Matched returns the first text of r.Match that an error in ds contains. It returns "" if no error contains one.
 func (r *Retry) Matched(ds Diags) string {
 	for _, d := range ds {
 		if d.Severity != diag.Error {

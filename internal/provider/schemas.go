@@ -11,8 +11,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// NewSchemas returns a Schemas without types. The caller adds types with Add and AddIdentity before other goroutines
-// use it.
+// NewSchemas returns a Schemas without types. config is the schema of the provider's settings. The caller adds types
+// with Add and AddIdentity before other goroutines use the Schemas.
 func NewSchemas(config *schema.Schema) *Schemas {
 	return &Schemas{
 		Config:     config,
@@ -24,8 +24,8 @@ func NewSchemas(config *schema.Schema) *Schemas {
 	}
 }
 
-// Add adds a type. load returns its schema, and is called when the schema is first needed. An error of load means that
-// the schema is invalid, and is reported at each use of the type.
+// Add adds a type. load returns the schema of the type, and is called once, when the schema is first needed. An error
+// of load means that the schema is invalid. Each use of the type reports it.
 func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, error)) {
 	k, load := typeName{mode, name}, sync.OnceValues(load)
 	s.types[k] = load
@@ -38,8 +38,8 @@ func (s *Schemas) Add(mode addr.Mode, name string, load func() (*schema.Schema, 
 	})
 }
 
-// AddOwn adds a type of a built-in provider. Its schema is not checked: unlike the types of plugins, data sources may
-// have write-only arguments.
+// AddOwn adds a type of a built-in provider. Its schema is not checked, because it may break a rule of the protocol:
+// data sources of built-in providers may have write-only arguments.
 func (s *Schemas) AddOwn(mode addr.Mode, name string, t *schema.Schema) {
 	k := typeName{mode, name}
 	s.types[k] = func() (*schema.Schema, error) { return t, nil }
@@ -48,7 +48,8 @@ func (s *Schemas) AddOwn(mode addr.Mode, name string, t *schema.Schema) {
 
 var uses = map[addr.Mode]schema.Use{addr.Managed: schema.UseManaged, addr.Data: schema.UseData, addr.Ephemeral: schema.UseEphemeral, addr.List: schema.UseList, addr.Action: schema.UseAction, addr.StateStore: schema.UseStore}
 
-// sound returns an error with the rules of the protocol that a schema breaks, in one line.
+// sound returns an error with the rules of the protocol that a schema breaks, in one line. It returns nil if the schema
+// breaks no rule, or is nil.
 func sound(use schema.Use, s *schema.Schema) error {
 	if s == nil || s.Block == nil {
 		return nil
@@ -75,8 +76,9 @@ func (s *Schemas) Type(mode addr.Mode, name string) (*schema.Schema, error) {
 	return load()
 }
 
-// Usable works like Type, for callers that work with objects of the type. It also returns an error if the schema breaks
-// a rule of the protocol, such as a write-only attribute in a set. Errors of other types do not matter.
+// Usable returns the schema of a type, for callers that work with objects of the type. It returns nil and no error if
+// the provider has no such type. It returns an error if the schema is invalid or breaks a rule of the protocol, such as
+// a write-only attribute in a set. Errors in other types have no effect.
 func (s *Schemas) Usable(mode addr.Mode, name string) (*schema.Schema, error) {
 	t, err := s.Type(mode, name)
 	if err != nil || t == nil {
@@ -91,7 +93,8 @@ func (s *Schemas) Usable(mode addr.Mode, name string) (*schema.Schema, error) {
 // UsableConfig returns an error if the schema of the provider's settings breaks a rule of the protocol.
 func (s *Schemas) UsableConfig() error { return s.config() }
 
-// Identity returns the identity schema of a managed type. It returns nil and no error if the type has none.
+// Identity returns the identity schema of a managed type. It returns nil and no error if the type has no identity
+// schema.
 func (s *Schemas) Identity(name string) (*Identity, error) {
 	load := s.identities[name]
 	if load == nil {

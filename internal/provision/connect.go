@@ -20,8 +20,8 @@ import (
 const attempt = 30 * time.Second
 
 var (
-	// alive is the interval of keepalive requests. silent is the time without an answer after which a connection is
-	// closed.
+	// alive is the interval of keepalive requests. silent is the maximum time without an answer. After it, the connection
+	// is closed.
 	alive  = 15 * time.Second
 	silent = 2 * time.Minute
 )
@@ -29,14 +29,15 @@ var (
 // retries are the pauses between attempts to connect. The last pause is repeated.
 var retries = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 15 * time.Second}
 
-// client is an SSH connection to the target, together with the connections that carry it: to the bastion and to the
-// agent.
+// client is an SSH connection to the target (the machine that the provisioner configures). It closes two more
+// connections with it: the connection to the bastion, through which the target is reached, and the connection to the
+// local SSH agent, which the target may use.
 type client struct {
 	*ssh.Client
 	settings *settings
-	inner    []io.Closer     // all connections, in the order in which to close them: the agent, the target, the bastion
-	forward  bool            // the remote side may use the agent
-	ended    <-chan struct{} // closed when the connection has ended
+	inner    []io.Closer     // the connections that Close closes, in this order: to the agent, to the target, to the bastion. The agent and the bastion are optional
+	forward  bool            // the target may use the SSH agent
+	ended    <-chan struct{} // closed when the connection to the target has ended
 }
 
 // Close closes the connection. It waits up to two seconds for the other side.
@@ -60,7 +61,7 @@ func (c *client) broken() bool {
 	select {
 	case <-c.ended:
 		return true
-	case <-time.After(200 * time.Millisecond): // the end may not be known yet
+	case <-time.After(200 * time.Millisecond): // wait, because the end may not be known yet
 		return false
 	}
 }
@@ -77,7 +78,7 @@ func (s *settings) connect(ctx context.Context) (*client, error) {
 			return c, nil
 		}
 		if last == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
-			last = err // an earlier error says more than a timeout
+			last = err // keep the earlier error at a timeout, because it explains more
 		}
 		select {
 		case <-time.After(retries[min(try, len(retries)-1)]):
@@ -91,7 +92,7 @@ func (s *settings) connect(ctx context.Context) (*client, error) {
 	}
 }
 
-// dial tries to connect once.
+// dial makes one attempt to connect to the target.
 func (s *settings) dial(ctx context.Context) (*client, error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()

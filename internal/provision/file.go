@@ -15,7 +15,7 @@ import (
 
 // file copies a file, a directory or a text to the target, as the arguments of the provisioner "file" require.
 func (r *run) file(ctx context.Context) error {
-	// Read errors must occur before the connection is made.
+	// Errors of reading must occur before the connection is made.
 	u, err := r.source()
 	if err != nil {
 		return &fault{full: err.Error(), safe: "The source cannot be read: " + r.redaction.reason(err)}
@@ -48,7 +48,7 @@ func (r *run) source() (upload, error) {
 		}}, nil
 	}
 	given := schema.Text(config, "source")
-	path, err := filepath.Abs(r.path(given)) // "." needs a name, too
+	path, err := filepath.Abs(r.path(given)) // an absolute path, because "." has no name for the target
 	if err != nil {
 		return upload{}, err
 	}
@@ -57,7 +57,7 @@ func (r *run) source() (upload, error) {
 	case err != nil:
 		return upload{}, err
 	case !info.IsDir():
-		f, _, err := openRegular(path) // only to check that it can be read
+		f, _, err := openRegular(path) // open the file only to check that it can be read
 		if err != nil {
 			return upload{}, err
 		}
@@ -70,8 +70,8 @@ func (r *run) source() (upload, error) {
 	return upload{kind: directory, send: func(to *sender) error { return (&tree{to: to}).dir(path) }}, nil
 }
 
-// contentMode returns the mode of a file that is made from the argument content. All users of the target may read it.
-// If the text is ephemeral, it is a secret, and only the owner may.
+// contentMode returns the mode of a file that is made from the argument content. All users of the target may read the
+// file. If the text is ephemeral, it is a secret, and only the owner may read the file.
 func (r *run) contentMode() fs.FileMode {
 	for _, m := range r.Config.Marks {
 		if m.Tag != mark.Ephemeral {
@@ -99,7 +99,7 @@ func sendFile(to *sender, path string) error {
 	return to.file(filepath.Base(path), mode, size, f)
 }
 
-// tree sends directories. It follows links.
+// tree sends directories with their content. It follows symbolic links.
 type tree struct {
 	to    *sender
 	above []fs.FileInfo // the directories above the current entry

@@ -18,7 +18,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// listing returns mode, path and content of all entries below a directory.
+// listing returns a line for each entry below a directory: the mode, the path and, for a file, the content. A content
+// of more than 20 bytes is replaced by its length.
 func listing(t testing.TB, root string) []string {
 	t.Helper()
 	var out []string
@@ -218,7 +219,7 @@ func TestInterruptOfAnUpload(t *testing.T) {
 	if err := os.WriteFile(big, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(big, 1<<40); err != nil { // a sparse file
+	if err := os.Truncate(big, 1<<40); err != nil { // a sparse file of 1 TiB needs no space on the disk
 		t.Skip(err)
 	}
 	pipe := filepath.Join(s.Dir, "pipe")

@@ -13,24 +13,25 @@ const (
 	longest = 64 << 10
 	// kept is the number of bytes of a program's last output in a message about its failure.
 	kept = 8 << 10
-	// margin is the length in bytes of the longest part of a secret that remains beside a cut, in any encoded form.
+	// margin is the maximum length in bytes of a part of a secret beside a cut that is kept for the next search, in any
+	// encoded form.
 	margin = 1 << 10
 )
 
-// lines splits its input into lines and passes them to emit. A carriage return ends a line too, because programs that
-// show progress print only carriage returns between two states. lines also keeps the end of the input. It is an
-// io.Writer that never fails, and many goroutines may use it.
+// lines is an io.Writer that splits its input into lines and passes them to emit. A carriage return ends a line, too,
+// because programs that show progress print only carriage returns between two states. lines also keeps the end of the
+// input. Write returns no errors, and many goroutines may call it.
 type lines struct {
 	emit  func(line string)
-	scrub func(string) string // masks secrets; it must see them before a cut, because a part of a secret is not found
+	scrub func(string) string // masks secrets; lines are cut only after it, because a part of a secret is not found
 
 	mu      sync.Mutex
 	ended   bool   // later input is ignored
-	back    bool   // the last line ended with a carriage return
+	back    bool   // the last line ended with a carriage return, so a following line feed ends no line
 	part    []byte // the part of the current line that was neither emitted nor added to block
 	block   string // lines of an encoded text that are not emitted yet
 	tail    []byte // the end of all input, for last; at most 4 × kept bytes
-	dropped bool   // the tail is not all of the input
+	dropped bool   // earlier input was dropped, so tail is not all of the input
 }
 
 func (l *lines) Write(b []byte) (int, error) {
@@ -41,7 +42,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	}
 	l.remember(b)
 	for rest := b; len(rest) > 0; {
-		if l.back && rest[0] == '\n' { // the second byte of \r\n
+		if l.back && rest[0] == '\n' { // the line feed of a line end \r\n
 			l.back, rest = false, rest[1:]
 			continue
 		}
@@ -105,8 +106,8 @@ func (l *lines) release(text string) {
 	}
 }
 
-// end emits the last line even if it is incomplete, and makes Write ignore later input. A program that the run no
-// longer waits for may still write.
+// end emits the last line even if it is incomplete, and makes Write ignore later input: a program that Lethe no longer
+// waits for may still write.
 func (l *lines) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

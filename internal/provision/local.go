@@ -20,7 +20,7 @@ import (
 // grace is the time that an interrupted program has before it is killed.
 var grace = 10 * time.Second
 
-// local runs a command on this machine.
+// local runs a command on this machine: the provisioner "local-exec".
 func (r *run) local(ctx context.Context) error {
 	config := r.Config.Raw
 	command := schema.Text(config, "command")
@@ -90,15 +90,15 @@ func (r *run) execute(ctx context.Context, args []string, out *lines) error {
 	return r.await(ctx, end(), read, ended)
 }
 
-// ender ends a program and its child processes.
+// ender can end a program and its child processes.
 type ender interface {
 	Terminate()
 	Kill()
 }
 
-// started prepares the start of a program. The returned function returns its ender after the start. At a terminal, the
-// program may ask questions there, as ssh and sudo do, and receives the interrupts of the user. Without a terminal, it
-// runs in a separate session, so that it can be ended together with its child processes.
+// started prepares the start of a program. The caller calls the returned function after the start, and gets the ender.
+// At a terminal, the program may ask questions at the terminal, as ssh and sudo do, and receives the interrupts of the
+// user. Without a terminal, it runs in a separate session, so that Lethe can end it together with its child processes.
 func started(cmd *exec.Cmd) func() ender {
 	if subprocess.HasTerminal() {
 		cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGKILL)
@@ -127,7 +127,7 @@ func (r *run) await(ctx context.Context, program ender, output *os.File, ended <
 		if !signalled(err) {
 			return err
 		}
-		select { // the user's interrupt reaches the program and Lethe in any order
+		select { // an interrupt by the user reaches the program and Lethe in any order
 		case <-ctx.Done():
 			return errInterrupted
 		case <-time.After(time.Second):
@@ -143,7 +143,7 @@ func (r *run) await(ctx context.Context, program ender, output *os.File, ended <
 	case <-r.Abandon.Done():
 	}
 	program.Kill()
-	// Child processes in another group may keep the output open. Do not wait for them.
+	// Child processes in another process group may keep the output open. await does not wait for them.
 	rest := 2 * time.Second
 	if r.Abandon.Err() != nil {
 		rest /= 10
@@ -171,8 +171,8 @@ func (r *run) environment() []string {
 	return env
 }
 
-// present returns the error that starting the program would return because the program or its directory is missing, and
-// nil otherwise. It reports a missing directory first.
+// present returns the error that starting the program would return because the program or its directory is missing. It
+// returns nil if both exist. It reports a missing directory first.
 func present(cmd *exec.Cmd) error {
 	if cmd.Err != nil {
 		return cmd.Err

@@ -86,7 +86,7 @@ func marked(v cty.Value, tag mark.Tag, names ...string) mark.Value {
 type screen struct {
 	mu    sync.Mutex
 	lines []string
-	on    map[string]func() // called when that line is printed
+	on    map[string]func() // functions to call when the run prints a line, by line
 }
 
 func (s *screen) line(l string) {
@@ -349,7 +349,7 @@ func TestInterruptEndsTheWholeGroup(t *testing.T) {
 		t.Errorf("took %s", took)
 	}
 	_ = os.Remove(alive)
-	time.Sleep(200 * time.Millisecond) // a child that lives on would write the file several times
+	time.Sleep(200 * time.Millisecond) // a child process that is still running would write the file several times in this time
 	if _, err := os.Stat(alive); err == nil {
 		t.Error("a child lives on")
 	}
@@ -450,7 +450,7 @@ func TestLinesCutNoSecret(t *testing.T) {
 				if order == "after" {
 					long, want = secret+strings.Repeat("x", length+at), mask+strings.Repeat("x", length+at)
 				}
-				for text := long + "\n"; text != ""; { // a pipe of 4 KiB
+				for text := long + "\n"; text != ""; { // a pipe delivers at most 4 KiB at once
 					n, _ := l.Write([]byte(text[:min(len(text), 4096)]))
 					text = text[n:]
 				}

@@ -145,7 +145,8 @@ func TestWithoutATerminal(t *testing.T) {
 	}
 }
 
-// relay is an HTTP proxy for CONNECT.
+// relay is an HTTP proxy for CONNECT that counts its connections in used. If user is not "", clients must log in with
+// user, which is "name:password".
 func relay(t *testing.T, user string, used *atomic.Int32) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		want := "Basic " + base64.StdEncoding.EncodeToString([]byte(user))
@@ -250,7 +251,8 @@ func TestHTTPSProxy(t *testing.T) {
 	}
 }
 
-// socksProxy is a SOCKS5 proxy (RFC 1928, 1929) that requires a password.
+// socksProxy starts a SOCKS5 proxy (RFC 1928, 1929) that requires a user and a password, and returns its port. It
+// supports IPv4 addresses only, and counts its connections in used.
 func socksProxy(t *testing.T, user, password string, used *atomic.Int32) (port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

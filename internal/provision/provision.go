@@ -6,9 +6,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Run runs a provisioner. It has failed if the diagnostics contain an error. The diagnostics have no address and no
-// range; some have the path of an argument. When ctx ends, a running program is interrupted, and killed if it does not
-// end. Uploaded scripts are removed even then.
+// Run runs a provisioner. The provisioner has failed if the diagnostics contain an error. The diagnostics have no
+// address and no range; some have the path of an argument. When ctx ends, Run interrupts a running program, and kills
+// it if it does not end. Run removes uploaded scripts even then.
 func Run(ctx context.Context, req Request) []diag.Diagnostic {
 	r := newRun(req)
 	if r.diagnostics = r.check(); hasErrors(r.diagnostics) {

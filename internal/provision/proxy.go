@@ -30,7 +30,7 @@ type proxy struct {
 	roots          *x509.CertPool // the trusted certificates of an https proxy; nil: the system's certificates
 }
 
-// proxyError is the refusal of a proxy.
+// proxyError is the error of a proxy that refuses a connection.
 type proxyError struct {
 	status int
 	text   string
@@ -75,7 +75,7 @@ func (p *proxy) dial(ctx context.Context, address string) (net.Conn, error) {
 	return tunnel, nil
 }
 
-// tunnel requests a tunnel from an HTTP proxy (RFC 9110, 9.3.6).
+// tunnel requests a tunnel to an address from an HTTP proxy (RFC 9110, 9.3.6), and returns the connection through it.
 func (p *proxy) tunnel(conn net.Conn, address string) (net.Conn, error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{}}
 	if p.user != "" || p.password != "" {
@@ -84,8 +84,8 @@ func (p *proxy) tunnel(conn net.Conn, address string) (net.Conn, error) {
 	if err := req.Write(conn); err != nil {
 		return nil, err
 	}
-	// SSH servers send first, so that the buffer may contain their first bytes after the answer. The body of a refusal
-	// may have any length, and is not read.
+	// SSH servers send first, so the buffer may contain their first bytes after the answer of the proxy. The body of a
+	// refusal may have any length, and tunnel does not read it.
 	in := bufio.NewReader(conn)
 	resp, err := http.ReadResponse(in, req)
 	if err != nil {

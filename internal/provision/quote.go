@@ -35,7 +35,7 @@ func (p platform) quote(path string) (string, error) {
 	if p == unix {
 		return subprocess.Quote(path), nil
 	}
-	// cmd.exe and PowerShell have no common way to quote other characters than spaces.
+	// cmd.exe and PowerShell have no common way to quote characters other than spaces.
 	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune("\"%!^&|<>$`*?'\n\r", r) || r < ' ' }) {
 		return "", errUnquotable
 	}
@@ -84,10 +84,10 @@ func (p platform) home(path string) string {
 	return path
 }
 
-// random is the placeholder for random digits in the pattern of a path.
+// random is the part of a configured path that is replaced by random digits.
 const random = "%RAND%"
 
-// script returns the path of a script on the remote system, made from the configured pattern.
+// script returns the path of a script on the remote system, made from the configured path pattern ("": a default).
 func (p platform) script(pattern string) string {
 	switch {
 	case pattern != "":
@@ -97,6 +97,6 @@ func (p platform) script(pattern string) string {
 		pattern = "/tmp/terraform_%RAND%.sh"
 	}
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:]) // this Read returns no errors
 	return p.home(strings.ReplaceAll(pattern, random, strconv.FormatUint(binary.BigEndian.Uint64(b[:])>>1, 10)))
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// redaction decides which texts of a run may be shown. It is made from the marks of the configuration.
+// redaction decides which texts of a run may be shown. It depends on the marks of the configuration.
 type redaction struct {
 	// why is the reason for omitting output and details: "ephemeral", "sensitive", or "" if they may be shown. A value
-	// with both marks counts as ephemeral, as in the RFC. Sensitive arguments of the connection are no reason, because
-	// keys and passwords are never shown and the program does not receive them.
+	// with both marks counts as ephemeral, as in the RFC about ephemeral values. Sensitive arguments of the connection are
+	// no reason, because keys and passwords are not shown and the program does not receive them.
 	why string
 	// names is true if host, user and similar arguments of the connection must not be shown either, because they are
 	// sensitive or ephemeral.
@@ -58,7 +58,7 @@ func newRedaction(config, connection mark.Value) redaction {
 type fault struct {
 	full   string // the failure with details
 	safe   string // the failure without values of the configuration
-	after  string // the output of the program; only with details
+	after  string // the output of the program; messages have it only together with full
 	cause  error
 	remote bool // the details may contain arguments of the connection, such as the host and the user
 }

@@ -22,9 +22,9 @@ type script struct {
 	close   func() error
 }
 
-// remote runs scripts on the target, one after another.
+// remote runs scripts on the target, one after another: the provisioner "remote-exec".
 func (r *run) remote(ctx context.Context) error {
-	// Read errors must occur before any script runs.
+	// Errors of reading must occur before any script runs.
 	scripts, err := r.scripts()
 	defer func() {
 		for _, s := range scripts {
@@ -57,7 +57,7 @@ func (r *run) remote(ctx context.Context) error {
 func (r *run) settings(ctx context.Context) (*settings, error) {
 	s, err := readSettings(ctx, r.Connection.Raw, r.Env)
 	if err != nil {
-		return nil, &fault{full: err.Error(), safe: err.Error(), remote: true} // the text contains only names of arguments
+		return nil, &fault{full: err.Error(), safe: err.Error(), remote: true} // the text of this error contains only names of arguments
 	}
 	return s, nil
 }
@@ -89,7 +89,8 @@ func (r *run) inline(content string) script {
 	return script{strings.NewReader(content), int64(len(content)), func() error { return nil }}
 }
 
-// shebang returns the first line for a script without an interpreter line, or "" if none is needed.
+// shebang returns the first line for a script that has no interpreter line. It returns "" if the script has one or the
+// target runs Windows.
 func (r *run) shebang(begin string) string {
 	if strings.HasPrefix(begin, "#!") || schema.Text(r.Connection.Raw, "target_platform") == "windows" {
 		return ""
@@ -157,8 +158,8 @@ func (r *run) runScript(ctx context.Context, c *client, sc script) (err error) {
 // removal is the time limit for removing a script.
 var removal = 15 * time.Second
 
-// removeScript removes a script. If the connection was lost, it opens a new connection. It reports a failure as a
-// warning, because the script may contain secrets.
+// removeScript removes a script from the target. If the connection was lost, it opens a new connection. It reports a
+// failure as a warning, because the script may contain secrets.
 func (r *run) removeScript(ctx context.Context, c *client, path string) {
 	ctx, cancel := context.WithTimeout(ctx, removal)
 	defer cancel()

@@ -281,7 +281,7 @@ func TestInterruptOfADeafScript(t *testing.T) {
 	if took < farewell || took > 10*time.Second || !strings.Contains(show(ds), "interrupted") {
 		t.Errorf("took %s: %s", took, show(ds))
 	}
-	gone(t, out) // the terminal has hung up
+	gone(t, out) // the end of the terminal has ended the process
 }
 
 // TestLostConnection checks that the script is removed through a new connection.

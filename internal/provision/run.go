@@ -11,11 +11,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Request is one provisioner to run.
+// Request describes a provisioner to run: its configuration, and the functions that receive its output.
 type Request struct {
 	Type       string     // LocalExec, RemoteExec or File
-	Config     mark.Value // an object as Schema(Type) describes it
-	Connection mark.Value // an object as ConnectionSchema describes it; the zero value means no connection
+	Config     mark.Value // an object of the type of Schema(Type)
+	Connection mark.Value // an object of the type of ConnectionSchema; the zero value means no connection
 
 	// Output receives the output of the provisioner line by line. Calls do not overlap. It may be nil.
 	Output func(line string)
@@ -23,17 +23,18 @@ type Request struct {
 	Scrub func(string) string
 
 	// Dir is the absolute path of the directory in which relative local paths start, and the working directory of
-	// commands. If it is "", commands run in the directory of the process, and the arguments must not contain relative
+	// commands. If Dir is "", commands run in the directory of the process, and the arguments must not contain relative
 	// paths.
 	Dir string
 	// Env is the environment of commands. Commands do not receive the variables that subprocess.Environ withholds, such
 	// as TF_VAR_ variables. Env names the SSH agent, too. nil means the environment of the process.
 	Env []string
-	// Abandon ends the grace of an interrupted program: the program is killed at once. nil means the full grace.
+	// Abandon ends the grace time of an interrupted program: the program is killed at once. nil means the whole grace
+	// time.
 	Abandon context.Context
 }
 
-// run is a provisioner in progress.
+// run is the state of a provisioner while it runs.
 type run struct {
 	Request
 	redaction   redaction
@@ -71,7 +72,7 @@ func (r *run) failure(err error) []diag.Diagnostic {
 	return []diag.Diagnostic{diag.Errorf(r.Type+" provisioner error", "%s", r.redaction.text(err))}
 }
 
-// path returns the absolute path of a local path.
+// path returns the absolute path of a local path of the configuration, which may be relative to Dir.
 func (r *run) path(p string) string {
 	return cmp.Or(paths.In(r.Dir, p), r.Dir)
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/sshconn"
 )
 
-// This is the sending side of the scp protocol before SFTP. Every OpenSSH server supports it, also without subsystems.
-// The remote program is `scp -t`. It receives
+// This file implements the sending side of the scp protocol that existed before SFTP. Every OpenSSH server supports it,
+// also without subsystems. The remote program is `scp -t`. It receives
 //
 //	C0644 5 name\n  five bytes \0     a file
 //	D0755 0 name\n ... E\n            a directory and its entries
 //
-// It answers each line and the end of each file with a zero byte. After an error it answers with 1 or 2 and a line of
-// text. The sender stops at the first error.
+// It answers each line and the end of each file with a zero byte. After an error it answers with the byte 1 or 2 and a
+// line of text. The sender stops at the first error.
 
 // sender is the connection to a remote scp.
 type sender struct {
@@ -28,11 +28,11 @@ type sender struct {
 	from *bufio.Reader
 }
 
-// upload is data to send.
+// upload is a file or directory to send, and its destination on the target.
 type upload struct {
 	path  string // the destination, as the remote system reads it
 	kind  kind
-	fresh bool // remove an existing file first, because writing into it would not change its mode; only on unix
+	fresh bool // remove an existing file first, because writing into it would not change its mode; has an effect only on unix
 	send  func(*sender) error
 }
 
@@ -52,7 +52,7 @@ func (c *client) upload(ctx context.Context, u upload) error {
 	}
 	line := "scp " + map[kind]string{single: "-t ", directory: "-r -t ", entries: "-r -d -t "}[u.kind] + word
 	if u.kind == entries && c.settings.platform == unix {
-		line = "mkdir -p " + word + " && " + line // otherwise each entry would be written to path itself
+		line = "mkdir -p " + word + " && " + line // create the directory, because otherwise each entry would be written to path itself
 	}
 	if u.fresh && c.settings.platform == unix {
 		line = "rm -f " + word + " && " + line
@@ -80,7 +80,7 @@ func (s *sender) answer() error {
 	}
 	text, _ := s.from.ReadString('\n')
 	text = strings.TrimSpace(text)
-	if code > 2 { // not an answer of scp, but output of the login shell
+	if code > 2 { // not an answer of scp, but output of the login shell of the remote user
 		text = strings.TrimSpace(string(rune(code)) + text)
 		return &remoteError{text: "the remote system did not start scp, but answered: " + text}
 	}

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// farewell is the time that an interrupted remote program has before its connection is closed.
+// farewell is the time that an interrupted remote program has to end before Lethe closes its connection.
 var farewell = 5 * time.Second
 
-// command is a command for the target.
+// command is a command to run on the target.
 type command struct {
 	line     string
-	terminal bool // run the command at a terminal; its standard output and its error output are then one stream
+	terminal bool // run the command at a terminal; its standard output and its standard error are then one stream
 	out      io.Writer
-	feed     func(to io.Writer, answers *bufio.Reader) error // talks to the program; nil means that the program gets no input
+	feed     func(to io.Writer, answers *bufio.Reader) error // exchanges data with the program; nil: the program gets no input
 }
 
 // execute runs a command and waits for its end. When ctx ends, it interrupts the command, and closes the connection if
@@ -60,7 +60,7 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 	case <-ctx.Done():
 	}
 	if cmd.feed == nil {
-		for range 2 { // a shell that is just starting a program may lose the first interrupt
+		for range 2 { // repeat, because a shell that is just starting a program may lose the first interrupt
 			ask(s, keyboard)
 			if soon(ended, farewell/2) {
 				return errInterrupted
@@ -71,10 +71,10 @@ func (c *client) execute(ctx context.Context, cmd command) error {
 	return errInterrupted
 }
 
-// begin starts the command.
+// begin starts the command on the target.
 func (cmd *command) begin(c *client, s *ssh.Session, keyboard io.Closer) error {
-	// Without a terminal, the input of a command is empty. With a terminal, it stays open: programs would not notice
-	// its end, and the interrupt key is sent there.
+	// Without a terminal, the input of a command is empty. With a terminal, the input stays open: programs would not
+	// notice its end, and the interrupt key is sent through it.
 	if cmd.terminal && !c.dress(s) {
 		defer keyboard.Close()
 	}
@@ -104,7 +104,7 @@ func (c *client) cut(s *ssh.Session, ended <-chan error) {
 // interruptKey is Ctrl-C.
 const interruptKey = 3
 
-// soon reports whether the command ends within a limit.
+// soon reports whether the command ends within the time limit.
 func soon(ended <-chan error, limit time.Duration) bool {
 	select {
 	case <-ended:
@@ -114,8 +114,9 @@ func soon(ended <-chan error, limit time.Duration) bool {
 	}
 }
 
-// session opens a session. If the host does not answer, it returns when ctx or the connection ends. Package ssh waits
-// forever for the answer if the connection ends during the request, so the request runs in a separate goroutine.
+// session opens a session (the connection of one command). If the host does not answer, session returns when ctx or the
+// connection ends. Package ssh waits forever for the answer if the connection ends during the request, so the request
+// runs in a separate goroutine.
 func (c *client) session(ctx context.Context) (*ssh.Session, error) {
 	type opened struct {
 		*ssh.Session
@@ -130,15 +131,15 @@ func (c *client) session(ctx context.Context) (*ssh.Session, error) {
 	case o := <-answer:
 		return o.Session, o.err
 	case <-ctx.Done():
-		c.Close() // closes the session, too, if one is opened
+		c.Close() // if the session is opened later, this closes it, too
 		return nil, errInterrupted
 	case <-c.ended:
 		return nil, io.EOF
 	}
 }
 
-// dress requests agent forwarding, if the host may use the agent, and a terminal. If the host refuses one of them, the
-// command runs without it. dress returns false if the host refuses the terminal.
+// dress requests agent forwarding, if the host may use the SSH agent, and a terminal. If the host refuses one of them,
+// the command runs without it. dress returns false if the host refuses the terminal.
 func (c *client) dress(s *ssh.Session) bool {
 	if c.forward {
 		_ = agent.RequestAgentForwarding(s)
@@ -167,8 +168,8 @@ func (c *client) prepare(s *ssh.Session, cmd command) (talk func() error, keyboa
 	}, nil, err
 }
 
-// firstOf returns the most useful of the errors of a command: first the error that the program sent to talk, then the
-// text on its error output (head) if it failed, then its exit status (end), and then the error of talk.
+// firstOf returns the most useful of the errors of a command. Its order is: the error that the program sent to talk,
+// the text on the program's error output (head) if it failed, its exit status (end), and the error of talk.
 func firstOf(talk, end error, head *subprocess.Beginning) error {
 	var remote *remoteError
 	switch {
@@ -186,7 +187,7 @@ func firstOf(talk, end error, head *subprocess.Beginning) error {
 // remoteError is the error text of a remote program.
 type remoteError struct {
 	text string
-	end  error // the exit status of the program; nil: it is not known
+	end  error // the exit status of the program; nil: unknown
 }
 
 func (e *remoteError) Error() string { return e.text }

@@ -34,7 +34,7 @@ func TestSessionWithoutAnswer(t *testing.T) {
 		}
 		config := &ssh.ServerConfig{NoClientAuth: true}
 		config.AddHostKey(signer)
-		ssh.NewServerConn(theirs, config) // nothing serves its channels
+		ssh.NewServerConn(theirs, config) // the server answers no request for a session
 	}()
 	ours, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {

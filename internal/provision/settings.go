@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// settings are the settings of a connection block, with defaults.
+// settings are the settings of a connection block, with defaults for arguments that are not set.
 type settings struct {
 	platform platform
 	timeout  time.Duration
@@ -87,7 +87,7 @@ func credentials(h *sshconn.Host, obj cty.Value, prefix string) error {
 	return nil
 }
 
-// inherit copies password and key of the target to a bastion without them.
+// inherit copies the password and the key of the target to a bastion that has none.
 func inherit(h, from *sshconn.Host) {
 	h.Password = cmp.Or(h.Password, from.Password)
 	if h.Key == nil {
@@ -95,7 +95,8 @@ func inherit(h, from *sshconn.Host) {
 	}
 }
 
-// useAgent finds the SSH agent, unless the argument agent is false. A missing agent is an error only if agent is true.
+// useAgent connects to the SSH agent, unless the argument agent is false. A missing agent is an error only if agent is
+// true.
 func (s *settings) useAgent(ctx context.Context, obj cty.Value, env []string) error {
 	wanted, set := flag(obj, "agent")
 	if set && !wanted {

@@ -23,7 +23,7 @@ import (
 type reader struct {
 	name   *regexp.Regexp // matches the name of the interpreter
 	option *regexp.Regexp // matches the option before the command, such as -c
-	script string         // replaces the command; it reads the command from file descriptor 3 and runs it
+	script string         // replaces the command in the arguments; it reads the command from file descriptor 3 and runs it
 }
 
 // The script for shells closes the pipe before the command runs, and fails without cat.
@@ -54,7 +54,7 @@ func byPipe(args []string) ([]string, bool) {
 		}
 		i := slices.IndexFunc(before, r.option.MatchString)
 		if i < 0 || slices.ContainsFunc(before[i:], func(option string) bool { return !strings.HasPrefix(option, "-") }) {
-			continue // the last argument is the name of a file, or an argument of another program
+			continue // the last argument is the name of a file, or an argument of another program, and not a command
 		}
 		return append(slices.Clone(args[:len(args)-1]), r.script), true
 	}
@@ -100,7 +100,7 @@ func (r *run) start(cmd *exec.Cmd, command string) error {
 	}
 	subprocess.NoCore(cmd.Process)
 	go func() {
-		_, _ = io.WriteString(write, command) // the program may end before it reads everything
+		_, _ = io.WriteString(write, command) // ignore the error: the program may end before it reads everything
 		write.Close()
 	}()
 	return nil

@@ -48,7 +48,7 @@ func TestEphemeralCommandIsUnseen(t *testing.T) {
 			}
 			for _, tag := range []mark.Tag{mark.Ephemeral, 0} {
 				if tag == 0 && c.name == "long" {
-					continue // too long for an argument
+					continue // the command is too long for an argument
 				}
 				dir := t.TempDir()
 				config := configOf(given)

@@ -11,8 +11,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Validate checks the arguments of a provisioner beyond their schema. Values and the whole object may be unknown. The
-// object must not have marks. The diagnostics have the path of an argument, and contain no values.
+// Validate checks the arguments of a provisioner with the rules that its schema does not contain. Values and the whole
+// object may be unknown. The object must not have marks. The diagnostics have the path of an argument, and contain no
+// values.
 func Validate(typ string, config cty.Value) []diag.Diagnostic {
 	if !config.IsKnown() || config.IsNull() {
 		return nil
@@ -29,7 +30,8 @@ func Validate(typ string, config cty.Value) []diag.Diagnostic {
 	return c.ds
 }
 
-// ValidateConnection checks a connection block, like Validate.
+// ValidateConnection checks a connection block with the rules that its schema does not contain. Values and the whole
+// object may be unknown. The object must not have marks.
 func ValidateConnection(config cty.Value) []diag.Diagnostic {
 	if !config.IsKnown() || config.IsNull() {
 		return nil
@@ -75,7 +77,7 @@ func (c *checker) refuse(arg, summary, detail string) {
 // set reports whether an argument is not null. An unknown value counts as set.
 func (c *checker) set(arg string) bool { return !c.obj.GetAttr(arg).IsNull() }
 
-// known returns the text of an argument, and whether it is known and set.
+// known returns the text of an argument, and true if the argument is set and its value is known.
 func (c *checker) known(arg string) (string, bool) {
 	_, known := schema.Argument(c.obj, arg)
 	return schema.Text(c.obj, arg), known

@@ -106,7 +106,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	s := &services{base: a.URL, by: map[string]string{}, objects: raw}
 	for name, v := range raw {
 		var text string
-		if json.Unmarshal(v, &text) == nil { // login.v1 is an object
+		if json.Unmarshal(v, &text) == nil { // skip other services: login.v1, for example, is an object
 			s.by[name] = text
 		}
 	}

@@ -1,9 +1,9 @@
 // Package registry finds the versions of providers and modules in registries and network mirrors, and the addresses of
 // their packages.
-//
 // It implements service discovery (/.well-known/terraform.json, and the host blocks of the CLI configuration), the
 // protocols providers.v1 and modules.v1, and the protocol of network mirrors. It does not download packages. If a
-// registry names signing keys, the checksums of its packages come from a list whose signature was verified.
+// registry names signing keys, the checksums of its packages come from a list whose signature this package has
+// verified.
 package registry
 
 import (
@@ -27,24 +27,25 @@ const maxAnswer = 32 << 20
 // Registry is a client for all registries of a command. Create it as a literal; it is safe for concurrent use.
 type Registry struct {
 	Client *download.Client
-	Hosts  map[string]map[string]string // services by host, which replace the discovery of services
-	// Default replaces the public registries of Terraform and OpenTofu, which addresses without a host use. Addresses
-	// keep their host. A public registry with an entry in Hosts is not replaced. "" replaces none.
+	Hosts  map[string]map[string]string // by host, then by service: addresses from the CLI configuration, which replace the discovery of services
+	// Default is the host that replaces the public registries of Terraform and OpenTofu. Addresses without a host mean
+	// these registries. Addresses keep their host. A public registry with an entry in Hosts is not replaced. If Default is
+	// "", none is replaced.
 	Default string
 
 	Signed    bool // providers must be signed, even if the registry names no keys
 	Unexpired bool // the signing key must not have expired
 
 	mu    sync.Mutex
-	found map[string]func() (*services, error) // by host
+	found map[string]func() (*services, error) // a function for each host, which returns the services that discovery found
 }
 
 // services holds the services of a host. Their addresses are relative to base.
 type services struct {
 	base    *url.URL
 	by      map[string]string
-	objects map[string]json.RawMessage // services that are described by an object
-	chosen  bool                       // the user chose them in the CLI configuration
+	objects map[string]json.RawMessage // services that an object describes
+	chosen  bool                       // the user has chosen the services in the CLI configuration
 }
 
 // Version is a version of a provider in a registry.
@@ -57,14 +58,14 @@ type Version struct {
 // Package is a provider's package for one platform.
 type Package struct {
 	URL *url.URL // address of a zip file
-	Sum string   // its SHA-256 in hexadecimal; "": unknown
+	Sum string   // the SHA-256 of the file in hexadecimal; "": unknown
 	// Contents holds "h1:" hashes. One of them must be the hash of the content; nil means that no hash is known. If Sum
 	// is known, callers need not compare Contents.
 	Contents []string
 	Hashes   []string // hashes of this version for the lock file: "zh:" and "h1:", for this and other platforms
 	Key      string   // ID of the key that signed the checksums; "": not signed
 	Trusted  bool     // the checksums are not signed, but the user trusts Hashes
-	Keys     bool     // the registry named keys; without keys, no signature can be verified
+	Keys     bool     // the registry has named keys; without keys, no signature can be verified
 	// Save writes the package, at most limit bytes. It is nil if URL is set.
 	Save func(ctx context.Context, w io.Writer, limit int64) error
 	Size int64 // number of bytes that Save writes; 0: unknown

@@ -14,9 +14,9 @@ import (
 
 // Mirror is a network mirror of providers.
 type Mirror struct {
-	Registry *Registry // its client sends the requests
+	Registry *Registry // the registry whose client sends the requests
 	URL      *url.URL  // ends with a slash
-	Trusted  bool      // its hashes for other platforms are trusted
+	Trusted  bool      // the user trusts the mirror's hashes for other platforms
 }
 
 // Providers returns the versions of a provider in the mirror. The error is ErrNotFound if the mirror does not have the
@@ -84,11 +84,12 @@ func (m Mirror) service(ctx context.Context) context.Context {
 	return download.OnBehalf(ctx, m.URL.Host, m.URL.Host)
 }
 
-// MirrorURL parses the address of a network mirror in the CLI configuration. It adds a slash at the end.
+// MirrorURL parses the address of a network mirror in the CLI configuration. It adds a slash at the end. An address
+// without https or without a host is an error, which does not show the address.
 func MirrorURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("the address of a network mirror must begin with https:// and a host") // without the address, which may contain a password
+		return nil, errors.New("the address of a network mirror must begin with https:// and a host") // do not show the address, because it may contain a password
 	}
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"

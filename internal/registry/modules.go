@@ -58,7 +58,7 @@ func (r *Registry) Module(ctx context.Context, m Module, v *version.Version) (st
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
 		var doc struct{ Location string }
-		_ = json.Unmarshal(a.Body, &doc) // the header is the older and more common form
+		_ = json.Unmarshal(a.Body, &doc) // without the header, the address is in the body
 		text = doc.Location
 	}
 	if text == "" {

@@ -45,7 +45,7 @@ func (r *Registry) Providers(ctx context.Context, p addr.Provider) ([]Version, [
 	for _, v := range doc.Versions {
 		parsed, err := versions.ParseVersion(v.Version)
 		if err != nil {
-			continue // constraints cannot select such a version
+			continue // constraints cannot select a version that is not a valid version
 		}
 		x := Version{Version: parsed, Protocols: v.Protocols}
 		for _, at := range v.Platforms {
@@ -97,7 +97,7 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	var signature []byte
 	var unsigned error
 	var both sync.WaitGroup
-	if out.Keys || doc.SignatureURL != "" { // without keys, no signature is required
+	if out.Keys || doc.SignatureURL != "" { // a signature is required only if the registry names keys or the address of a signature
 		both.Go(func() { signature, unsigned = r.listed(ctx, "shasums_signature_url", doc.SignatureURL, where) })
 	}
 	sums, err := r.listed(ctx, "shasums_url", doc.SumsURL, where)

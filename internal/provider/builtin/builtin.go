@@ -1,8 +1,8 @@
 // Package builtin implements the code that built-in providers share.
 //
-// A built-in provider is a table of types. The functions of a type use decoded values. This package adds the encoding,
-// the schemas and the other methods of provider.Provider, so that the engine treats a built-in provider like a plugin.
-// The packages below this one implement the providers.
+// A built-in provider is a table of types, such as resource types and data sources. The functions of a type use decoded
+// values. This package adds the encoding, the schemas and the other methods of provider.Provider, so that the engine
+// calls a built-in provider like a provider process. The packages below this package define the providers.
 package builtin
 
 import (
@@ -47,21 +47,21 @@ type Resource struct {
 // PlanCall holds the inputs of Resource.Plan.
 type PlanCall struct {
 	Prior, Proposed, Config cty.Value // Prior is null for a create
-	Private                 []byte    // the private data of the prior object, which only the provider reads
-	Approved                []byte    // see provider.PlanRequest
+	Private                 []byte    // the prior object's private data, which only the provider reads
+	Approved                []byte    // when an apply plans again: the private data of the approved plan; otherwise nil
 }
 
 // Planned is the answer of Resource.Plan.
 type Planned struct {
 	Object  cty.Value
 	Replace []cty.Path // the attributes whose change requires a replacement
-	Private []byte     // passed to Apply
+	Private []byte     // the planned private data, which Apply gets
 }
 
 // ApplyCall holds the inputs of Resource.Apply.
 type ApplyCall struct {
 	Prior, Planned, Config cty.Value // Prior is null for a create; Planned and Config are null for a destroy
-	Private                []byte    // of the plan
+	Private                []byte    // the planned private data; for a destroy, the prior object's private data
 }
 
 // Applied is the answer of Resource.Apply.
@@ -80,7 +80,8 @@ func PlanWith(plan func(prior, proposed, config cty.Value) (cty.Value, []cty.Pat
 }
 
 // ApplyWith returns the Apply function of a type that does not use private data: the private data stay unchanged. apply
-// computes the new object from the prior and the planned object and the configuration. See ApplyCall for null values.
+// computes the new object from the prior object (null for a create), the planned object and the configuration (both
+// null for a destroy).
 func ApplyWith(apply func(ctx context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags)) func(context.Context, ApplyCall) (Applied, provider.Diags) {
 	return func(ctx context.Context, c ApplyCall) (Applied, provider.Diags) {
 		v, ds := apply(ctx, c.Prior, c.Planned, c.Config)
@@ -96,14 +97,15 @@ type Data struct {
 	Read func(ctx context.Context, object string, config cty.Value) (cty.Value, provider.Diags)
 }
 
-// Ephemeral is an ephemeral resource type. Validate, Renew and Close may be nil. Then each configuration that matches
-// the schema is valid, renewing leaves the lease unchanged, and closing does nothing.
+// Ephemeral is an ephemeral resource type. If Validate is nil, each configuration that matches the schema is valid. If
+// Renew is nil, renewing leaves the lease (the open ephemeral resource) unchanged. If Close is nil, closing does
+// nothing.
 type Ephemeral struct {
 	*schema.Schema
 	Validate func(config cty.Value) provider.Diags
 	Open     func(ctx context.Context, config cty.Value) (Lease, provider.Diags)
-	// Renew gets the private data of the lease. It returns the new private data, and the time of the next renewal
-	// (zero: no further renewal).
+	// Renew extends a lease, which it finds by the lease's private data. It returns the new private data, and the time of
+	// the next renewal (zero: no further renewal).
 	Renew func(ctx context.Context, private []byte) ([]byte, time.Time, provider.Diags)
 	Close func(ctx context.Context, private []byte) provider.Diags
 }
@@ -111,8 +113,8 @@ type Ephemeral struct {
 // Lease is an open ephemeral resource.
 type Lease struct {
 	Result  cty.Value // the value of the ephemeral resource; not used if Open returned errors
-	Private []byte    // passed to Renew and Close
-	RenewAt time.Time // zero: the lease is not renewed
+	Private []byte    // private data that find the lease; Renew and Close get them
+	RenewAt time.Time // time of the first renewal; zero: the lease is not renewed
 }
 
 // Function is a provider function.
@@ -130,7 +132,7 @@ type Settings struct {
 	Configure func(config cty.Value) provider.Diags
 }
 
-// Provider is a table of types. It needs no process.
+// Provider is a built-in provider: a table of types and functions by name. It needs no process.
 type Provider struct {
 	Address    addr.Provider
 	Settings   *Settings // nil: the provider has no settings
@@ -172,7 +174,8 @@ func (p *Provider) settings() *Settings {
 	return &Settings{Schema: &schema.Schema{Block: &schema.Block{}}}
 }
 
-// ValidateConfig checks the settings. It returns config unchanged, with the diagnostics of Settings.Validate.
+// ValidateConfig checks the settings with Settings.Validate, if that is set. It returns config unchanged, with the
+// diagnostics of the check.
 func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	s := p.settings()
 	if s.Validate == nil {
@@ -185,7 +188,8 @@ func (p *Provider) ValidateConfig(_ context.Context, config provider.Dynamic) (p
 	return config, s.Validate(v)
 }
 
-// Configure passes the settings to Settings.Configure. The permissions have no effect: built-in providers never defer.
+// Configure passes the settings to Settings.Configure, if that is set. The provider ignores the permission to defer
+// decisions: built-in providers never defer.
 func (p *Provider) Configure(_ context.Context, config provider.Dynamic, _ provider.Allow) provider.Diags {
 	s := p.settings()
 	if s.Configure == nil {
@@ -198,13 +202,14 @@ func (p *Provider) Configure(_ context.Context, config provider.Dynamic, _ provi
 	return s.Configure(v)
 }
 
-// Stop does nothing, because calls end with their contexts.
+// Stop does nothing, because the calls of a built-in provider end with their contexts.
 func (p *Provider) Stop(context.Context) error { return nil }
 
-// Shutdown does nothing.
+// Shutdown does nothing, because a built-in provider has no process. It returns nil.
 func (p *Provider) Shutdown() error { return nil }
 
-// Validate checks a configuration with the rules of its type.
+// Validate checks the configuration of a resource, data source or ephemeral resource: with readOnly, and with the
+// Validate function of its type. A type that the provider does not have is an error.
 func (p *Provider) Validate(_ context.Context, mode addr.Mode, typ string, config provider.Dynamic) provider.Diags {
 	var sch *schema.Schema
 	var check func(cty.Value) provider.Diags

@@ -12,38 +12,38 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// served is a running provider.
+// served is a provider that the keeper has started and that is running.
 type served struct {
 	*launch.Running
 	program launch.Program
 	end     func()            // ends the process, and removes it from the server; only the first call has an effect
-	asked   provider.Provider // for calls of the keeper itself; nil before the first one
+	asked   provider.Provider // client for calls that the keeper makes itself; nil before the first such call
 }
 
-// lease is an ephemeral resource that a provider has opened.
+// lease is an ephemeral resource that a provider has opened and not closed.
 type lease struct {
 	provider *served
 	typ      string
 	private  []byte
-	op       journal.Op // number of the opening in the journal; 0: not in a journal
+	op       journal.Op // number of the opening in the journal of the run; 0: the opening is not in a journal
 	name     string     // address of the ephemeral resource
-	opened   [2][]byte  // request and answer of the opening
+	opened   [2][]byte  // request and answer of the opening, encoded
 }
 
-// book has the open leases, in the order in which they were opened. It learns of them from the calls that the keeper
-// passes on. The messages of these calls are the same in both versions of the protocol.
+// book has the open leases, in the order in which they were opened. It finds them in the calls that the keeper makes
+// for the engine. The messages of these calls are the same in both versions of the protocol.
 type book struct {
 	mu       sync.Mutex
 	open     []*lease
-	finished []journal.Op // the leases that were closed, or that did not open
+	finished []journal.Op // journal numbers of the leases that were closed, or that did not open
 	left     []string     // addresses of the leases for whose closing the engine did not wait
 }
 
 type effect uint8
 
 const (
-	none    effect = iota // no lasting effect
-	changes               // changes an object, or has the effect of an action
+	none    effect = iota // the call has no lasting effect
+	changes               // the call changes an object, or invokes an action
 	opens
 	renews
 	closes
@@ -63,8 +63,9 @@ func effectOf(method string) effect {
 	return none
 }
 
-// note records the effect of an answered call on the leases. If the provider failed to close a lease, note removes the
-// lease, because the engine, which requested this, reports the error.
+// note records the effect of an answered call on the leases: an opening adds a lease, a renewal stores the new private
+// data, and a closing removes the lease. If the provider failed to close a lease, note also removes it, because the
+// engine, which requested the closing, reports the error.
 func (b *book) note(p *served, r *request, answer []byte) {
 	typ := string(field(r.body, 1))
 	b.mu.Lock()
@@ -78,7 +79,7 @@ func (b *book) note(p *served, r *request, answer []byte) {
 			b.end(r.op)
 			return
 		}
-		b.finished = slices.DeleteFunc(b.finished, func(op journal.Op) bool { return op == r.op }) // an earlier attempt failed
+		b.finished = slices.DeleteFunc(b.finished, func(op journal.Op) bool { return op == r.op }) // an earlier attempt of this opening failed, and added its number
 		b.open = append(b.open, &lease{p, typ, private, r.op, string(r.note), [2][]byte{r.body, answer}})
 	case renews:
 		if l := b.find(p, typ, field(r.body, 2)); l != nil && !hasError(answer) {
@@ -106,7 +107,7 @@ func (b *book) giveUp(p *served, r *request) {
 	}
 }
 
-// names returns the addresses of the leases that are open or may be open.
+// names returns the addresses of the leases that are open, and of the leases for whose closing the engine did not wait.
 func (b *book) names() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,8 +118,8 @@ func (b *book) names() []string {
 	return names
 }
 
-// find returns the lease that has the type and the private data of a request, or nil. The lease was opened by the
-// process p, or by another process of the same provider, which crashed and was replaced by p.
+// find returns the lease that has the type and the private data of a request, or nil. The process p opened the lease,
+// or another process of the same provider, which crashed and was replaced by p, opened it.
 func (b *book) find(p *served, typ string, private []byte) (found *lease) {
 	for _, l := range b.open {
 		if l.typ != typ || !bytes.Equal(l.private, private) {
@@ -150,7 +151,7 @@ func (b *book) leases() []*lease {
 	return all
 }
 
-// forget removes the journal numbers of all leases, because the journal was closed.
+// forget sets the journal number of each lease to 0, because the journal was closed.
 func (b *book) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +161,7 @@ func (b *book) forget() {
 	}
 }
 
-// ended calls f with the journal number of each closed lease.
+// ended calls f with the journal number of each lease that was closed or did not open.
 func (b *book) ended(f func(journal.Op)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -169,7 +170,7 @@ func (b *book) ended(f func(journal.Op)) {
 	}
 }
 
-// closed records that a lease was closed.
+// closed records that the keeper has closed a lease.
 func (b *book) closed(l *lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,7 +178,7 @@ func (b *book) closed(l *lease) {
 	b.end(l.op)
 }
 
-// closing returns the encoded request that closes a lease.
+// closing returns the encoded request that closes the lease.
 func (l *lease) closing() []byte {
 	out := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), []byte(l.typ))
 	if l.private != nil {
@@ -215,7 +216,8 @@ func hasError(answer []byte) (found bool) {
 	return found
 }
 
-// fields calls do for each bytes field of an encoded message. It stops at malformed data.
+// fields calls do with the number and the content of each bytes field of an encoded message. It stops at malformed
+// data.
 func fields(message []byte, do func(protowire.Number, []byte)) {
 	for len(message) > 0 {
 		num, typ, tag := protowire.ConsumeTag(message)

@@ -3,25 +3,26 @@
 //
 // The keeper is the same program, started with the argument Argument. It starts the providers, and makes each call of
 // the engine that changes, opens, renews or closes something. It passes the answers on unchanged. For all other calls,
-// the engine has a separate connection to the provider. So the keeper receives the answer to each such call before the
-// engine does. The open leases, and the private data that closes them, are only in the memory of the processes. The
-// keeper also has the answer to each change until the engine has recorded it.
+// the engine has a separate connection to the provider, if the provider permits it. So the keeper receives the answer
+// to each such changing call before the engine does. The open leases, and the private data that closes them, are only
+// in the memory of the processes. The keeper also has the answer to each change until the engine has recorded it.
 //
-// If the engine ends without saying goodbye (kill -9, out of memory), the keeper waits for the running calls that
-// change something. It records each unrecorded change in the journal of the run, closes every lease, the last opened
-// first, and records this. Then it ends the providers and itself. Meanwhile it holds the lock of the journal
-// (journal.Held), so the next command waits.
+// If the engine ends without announcing its end to the keeper (kill -9, out of memory), the keeper waits for the
+// running calls that change something. It records each unrecorded change in the journal of the run, closes every lease,
+// the last opened first, and records this. Then it ends the providers and itself. Meanwhile it holds the lock of the
+// journal (journal.Held), so the next command waits.
 //
-// The two processes talk over a socket pair without a name, on Windows over two pipes. From the bottom up:
+// The two processes communicate over a socket pair without a name, on Windows over two pipes. A message between them is
+// a frame: a length, a kind, a number and content. From the bottom up:
 //
 //	link.go       frames
-//	book.go       the open leases, by the calls that pass
-//	recovered.go  records for an engine that crashed
+//	book.go       the open leases, found in the calls
+//	recovered.go  the ledger: data for journal records after a crash of the engine
 //	hand.go       the transfer of the journal into the store of the state
 //	serve.go      Serve: the keeper's side
-//	peer.go       the engine's side of one process
-//	stream.go     the same, for calls with a stream of answers
-//	keeper.go     Keeper: the engine's side, for whichever process runs
+//	peer.go       the engine's side of one keeper process
+//	stream.go     the engine's side of a call with a stream of answers
+//	keeper.go     Keeper: the engine's side; it starts keeper processes
 //	spawn_*.go    Spawn, and Main, the main function of a keeper
 //
 // A Keeper starts programs for launch.Processes. Workspaces inform it about their journals. Arguments, environment

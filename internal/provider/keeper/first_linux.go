@@ -50,7 +50,7 @@ func First(args, env []string) (code int, first bool) {
 			_ = syscall.Kill(int(to.Load()), s.(syscall.Signal))
 		}
 	}()
-	killed := 0 // the signal that killed the engine; 0: none
+	killed := 0 // the signal that killed the engine; 0: no signal killed it
 	for {
 		var status syscall.WaitStatus
 		id, err := syscall.Wait4(-1, &status, 0, nil)
@@ -63,7 +63,7 @@ func First(args, env []string) (code int, first bool) {
 			killed = int(status.Signal())
 		}
 		if killed == 0 {
-			continue // another orphaned process has ended
+			continue // another orphaned process than the engine has ended
 		}
 		keeper := orphan()
 		if keeper == 0 {
@@ -73,13 +73,13 @@ func First(args, env []string) (code int, first bool) {
 	}
 }
 
-// orphan returns the process ID of a keeper that has become a child of process 1, or 0 if none has.
+// orphan returns the process ID of a keeper that has become a child of process 1. It returns 0 if no keeper has.
 func orphan() int {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
 		stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
 		args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		_, rest, _ := strings.Cut(string(stat), ") ") // after the name, which may contain any characters
+		_, rest, _ := strings.Cut(string(stat), ") ") // drop the process name, which may contain any characters
 		var state string
 		var parent int
 		_, _ = fmt.Sscan(rest, &state, &parent)

@@ -10,18 +10,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// handTime is how long release tries to send the journal of a crashed run to the store.
+// handTime is the time limit within which release sends the journal of a crashed run to the store of the state.
 const handTime = 20 * time.Second
 
-// release calls end, which closes the journal. If the engine has prepared a request, release then sends the content of
-// the journal to the store with this request. release holds a shared lock of the journal file until then, so a process
-// that waits for the file finds the same content in the store.
+// release calls end, which closes the journal. If the engine has prepared an upload request (l.hand), release then
+// sends the content of the journal to the store of the state with this request. release holds a shared lock of the
+// journal file until then, so a process that waits for the file finds the same content in the store.
 func (l *ledger) release(end func() error) {
 	l.mu.Lock()
 	to, path := l.hand, l.path
 	l.mu.Unlock()
 	if to == nil {
-		_ = end() // the next command reports changes that are not recorded
+		_ = end() // ignore the error: the next command reports changes that are not recorded
 		return
 	}
 	f, err := journal.Share(disk.OS, path)
@@ -37,5 +37,5 @@ func (l *ledger) release(end func() error) {
 	ctx, cancel := context.WithTimeout(context.Background(), handTime)
 	defer cancel()
 	again := store.Tries{Retries: 3, Shortest: 500 * time.Millisecond, Longest: 2 * time.Second}
-	_ = again.Do(ctx, func() error { return to.Send(ctx, data) }) // after a failure, the file still has the content
+	_ = again.Do(ctx, func() error { return to.Send(ctx, data) }) // ignore the error: the journal file still has the content
 }

@@ -23,8 +23,9 @@ type Options struct {
 	Spawn func() (*Process, error)
 	// Secrets has the secrets of the run.
 	Secrets *secret.Set
-	// Failed is called with an error if no keeper process can be started. Providers are then started without a keeper.
-	// It is called with nil if the connection to a keeper process ends before the engine has said goodbye.
+	// Failed is called with an error if no keeper process can be started. Providers are then started without a keeper. It
+	// is called with nil if the connection to a keeper process ends before the engine has announced its own end (Part,
+	// Close).
 	Failed func(error)
 }
 
@@ -32,7 +33,7 @@ type Options struct {
 type Process struct {
 	Conn  io.ReadWriteCloser
 	ID    int
-	Ended <-chan struct{} // closed when the process has ended
+	Ended <-chan struct{} // closed when the keeper process has ended
 }
 
 // Keeper is the engine's side of the keeper. It starts providers, and makes calls to them, through the keeper process,
@@ -42,24 +43,24 @@ type Keeper struct {
 	o Options
 
 	mu      sync.Mutex
-	now     *peer // nil: no process runs
+	now     *peer // the connection to the running keeper process; nil: no keeper process runs
 	process *Process
-	failed  bool   // no keeper process could be started
-	journal []byte // the journal, as JSON of the type running; nil: no journal
+	failed  bool   // no keeper process could be started; the Keeper does not try again
+	journal []byte // the frame about the journal (JSON of the type running) for the next keeper process; nil: no journal is open
 }
 
 // New returns a Keeper. It starts no process yet.
 func New(o Options) *Keeper { return &Keeper{o: o} }
 
-// closeLimit is how long an ending engine waits for the keeper to close leases. The engine has reported calls that hang
-// before.
+// closeLimit is how long an ending engine waits for the keeper to close leases. Before it waits, the engine has
+// reported calls that do not end.
 const closeLimit = 2 * closeTime
 
-// endLimit is how long the engine then waits for the end of the keeper process.
+// endLimit is how long the engine waits, after closeLimit, for the end of the keeper process.
 const endLimit = time.Second
 
-// Start starts a provider, like launch.Start. log receives the lines of its log; nil drops them. If no keeper process
-// can be started, the provider runs without one.
+// Start starts a provider and connects to it. log receives the lines of the provider's log; nil drops the lines. If no
+// keeper process can be started, the provider runs without a keeper.
 func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	p := k.peer()
 	if p == nil {
@@ -67,12 +68,13 @@ func (k *Keeper) Start(ctx context.Context, program launch.Program, log func(lev
 	}
 	r, err := p.start(ctx, program, log)
 	if err != nil && ctx.Err() != nil {
-		err = ctx.Err() // report the cancellation, not the error that it caused
+		err = ctx.Err() // report the cancellation, not the error that the cancellation caused
 	}
 	return r, err
 }
 
-// peer returns the running keeper process. It starts one if none is running, and returns nil if that fails.
+// peer returns the connection to the running keeper process. It starts a keeper process if none is running, and returns
+// nil if the start fails.
 func (k *Keeper) peer() *peer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,9 +100,10 @@ func (k *Keeper) peer() *peer {
 	return p
 }
 
-// JournalOpened tells the keeper where the run's journal is. An empty path means that the run has closed it. key
-// encrypts the records. hand describes how the keeper can copy the journal to the store of the state if the engine
-// dies; nil means that it does not. earlier is true if the run continues the journal of an earlier run.
+// JournalOpened sends the path of the run's journal to the keeper. An empty path means that the run has closed the
+// journal. key encrypts the records. hand is the upload request with which the keeper copies the journal to the store
+// of the state if the engine crashes; nil: the keeper does not copy it. earlier is true if the run continues the
+// journal of an earlier run.
 func (k *Keeper) JournalOpened(path string, key []byte, hand *store.PresignedRequest, earlier bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -117,7 +120,8 @@ func (k *Keeper) JournalOpened(path string, key []byte, hand *store.PresignedReq
 	}
 }
 
-// Recorded tells the keeper that the result of a call is in the journal.
+// Recorded informs the keeper that the result of the call op is in the journal. So the keeper need not record it after
+// a crash.
 func (k *Keeper) Recorded(op journal.Op) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,7 +130,7 @@ func (k *Keeper) Recorded(op journal.Op) {
 	}
 }
 
-// ID returns the process ID of the keeper, or 0 if none is running.
+// ID returns the process ID of the keeper, or 0 if no keeper is running.
 func (k *Keeper) ID() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

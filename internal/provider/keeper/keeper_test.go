@@ -32,19 +32,19 @@ import (
 type world struct {
 	t        *testing.T
 	fake     *providertest.Fake
-	server   *wiretest.Server // serves fake
+	server   *wiretest.Server // the provider's server, which passes the calls to fake
 	keeper   *Keeper
 	provider provider.Provider
 	journal  *journal.Writer
 	path     string
 	stop     chan os.Signal
-	done     chan struct{} // closed when the keeper has ended
-	failures atomic.Int32  // number of lost keepers
+	done     chan struct{} // is closed when the keeper has ended
+	failures atomic.Int32  // the number of keepers that the engine lost
 
 	mu       sync.Mutex
-	asked    []string // notes that recoveredAnswer was asked to record
-	refuse   bool     // recoveredAnswer refuses to record
-	recorded []string // notes that were recorded while the secret was known
+	asked    []string // the notes that recoveredAnswer was asked to record
+	refuse   bool     // recoveredAnswer refuses to record any note
+	recorded []string // the notes that were recorded while the keeper knew the secret
 }
 
 func newWorld(t *testing.T) *world {
@@ -103,7 +103,8 @@ func (w *world) spawn() (*Process, error) {
 	return &Process{Conn: engine, ID: os.Getpid(), Ended: done}, err
 }
 
-// recoveredAnswer records that the object named by the note exists.
+// recoveredAnswer decodes an answer that arrived after the engine's crash. It records that the object named by the note
+// exists.
 type recoveredAnswer struct {
 	w       *world
 	secrets *secret.Set
@@ -338,7 +339,7 @@ func TestLeasesAlike(t *testing.T) {
 	if open := b.leases(); len(open) != 1 || open[0].provider != second || !slices.Equal(b.finished, []journal.Op{1}) {
 		t.Errorf("%v are over", b.finished)
 	}
-	again := &served{program: program} // replaces the second process, which has crashed
+	again := &served{program: program} // a new process in place of the second process, which has crashed
 	b.note(again, &request{method: "/tfplugin6.Provider/CloseEphemeralResource", body: (&lease{typ: "x"}).closing()}, nil)
 	if len(b.leases()) != 0 {
 		t.Errorf("%v are over", b.finished)
@@ -396,7 +397,7 @@ func TestAskedToEnd(t *testing.T) {
 	go w.apply(op, "a")
 	waittest.Until(t, "the call has begun", func() bool { return w.fake.Count("Apply x") > 0 })
 	w.lose()
-	for ended := false; !ended; { // signals before the crash have no effect
+	for ended := false; !ended; { // the signal is repeated, because signals before the crash have no effect
 		select {
 		case w.stop <- os.Interrupt:
 		case <-w.done:
@@ -464,7 +465,7 @@ func TestLostKeeper(t *testing.T) {
 	w.open("one")
 	first := w.keeper.now
 	w.stop = make(chan os.Signal)
-	first.link.conn.(*net.UnixConn).CloseRead() // the engine sees the end of the stream
+	first.link.conn.(*net.UnixConn).CloseRead() // the engine reads the end of the stream, as after a crash of the keeper
 	<-first.stopped
 	if ds := w.apply(w.intend("a"), "a"); !ds.HasErrors() || !strings.Contains(ds[0].Detail, "The provider crashed or was killed (with the keeper process, which ran it)") {
 		t.Errorf("%v", ds)

@@ -15,47 +15,49 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// A frame is
+// A frame is a message between the engine and the keeper:
 //
-//	length  4 bytes, of all that follows
-//	kind    1 byte
-//	number  4 bytes: of the call, or of the provider
-//	payload
+//	length   4 bytes: the size of all following parts
+//	kind     1 byte
+//	number   4 bytes: of the call, or of the provider
+//	payload  the content
 //
 // with numbers in little-endian order.
 const headSize = 9
 
 type kind byte
 
-// Frames of the engine. The engine numbers calls and providers, and uses each number only once.
+// Kinds of frames that the engine sends. The engine numbers calls and providers, and uses each number only once.
 const (
-	startFrame    kind = iota + 1 // start a provider: starting as JSON
-	callFrame                     // make a call: see request
-	cancelFrame                   // a call is no longer waited for
+	startFrame    kind = iota + 1 // start a provider; payload: starting as JSON
+	callFrame                     // make a call; payload: see request
+	cancelFrame                   // the engine no longer waits for the call
 	endFrame                      // end a provider
-	journalFrame                  // the journal of the run: running as JSON
-	recordedFrame                 // the result of a call is in the journal: its number there (8)
-	secretFrame                   // a secret string: secretText as JSON
-	streamFrame                   // make a call with several answers: request, without a note
-	tookFrame                     // number of bytes (4) of a stream's answers that were taken since the last such frame
-	byeFrame                      // the engine has finished: close leases, and do not wait for running changes
+	journalFrame                  // the journal of the run; payload: running as JSON
+	recordedFrame                 // the result of a call is in the journal; payload: the call's number in the journal (8 bytes)
+	secretFrame                   // a secret string; payload: secretText as JSON
+	streamFrame                   // make a call with several answers; payload: a request with an empty note
+	tookFrame                     // the caller took answers of a stream; payload: their number of bytes (4 bytes) since the last such frame
+	byeFrame                      // the engine has finished: close the leases, and do not wait for running changes
 )
 
-// Frames of the keeper.
+// Kinds of frames that the keeper sends.
 const (
-	startedFrame   kind = iota + 101 // a provider was started: outcome as JSON
-	answerFrame                      // a call has ended: code (1), then the answer or the error text
-	passedFrame                      // one answer of a stream; answerFrame ends it
-	lineFrame                        // a provider has written a line: length of its level (1), its level, the line
-	connEndedFrame                   // a provider's process has ended: the way it ended
-	endedFrame                       // the answer to endFrame
-	doneFrame                        // the answer to byeFrame: addresses of the leases that are still open, as JSON
+	startedFrame   kind = iota + 101 // a provider was started, or its start failed; payload: outcome as JSON
+	answerFrame                      // a call has ended; payload: status code (1 byte), then the answer or the error text
+	passedFrame                      // one answer of a stream; answerFrame ends the stream
+	lineFrame                        // a provider has written a line; payload: length of the level (1 byte), the level, the line
+	connEndedFrame                   // a provider's process has ended; payload: a text that describes how
+	endedFrame                       // the answer to endFrame: the keeper has ended the provider
+	doneFrame                        // the answer to byeFrame; payload: addresses of the leases that are still open, as JSON
 )
 
-// maxPayload is the maximum size of a payload: a message of a provider, with a note that is at most three times as long.
+// maxPayload is the maximum size of a payload: a message of a provider, and a note (see request) that is at most three
+// times as long.
 const maxPayload = 4 * wire.MaxMessage
 
-// checkFrame returns an error if the payload of a frame is longer than all payloads, or too short for its kind.
+// checkFrame returns an error if the payload of a frame is longer than maxPayload, or shorter than the minimum of its
+// kind.
 func checkFrame(k kind, size uint32) error {
 	least := uint32(0)
 	switch k {
@@ -74,11 +76,12 @@ func checkFrame(k kind, size uint32) error {
 	return nil
 }
 
-// unknownFrame returns the error for a frame that only the other side sends.
+// unknownFrame returns the error for a frame of a kind that the receiver does not expect.
 func unknownFrame(k kind) error { return fmt.Errorf("a frame has the kind %d", k) }
 
-// request is an encoded call: number of the provider (4), number in the journal (8), length of the method (1), length
-// of the note (4), method, note, and the provider's request.
+// request is an encoded call. Its parts are: number of the provider (4 bytes), number in the journal (8), length of the
+// method (1), length of the note (4), method, note, and the provider's request. The note contains data for the call's
+// journal record, which the keeper writes if the engine crashes.
 type request struct {
 	provider uint32
 	op       journal.Op
@@ -89,7 +92,7 @@ type request struct {
 
 const requestHead = 4 + 8 + 1 + 4
 
-// head returns the bytes before the note. note is the length of the note.
+// head returns the encoded parts before the note. note is the length of the note.
 func (r *request) head(note int) []byte {
 	b := make([]byte, 0, requestHead+len(r.method))
 	b = binary.LittleEndian.AppendUint32(b, r.provider)
@@ -112,28 +115,29 @@ func readRequest(b []byte) (r request, ok bool) {
 	return request{binary.LittleEndian.Uint32(b), journal.Op(binary.LittleEndian.Uint64(b[4:])), string(rest[:method]), rest[method : method+note], rest[method+note:]}, true
 }
 
-// room is the maximum number of bytes of one stream that are between the keeper and the caller. If it is reached, the
-// keeper reads no further answer, so the provider waits. A single answer may be longer.
+// room is the maximum number of bytes of one stream that the keeper has sent and the caller has not taken. At this
+// limit, the keeper reads no further answer, so the provider waits. A single answer may be longer.
 const room = 1 << 20
 
-// link is one end of the connection. Its methods may be called concurrently. While a goroutine writes, others only
-// queue their frames, and the writing goroutine writes these, too.
+// link is one end of the connection between engine and keeper. Its methods may be called concurrently. While a
+// goroutine writes to the connection, others only queue their frames, and the writing goroutine writes these frames,
+// too.
 type link struct {
 	conn io.ReadWriteCloser
 
 	mu          sync.Mutex
-	full        net.Buffers // frames to write before out: long parts without a copy, and the bytes between these
+	full        net.Buffers // bytes to write before out: long parts without a copy, and the bytes between these parts
 	out, buffer []byte
 	writing     bool
-	held        bool // out contains a secret
+	held        bool // out contains a secret, which sendSecrets must send
 	err         error
 }
 
-// long is the size, in bytes, from which a part is not copied.
+// long is the size, in bytes, from which a part of a frame is not copied.
 const long = 64 << 10
 
-// send sends a frame. The caller must not change the parts afterwards. If sending fails, receive ends, too, and its
-// caller handles the failure.
+// send sends a frame. The caller must not change the parts afterwards. If sending fails, receive returns, too, and the
+// caller of receive handles the failure.
 func (l *link) send(k kind, number uint32, parts ...[]byte) {
 	l.queue(k, number, parts...)
 	runtime.Gosched() // other goroutines may queue frames, which are sent together
@@ -142,14 +146,14 @@ func (l *link) send(k kind, number uint32, parts ...[]byte) {
 	l.flush()
 }
 
-// queue adds a frame, which is sent together with the next frame that send sends.
+// queue adds a frame without sending it. The next send sends it, too.
 func (l *link) queue(k kind, number uint32, parts ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.add(k, number, parts)
 }
 
-// queueSecret adds a secret, which is sent with the next frame that send sends, or by sendSecrets.
+// queueSecret adds a secret without sending it. The next send or sendSecrets sends it.
 func (l *link) queueSecret(text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,8 +190,8 @@ func length(parts [][]byte) (n int) {
 	return n
 }
 
-// flush writes full and out, unless another goroutine is writing. The caller must hold l.mu. flush releases it while it
-// writes.
+// flush writes all queued bytes (full and out), unless another goroutine is writing. The caller must hold l.mu. flush
+// releases it while it writes.
 func (l *link) flush() {
 	if l.writing {
 		return
@@ -210,8 +214,8 @@ func (l *link) flush() {
 	l.writing = false
 }
 
-// receive calls the function for each frame, until the other side ends (then receive returns nil) or the function
-// returns an error. The function may keep the payload.
+// receive calls the function for each frame of the other side. It returns nil when the other side has ended, and
+// returns the error of the connection or of the function. The function may keep the payload.
 func (l *link) receive(receive func(k kind, number uint32, payload []byte) error) error {
 	in := bufio.NewReaderSize(l.conn, 64<<10)
 	var head [headSize]byte
@@ -237,7 +241,8 @@ func (l *link) receive(receive func(k kind, number uint32, payload []byte) error
 	}
 }
 
-// read reads a payload. It first allocates at most the given number of bytes, and then at most as many as have come.
+// read reads a payload of size bytes. Its first allocation has at most most bytes. Each later allocation at most
+// doubles the number of bytes that were received.
 func read(in io.Reader, size, most int) ([]byte, error) {
 	payload := make([]byte, min(size, most))
 	for from := 0; ; {

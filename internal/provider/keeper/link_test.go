@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/secret"
 )
 
-// frame returns the bytes of a frame whose head has the given payload size.
+// frame returns the bytes of one message of the connection, whose head contains size as the payload size.
 func frame(k kind, number uint32, size int, payload string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(headSize-4+size))
 	b = binary.LittleEndian.AppendUint32(append(b, byte(k)), number)

@@ -25,7 +25,7 @@ import (
 // peer is the engine's side of one keeper process.
 type peer struct {
 	link   *link
-	failed func() // called if the keeper ends before the engine has said goodbye
+	failed func() // called if the keeper ends before the engine has announced its own end (part)
 
 	changing atomic.Int32 // number of running calls that change something
 
@@ -33,7 +33,7 @@ type peer struct {
 	next      uint32
 	waiting   map[uint32]*waiting
 	providers map[uint32]*conn
-	parting   bool          // the engine has said goodbye
+	parting   bool          // the engine has announced its end to the keeper
 	stopped   chan struct{} // closed when the connection to the keeper has ended
 	done      chan struct{} // closed when the keeper has closed all leases that it could close
 	open      []string      // addresses of the leases that the keeper could not close
@@ -44,16 +44,17 @@ type waiting struct {
 	answer []byte
 	err    error
 	done   chan struct{}
-	queue  [][]byte      // answers of a stream that the caller has not taken yet
+	queue  [][]byte      // answers of a stream that the keeper has sent and the caller has not taken yet
 	more   chan struct{} // has an element if queue may have a further answer
 }
 
-// newPeer returns the peer for a connection to a keeper process.
+// newPeer returns the peer for a connection to a keeper process. failed is called if the connection ends before part
+// was called.
 func newPeer(c io.ReadWriteCloser, failed func()) *peer {
 	k := &peer{link: &link{conn: c}, failed: failed, waiting: map[uint32]*waiting{}, providers: map[uint32]*conn{}, stopped: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		if err := k.link.receive(k.receive); err != nil {
-			c.Close() // the keeper then acts as if the engine had ended
+			c.Close() // after an invalid frame: without the connection, the keeper continues as after a crash of the engine
 		}
 		if k.ended() {
 			k.failed()
@@ -62,11 +63,11 @@ func newPeer(c io.ReadWriteCloser, failed func()) *peer {
 	return k
 }
 
-// errEnded is the error of calls whose keeper has ended.
+// errEnded is the error of calls to providers whose keeper has ended.
 var errEnded = status.Error(codes.Unavailable, "the keeper process, which ran the provider, has exited")
 
 // ended records that the keeper has ended: each call and each start that waits for it fails, and its providers have
-// ended. It returns true if the engine has not said goodbye, so the keeper was killed or crashed.
+// ended. ended returns true if part was not called before, so the keeper was killed or crashed.
 func (k *peer) ended() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -92,7 +93,7 @@ func (k *peer) isStopped() bool {
 	}
 }
 
-// receive handles a frame of the keeper.
+// receive handles a frame (a message) of the keeper.
 func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -100,7 +101,7 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	case startedFrame, answerFrame, endedFrame:
 		w := k.waiting[number]
 		if w == nil {
-			return nil // the caller no longer waits
+			return nil // the caller no longer waits for this answer
 		}
 		delete(k.waiting, number)
 		if what == answerFrame {
@@ -118,7 +119,7 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 			w.queue = append(w.queue, payload)
 			select {
 			case w.more <- struct{}{}:
-			default: // the caller takes all answers in queue
+			default: // more already has an element: the caller takes all answers in queue
 			}
 		}
 	case lineFrame:
@@ -149,7 +150,7 @@ func (k *peer) receive(what kind, number uint32, payload []byte) error {
 	return nil
 }
 
-// expect registers a wait for an answer. It returns the number for the frame.
+// expect registers a wait for an answer. It returns the number for the frame, and an error if the keeper has ended.
 func (k *peer) expect() (uint32, *waiting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -164,7 +165,8 @@ func (k *peer) expect() (uint32, *waiting, error) {
 	return k.next, w, nil
 }
 
-// await waits for the answer to a frame. If ctx ends first, it tells the keeper and returns an error.
+// await waits for the answer to a frame. If ctx ends first, await sends a cancellation to the keeper and returns an
+// error.
 func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, error) {
 	select {
 	case <-w.done:
@@ -175,7 +177,7 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 	delete(k.waiting, number)
 	k.mu.Unlock()
 	select {
-	case <-w.done: // the answer came at the same time
+	case <-w.done: // the answer came at the same time as the end of ctx
 		return w.answer, w.err
 	default:
 	}
@@ -183,7 +185,8 @@ func (k *peer) await(ctx context.Context, number uint32, w *waiting) ([]byte, er
 	return nil, status.FromContextError(ctx.Err()).Err()
 }
 
-// start starts a provider through the keeper, like launch.Start. log receives the lines of its log; nil drops them.
+// start starts a provider through the keeper and connects to it. log receives the lines of the provider's log; nil
+// drops the lines.
 func (k *peer) start(ctx context.Context, program launch.Program, log func(level, line string)) (*launch.Running, error) {
 	what := starting{Program: program, Path: []byte(program.Path), Heard: log != nil}
 	for _, e := range program.Env {
@@ -213,7 +216,7 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	if err != nil {
 		return nil, err
 	}
-	if out.At.Address = string(out.Address); out.At.Address != "" { // otherwise all calls go through the keeper
+	if out.At.Address = string(out.Address); out.At.Address != "" { // without an address, all calls go through the keeper
 		c.own, _ = launch.Reach(ctx, out.At)
 	}
 	running := &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}
@@ -223,8 +226,8 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 	return running, nil
 }
 
-// part says goodbye to the keeper, and waits up to limit until it has closed the leases. It returns the leases that
-// could not be closed. ok is true if the list is complete.
+// part informs the keeper that the engine is about to end, and waits up to limit until the keeper has closed the
+// leases. It returns the addresses of the leases that could not be closed. ok is true if the list is complete.
 func (k *peer) part(limit time.Duration) (open []string, ok bool) {
 	k.mu.Lock()
 	first := !k.parting
@@ -242,15 +245,16 @@ func (k *peer) part(limit time.Duration) (open []string, ok bool) {
 	return nil, false
 }
 
-// conn replaces the connection to a provider. It implements grpc.ClientConnInterface.
+// conn is the engine's connection to a provider that the keeper runs. Generated clients use it as a
+// grpc.ClientConnInterface.
 type conn struct {
 	keeper *peer
 	number uint32
 	log    func(level, line string)
 	own    *rpc.Conn // direct connection for calls without lasting effects; nil: no such connection
 
-	dead chan struct{} // closed when the provider's process has ended; then how may be read
-	how  string        // the way in which the process has ended
+	dead chan struct{} // closed when the provider's process has ended; afterwards how may be read
+	how  string        // a text that describes how the process has ended
 }
 
 // ends records that the provider's process has ended. The caller must hold c.keeper.mu.
@@ -263,7 +267,8 @@ func (c *conn) ends(how string) {
 	}
 }
 
-// Invoke makes a call: directly if it has no lasting effect, and otherwise through the keeper.
+// Invoke makes a call: through the direct connection if the call has no lasting effect and this connection exists, and
+// otherwise through the keeper.
 func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
 	e := effectOf(method)
 	if c.own != nil && e == none {
@@ -308,7 +313,7 @@ func (c *conn) Invoke(ctx context.Context, method string, asked, answer any, opt
 	return rpc.Decode(got, answer)
 }
 
-// encoded returns a request in pieces.
+// encoded returns the encoded request in pieces, which are not copied together.
 func encoded(asked any) ([][]byte, error) {
 	m, ok := asked.(proto.Message)
 	if !ok {
@@ -324,8 +329,8 @@ func encoded(asked any) ([][]byte, error) {
 	return body, nil
 }
 
-// ended returns how the process has ended, or "" if it is running. It waits up to a second, because the connection
-// breaks before the keeper reports the end of the process.
+// ended returns a text that describes how the process has ended, or "" if the process is running. It waits up to a
+// second, because the connection breaks before the keeper reports the end of the process.
 func (c *conn) ended() string {
 	select {
 	case <-c.dead:
@@ -335,7 +340,7 @@ func (c *conn) ended() string {
 	}
 }
 
-// close ends the provider.
+// close ends the provider and waits for its end.
 func (c *conn) close() {
 	if c.own != nil {
 		c.own.Close()
@@ -345,7 +350,7 @@ func (c *conn) close() {
 		return
 	}
 	c.keeper.mu.Lock()
-	delete(c.keeper.waiting, number) // the answer has the number of the provider
+	delete(c.keeper.waiting, number) // remove the wait: the answer to endFrame has the number of the provider instead
 	c.keeper.waiting[c.number] = w
 	c.keeper.mu.Unlock()
 	c.keeper.link.send(endFrame, c.number)

@@ -14,23 +14,25 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// Recorder determines the journal records of calls to one provider, for an engine that crashed.
+// Recorder determines the journal records of calls to one provider, after the engine has crashed.
 type Recorder interface {
-	// Record returns the changes that a call made. It returns false if they are unknown, or must not be recorded.
+	// Record returns the changes that a call made. note contains data that the engine sent with the call for its record.
+	// Record returns false if the changes are unknown, or must not be recorded.
 	Record(ctx context.Context, note, request, answer []byte) ([]journal.Change, bool)
 	// Learn registers the secrets in the answer to a call that opened an ephemeral resource. It returns false if the
 	// answer cannot be decoded.
 	Learn(ctx context.Context, request, answer []byte) bool
 }
 
-// NewRecorder returns a Recorder for a running provider. The Recorder searches its records for the given secrets of the
-// run, and Learn adds further secrets to them.
+// NewRecorder returns a Recorder for a running provider. The Recorder removes the given secrets of the run from its
+// records, and Learn adds further secrets.
 type NewRecorder func(p provider.Provider, secrets *secret.Set) Recorder
 
-// running describes the journal of a run. An empty path means that the run has closed it.
+// running describes the journal of a run, as the engine sends it to the keeper. An empty path means that the run has
+// closed the journal.
 type running struct {
 	Path    []byte                  // path of the journal; may be invalid UTF-8
-	Key     []byte                  // see journal.Writer
+	Key     []byte                  // the key that encrypts the records
 	Hand    *store.PresignedRequest `json:",omitempty"` // request that uploads the journal to the state's store; nil: no upload
 	Earlier bool                    // the journal has calls of an earlier run
 }
@@ -41,7 +43,7 @@ type secretText struct {
 	Origin secret.Origin
 }
 
-// change is an answered call that changes something.
+// change is an answered call that changes an object or invokes an action.
 type change struct {
 	provider *served
 	*request
@@ -53,14 +55,14 @@ type ledger struct {
 	recovered NewRecorder
 
 	mu      sync.Mutex
-	file    disk.File // the journal file; nil: no journal
+	file    disk.File // the journal file; nil: the run has no journal
 	path    string
 	key     []byte
 	hand    *store.PresignedRequest
 	earlier bool
 	secrets []secretText
 	asked   map[journal.Op]bool // journal numbers of the calls that the keeper has made or is making
-	changes []change            // changes that the engine has not recorded yet, in the order of their answers
+	changes []change            // answered changes that the engine has not recorded yet, in the order of their answers
 }
 
 // begin opens the journal of a run, and closes the previous journal. If the path is empty, begin opens none.
@@ -84,7 +86,7 @@ func (l *ledger) learn(t secretText) {
 	l.secrets = append(l.secrets, t)
 }
 
-// ask records that a call is about to be made.
+// ask records that the keeper is about to make the call with the journal number op.
 func (l *ledger) ask(op journal.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,7 +99,7 @@ func (l *ledger) answered(c change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.op != 0 && l.file != nil {
-		l.changes = append(l.without(c.op), c) // a repeated call has the number of the first call
+		l.changes = append(l.without(c.op), c) // a repeated call has the number of the first call, so it replaces that change
 	}
 }
 
@@ -126,14 +128,14 @@ func (l *ledger) resume() *journal.Resumed {
 		l.file.Close()
 		return nil
 	}
-	if r.Header.Keeper == os.Getpid() && !l.earlier { // otherwise another keeper may have made the calls
+	if r.Header.Keeper == os.Getpid() && !l.earlier { // otherwise another keeper may have made the calls that this keeper does not know
 		l.withdraw(r)
 	}
 	return r
 }
 
-// record records the answered changes that the engine has not recorded. It is called while other calls are still
-// running, because a provider or the keeper may die before these end. open has the open leases.
+// record writes each answered change that the engine has not recorded into the journal. It is called while other calls
+// are still running, because a provider or the keeper may die before these calls end. open has the open leases.
 func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +144,7 @@ func (l *ledger) record(ctx context.Context, r *journal.Resumed, open []*lease) 
 	}
 	for _, c := range l.changes {
 		if _, is := r.Open[c.op]; !is {
-			continue // already recorded; the engine died before it could tell the keeper
+			continue // the change is already in the journal: the engine died before it could inform the keeper
 		}
 		if changed, ok := l.made(ctx, c, open); ok {
 			r.Later(func(error) {}, c.op, changed...)
@@ -166,10 +168,10 @@ func (l *ledger) withdraw(r *journal.Resumed) {
 	}
 }
 
-// made returns the changes of a call, or false if they must not be recorded. It first registers the secrets in all open
-// leases, because the engine may have died before it sent them to the keeper. If an answer that opened a lease in the
-// process of the call cannot be decoded, made returns false. Leases of other processes do not matter then: the engine
-// sends their secrets to the keeper before it sends them to this process.
+// made returns the changes that a call made, or false if they must not be recorded. It first registers the secrets in
+// all open leases, because the engine may have died before it sent them to the keeper. If an answer that opened a lease
+// in the process of the call cannot be decoded, made returns false. It ignores such a failure for leases of other
+// processes: the engine sends the secrets of these leases to the keeper before it sends them to this process.
 func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.Change, bool) {
 	secrets := &secret.Set{}
 	for _, t := range l.secrets {
@@ -183,7 +185,7 @@ func (l *ledger) made(ctx context.Context, c change, open []*lease) ([]journal.C
 	return l.recovered(c.provider.client(), secrets).Record(ctx, c.note, c.body, c.answer)
 }
 
-// client returns a client for the provider process, through which a Recorder requests the schemas.
+// client returns a client for the provider process. A Recorder requests the schemas through it.
 func (p *served) client() provider.Provider {
 	if p.asked == nil {
 		p.asked = wire.Client(p.Conn, p.Protocol, p.program.Provider, wire.Options{})

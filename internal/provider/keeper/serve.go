@@ -22,11 +22,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// closeTime is the time limit for closing one lease. After the engine has ended, it also limits the calls that open,
-// renew or close leases.
+// closeTime is the time limit for closing one lease. After the engine has ended, closeTime also limits the calls that
+// open, renew or close leases.
 const closeTime = 30 * time.Second
 
-// server is the keeper's side.
+// server is the keeper's side of the connection to the engine.
 type server struct {
 	link   *link
 	book   book
@@ -34,27 +34,27 @@ type server struct {
 
 	mu        sync.Mutex
 	providers map[uint32]*served
-	calls     map[uint32]*call // running calls, by number
+	calls     map[uint32]*call // running calls, by the number of the call
 	finished  int              // number of calls that have ended
 	alone     bool             // the engine has ended
-	ended     sync.Cond        // signalled when a call has ended, the engine took more of a stream, or the engine has ended
+	ended     sync.Cond        // signalled when a call has ended, the engine took answers of a stream, or the engine has ended
 
-	closing sync.Mutex // held while leases are closed
+	closing sync.Mutex // locked while leases are closed
 
-	jobs chan func() // jobs for waiting goroutines, which are reused because their stacks are already large enough
+	jobs chan func() // jobs for waiting goroutines; these are reused because their stacks are already large enough
 }
 
-// call is a running call.
+// call is a running call of the engine to a provider.
 type call struct {
 	effect effect
 	cancel context.CancelFunc
-	passed int // bytes of a stream's answers that were sent and that the engine has not taken
+	passed int // number of bytes of a stream's answers that were sent and that the engine has not taken
 }
 
-// starting describes a program that is to be started.
+// starting describes a program that the keeper is to start.
 type starting struct {
 	launch.Program
-	Path  []byte // replaces Program.Path, as Env replaces Program.Env: JSON strings must be UTF-8, but these may not be
+	Path  []byte // Path replaces Program.Path, and Env replaces Program.Env: strings in JSON must be UTF-8, but paths and variables may not be
 	Env   [][]byte
 	Heard bool // the engine wants the lines that the program writes
 }
@@ -67,16 +67,17 @@ func (s starting) program() launch.Program {
 	return s.Program
 }
 
-// outcome is the result of a start.
+// outcome is the result of the start of a provider.
 type outcome struct {
 	Protocol        int
-	At              launch.Address // address for calls without effects
+	At              launch.Address // address at which the engine makes calls without effects; zero: it makes all calls through the keeper
 	Address         []byte         // At.Address, which may be invalid UTF-8
 	Summary, Detail string         // the error; Summary is empty if the start succeeded
 }
 
 // Serve serves the engine at the other end of conn until the engine has ended and all leases are closed. After the
-// engine has ended, a signal from stop cancels all running calls.
+// engine has ended, a signal from stop cancels all running calls. recovered makes the journal records of calls that the
+// engine could not record.
 func Serve(conn io.ReadWriteCloser, recovered NewRecorder, stop <-chan os.Signal) error {
 	s := &server{link: &link{conn: conn}, ledger: ledger{recovered: recovered}, providers: map[uint32]*served{}, calls: map[uint32]*call{}, jobs: make(chan func())}
 	s.ended.L = &s.mu
@@ -90,7 +91,7 @@ func Serve(conn io.ReadWriteCloser, recovered NewRecorder, stop <-chan os.Signal
 	hasty := time.AfterFunc(closeTime, func() { s.giveUp(opens, renews, closes) })
 	defer hasty.Stop()
 	select {
-	case <-stop: // ignore signals that came while the engine was running
+	case <-stop: // drop a signal that came while the engine was running
 	default:
 	}
 	for {
@@ -103,7 +104,7 @@ func Serve(conn io.ReadWriteCloser, recovered NewRecorder, stop <-chan os.Signal
 	}
 }
 
-// receive handles a frame of the engine.
+// receive handles a frame (a message) of the engine.
 func (s *server) receive(k kind, number uint32, payload []byte) error {
 	switch k {
 	case startFrame, callFrame, streamFrame:
@@ -146,7 +147,7 @@ func (s *server) receive(k kind, number uint32, payload []byte) error {
 			return err
 		}
 		s.ledger.begin(r)
-		if len(r.Path) == 0 { // if the next journal follows directly, it continues the leases of this one
+		if len(r.Path) == 0 { // only an empty path ends the journal numbers: a journal that follows directly continues the open leases
 			s.book.forget()
 		}
 	case recordedFrame:
@@ -165,7 +166,7 @@ func (s *server) receive(k kind, number uint32, payload []byte) error {
 	return nil
 }
 
-// used reports whether a running call or a provider has a number.
+// used reports whether number is the number of a running call or of a provider.
 func (s *server) used(number uint32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +179,7 @@ func (s *server) provider(number uint32) *served {
 	return s.providers[number]
 }
 
-// begin records that a call begins. It returns the context of the call.
+// begin records that a call begins. It returns the context of the call, which giveUp cancels.
 func (s *server) begin(number uint32, e effect) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.mu.Lock()
@@ -197,8 +198,9 @@ func (s *server) end(number uint32) {
 	s.ended.Broadcast()
 }
 
-// settle waits until no call with a lasting effect is running. It calls record at the beginning and after each call,
-// except while a call that opens a lease is running: until it ends, the secrets in its answer are unknown.
+// settle waits until no call with a lasting effect is running. It calls record at the beginning and after each call. It
+// does not call record while a call that opens a lease is running: until that call ends, the secrets in its answer are
+// unknown.
 func (s *server) settle(record func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +223,7 @@ func (s *server) settle(record func()) {
 	}
 }
 
-// giveUp cancels the running calls that have one of the given effects.
+// giveUp cancels the running calls that have one of the given effects, such as opens.
 func (s *server) giveUp(of ...effect) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,12 +236,12 @@ func (s *server) giveUp(of ...effect) {
 	}
 }
 
-// start starts a provider and tells the engine the result.
+// start starts a provider and sends the result to the engine.
 func (s *server) start(ctx context.Context, number uint32, what starting) {
 	var log func(level, line string)
 	if what.Heard {
 		log = func(level, line string) {
-			s.link.send(lineFrame, number, []byte{byte(len(level))}, []byte(level), []byte(line)) // launch knows only short levels
+			s.link.send(lineFrame, number, []byte{byte(len(level))}, []byte(level), []byte(line)) // package launch logs only short levels
 		}
 	}
 	r, err := launch.Start(ctx, what.Program, log)
@@ -280,7 +282,7 @@ func (s *server) start(ctx context.Context, number uint32, what starting) {
 	s.link.send(startedFrame, number, text)
 }
 
-// ask makes a call. It records the effect of the call before the engine gets the answer.
+// ask makes a call for the engine. It records the effect of the call before the engine gets the answer.
 func (s *server) ask(number uint32, payload []byte) error {
 	r, p, err := s.asked(number, payload)
 	if p == nil {
@@ -307,7 +309,8 @@ func (s *server) ask(number uint32, payload []byte) error {
 	return nil
 }
 
-// asked decodes a request. If the provider of the request has ended, asked answers the call and returns no provider.
+// asked decodes a request of the engine. If the provider of the request has ended, asked answers the call with an error
+// and returns no provider.
 func (s *server) asked(number uint32, payload []byte) (request, *served, error) {
 	r, ok := readRequest(payload)
 	if !ok {
@@ -343,8 +346,8 @@ func (s *server) answer(number uint32, answer []byte, err error) {
 	s.link.send(answerFrame, number, []byte{0}, answer)
 }
 
-// stream makes a call with several answers, and passes them on. The results of such a call are not recorded, because
-// only the engine can interpret the answers.
+// stream makes a call with several answers, and passes the answers on. The results of such a call are not recorded,
+// because only the engine can interpret the answers.
 func (s *server) stream(number uint32, payload []byte) error {
 	r, p, err := s.asked(number, payload)
 	if p == nil {
@@ -420,7 +423,7 @@ func (s *server) part() {
 	s.closeAll()
 	text, err := json.Marshal(s.book.names())
 	if err != nil {
-		panic(err) // they are strings
+		panic(err) // a list of strings can always be encoded
 	}
 	s.link.send(doneFrame, 0, text)
 }

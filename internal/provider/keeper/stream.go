@@ -14,7 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state/journal"
 )
 
-// NewStream begins a call with one request and several answers, like rpc.Conn.NewStream.
+// NewStream begins a call with one request and several answers. If the call has no lasting effect and c has a direct
+// connection to the provider, the call uses that connection. Otherwise the keeper makes the call.
 func (c *conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if c.own != nil && effectOf(method) == none {
 		return c.own.NewStream(ctx, d, method)

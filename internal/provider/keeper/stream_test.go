@@ -154,7 +154,7 @@ func TestStreamCancelled(t *testing.T) {
 	if err := st.RecvMsg(new([]byte)); err != nil {
 		t.Fatal(err)
 	}
-	cancel() // nobody waits for an answer
+	cancel() // the caller is not in RecvMsg at this time
 	<-ended
 	if _, err := drain(st); status.Code(err) != codes.Canceled {
 		t.Errorf("cancelled: %v", err)
@@ -214,10 +214,10 @@ func TestStreamOfLostKeeper(t *testing.T) {
 	if err := st.RecvMsg(new([]byte)); err != nil {
 		t.Fatal(err)
 	}
-	w.lose() // both ends see the end of the connection
+	w.lose() // the engine and the keeper see the end of the connection
 	if _, err := drain(st); status.Code(err) != codes.Unavailable {
 		t.Errorf("got %v", err)
 	}
-	close(release) // the keeper waits for the call that changes an object
+	close(release) // until then the keeper waits for the call, because the call changes an object
 	w.recovered()
 }

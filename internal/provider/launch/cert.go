@@ -26,8 +26,9 @@ import (
 const CertVariable = "PLUGIN_CLIENT_CERT"
 
 // Identify makes a key and a certificate for one connection. They prove to a provider program that the connection comes
-// from the process that started it. The certificate equals go-plugin's except for its curve: P-256 is strong enough for
-// this use, and needs a hundredth of the time of P-521 on both sides. The key leaves the process only in an Address.
+// from the process that started it. The certificate has the fields of go-plugin's certificates except for the curve:
+// P-256 is strong enough for this use, and needs a hundredth of the time of P-521 on both sides. The key leaves the
+// process only in an Address.
 func Identify() (config *tls.Config, certificate string, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -42,12 +43,12 @@ func Identify() (config *tls.Config, certificate string, err error) {
 		Subject:               pkix.Name{CommonName: host},
 		DNSNames:              []string{host},
 		SerialNumber:          serial,
-		NotBefore:             now.Add(-30 * time.Second), // clocks may differ
+		NotBefore:             now.Add(-30 * time.Second), // because the clocks of two machines may differ
 		NotAfter:              now.AddDate(30, 0, 0),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment | x509.KeyUsageKeyAgreement | x509.KeyUsageCertSign,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
-		IsCA:                  true, // the certificate signs itself
+		IsCA:                  true, // the certificate is its own issuer
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -55,38 +56,40 @@ func Identify() (config *tls.Config, certificate string, err error) {
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		ClientAuth:   tls.RequireAndVerifyClientCert, // for a server with this configuration
+		ClientAuth:   tls.RequireAndVerifyClientCert, // used only by a server with this configuration
 		MinVersion:   tls.VersionTLS12,
 		ServerName:   host,
 	}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
 }
 
-// host is the name in the certificates of both sides.
+// host is the name for which the certificates of both sides are valid.
 const host = "localhost"
 
-// Address has the data with which another process connects to a running program. The zero value has none.
+// Address has the data with which another process connects to a running program. The zero value means that no such
+// connection is possible.
 type Address struct {
 	Network, Address  string
 	Key, Certificate  []byte // Lethe's identity; nil: the connection has no TLS
 	ServerCertificate []byte
-	Ticket, Session   []byte // taken from the first connection, so that another connection needs no certificates; nil: not available
+	Ticket, Session   []byte // the TLS session of the first connection, with which another connection needs no certificates; nil: no session is available
 }
 
-// sessions is a TLS session cache for one program. It keeps only the last session.
+// sessions is a TLS session cache for one program. It keeps only the last session that was stored.
 type sessions struct {
 	mu   sync.Mutex
 	last *tls.ClientSessionState
 	came chan struct{} // has an element after a session was stored
 }
 
-// Get implements tls.ClientSessionCache.
+// Get returns the stored session and true, or nil and false if the cache has no session. The argument has no effect,
+// because the cache is for one program.
 func (s *sessions) Get(string) (*tls.ClientSessionState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.last != nil
 }
 
-// Put implements tls.ClientSessionCache.
+// Put stores a session in place of the previous session. The first argument has no effect.
 func (s *sessions) Put(_ string, state *tls.ClientSessionState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +104,7 @@ func (s *sessions) Put(_ string, state *tls.ClientSessionState) {
 const ticketTime = 50 * time.Millisecond
 
 // handOn stores the TLS session of a connection in the address of the program. With the ticket of the session, another
-// process need not prove its certificate, which would take 30 ms on both sides for the curve of go-plugin's
+// process need not prove its certificate, which would take 30 ms on both sides for the curve P-521 of go-plugin's
 // certificates.
 func (w *Address) handOn(s *sessions) {
 	select {
@@ -119,7 +122,7 @@ func (w *Address) handOn(s *sessions) {
 	}
 }
 
-// resume returns a cache with the TLS session of an address, or nil if the address has none.
+// resume returns a TLS session cache with the session of the address, or nil if the address has no usable session.
 func (w *Address) resume() tls.ClientSessionCache {
 	state, err := tls.ParseSessionState(w.Session)
 	if err != nil {
@@ -132,8 +135,8 @@ func (w *Address) resume() tls.ClientSessionCache {
 	return &sessions{last: last, came: make(chan struct{}, 1)}
 }
 
-// addressOf returns the address of a program that listens at a, or the zero value if line is incomplete. line is the
-// line of the program's handshake.
+// addressOf returns the address of a program that listens at a. line is the line of the program's handshake. addressOf
+// returns the zero value if config (the TLS configuration) is not nil and line lacks the server's certificate.
 func addressOf(a net.Addr, config *tls.Config, line string) Address {
 	w := Address{Network: a.Network(), Address: a.String()}
 	if config == nil {
@@ -152,7 +155,8 @@ func addressOf(a net.Addr, config *tls.Config, line string) Address {
 	return w
 }
 
-// Reach makes a further connection to a running program.
+// Reach makes a further connection to a running program. It returns an error if the address is invalid or the
+// connection fails.
 func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 	if w.Key == nil {
 		return rpc.Dial(ctx, listens{w.Network, w.Address}, nil, wire.MaxMessage)
@@ -173,7 +177,7 @@ func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 	return rpc.Dial(ctx, listens{w.Network, w.Address}, config, wire.MaxMessage)
 }
 
-// listens is an address as a net.Addr.
+// listens is a network and an address as a net.Addr.
 type listens struct{ network, address string }
 
 func (l listens) Network() string { return l.network }

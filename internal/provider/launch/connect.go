@@ -17,16 +17,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
-// Calls that a plugin serves in addition to the provider: shutdown ends the process, and hear streams its output. The
-// stream is necessary because a plugin closes its standard output and error after the handshake.
+// Calls that a plugin serves in addition to the provider's calls: shutdown ends the process, and hear streams its
+// output. The stream is necessary because a plugin closes its standard output and error after the handshake.
 const (
 	shutdown = "/plugin.GRPCController/Shutdown"
 	hear     = "/plugin.GRPCStdio/StreamStdio"
 )
 
 // dial starts the process and connects to it with package rpc. It uses go-plugin only for the handshake: the program's
-// first line, and the certificates. It returns the connection, a function for its address, and a function that ends the
-// process.
+// first line, and the certificates. It returns the connection, a function that returns the program's address, and a
+// function that ends the process.
 func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process) (grpc.ClientConnInterface, func() Address, func(), error) {
 	a, err := client.Start()
 	if err != nil {
@@ -76,7 +76,7 @@ func dialWithin(ctx context.Context, limit time.Duration, a net.Addr, t *tls.Con
 // listen reads the output of the program. It must be read even if it is not needed, because a program whose output is
 // not read stops.
 func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
-	_ = conn.Listen(ctx, hear, func(message []byte) { // a program that does not have this call returns an error
+	_ = conn.Listen(ctx, hear, func(message []byte) { // ignore the error: a program that does not have this call returns one
 		text, channel := printed(message)
 		out := stdout
 		if channel == 2 {
@@ -86,7 +86,8 @@ func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
 	})
 }
 
-// printed decodes a message StdioData: field 1 is the channel, field 2 is the text.
+// printed decodes a message StdioData, a part of the output: field 1 is the channel (1: standard output, 2: standard
+// error), field 2 is the text.
 func printed(m []byte) (text []byte, channel uint64) {
 	for len(m) > 0 {
 		num, typ, n := protowire.ConsumeField(m)
@@ -109,7 +110,7 @@ func printed(m []byte) (text []byte, channel uint64) {
 func farewell(conn *rpc.Conn, proc *process) {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	_ = conn.Invoke(ctx, shutdown, nil, nil) // the process may end before it answers
+	_ = conn.Invoke(ctx, shutdown, nil, nil) // ignore the error: the process may end before it answers
 	conn.Close()
 	ctx, cancel = context.WithTimeout(ctx, graceTime)
 	defer cancel()

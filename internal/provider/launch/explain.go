@@ -16,8 +16,8 @@ import (
 // title is the title of every diagnostic about a provider that did not start.
 const title = "Failed to start provider"
 
-// explain returns the error about a process that cannot be used. It explains the error by the behaviour of the process.
-// If that is not possible, it uses err, the error of go-plugin.
+// explain returns the error about a process that cannot be used. The error explains the behaviour of the process, such
+// as its exit code. If the process showed no such behaviour, the error contains err, the error of go-plugin.
 func (p *process) explain(ctx context.Context, err error) error {
 	return diag.Errorf(title, "The provider %s, whose program is %s, could not be started: %s.", p, p.path, p.reason(ctx, err))
 }
@@ -72,7 +72,7 @@ func (p *process) stopped() bool {
 	}
 }
 
-// startFailure returns the reason why the process could not be created.
+// startFailure returns a text with the reason why the process could not be created.
 func startFailure(err error) string {
 	var path *fs.PathError
 	switch {

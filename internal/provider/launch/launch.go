@@ -5,14 +5,13 @@
 // for Lethe's certificate (cert.go): unless TF_DISABLE_PLUGIN_TLS is set, both sides have a certificate for one
 // connection. The package sets up the process as follows:
 //
-//   - it runs in a separate session, so that a closed terminal or an interrupt meant for us does
-//     not end it while leases must be closed;
-//   - on Linux the kernel ends it when we die without ending it ourselves;
-//   - its standard input is empty, and its output goes to the log, line by
-//     line, and never to the screen;
-//   - it inherits our environment except TF_VAR_*: these are values of variables, often secrets,
-//     and no provider needs them. Everything else stays, also TF_TOKEN_* and cloud credentials:
-//     providers are configured that way;
+//   - it runs in a separate session, so that a closed terminal or an interrupt for Lethe does not end it while leases
+//     (open ephemeral resources) must be closed;
+//   - on Linux the kernel ends it when Lethe ends without ending it;
+//   - its standard input is empty, and its output goes to the log, line by line, and never to the screen;
+//   - it inherits Lethe's environment except TF_VAR_*: these are values of input variables, often secrets, and no
+//     provider needs them. All other variables stay, also TF_TOKEN_* and cloud credentials, because they configure
+//     providers;
 //   - its socket is in a separate directory, which is deleted with it.
 //
 // A process that another program started (TF_REATTACH_PROVIDERS) is used, but not ended.
@@ -44,8 +43,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// Handshake tells a program that a client which speaks the protocol has started it as a plugin. The cookie is part of
-// the protocol and the same for all clients, so it is not secret.
+// Handshake is the environment variable that tells a program that a client of the protocol has started it as a plugin.
+// The value, the cookie, is part of the protocol and the same for all clients, so it is not secret.
 var Handshake = plugin.HandshakeConfig{
 	MagicCookieKey:   "TF_PLUGIN_MAGIC_COOKIE",
 	MagicCookieValue: "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
@@ -91,7 +90,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 	return wire.Client(r.Conn, r.Protocol, p, options), nil
 }
 
-// Close calls Shutdown.
+// Close calls Shutdown, if that is set.
 func (ps *Processes) Close() error {
 	if ps.Shutdown == nil {
 		return nil
@@ -146,7 +145,7 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Done: proc.done, Address: address, Close: end}, nil
 }
 
-// attach connects to a running process. Its Close does not end the process.
+// attach connects to the running process program.Running. Close of the result does not end that process.
 func attach(ctx context.Context, program Program) (*Running, error) {
 	within, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -155,14 +154,15 @@ func attach(ctx context.Context, program Program) (*Running, error) {
 	if err != nil {
 		return nil, diag.Errorf(title, "The provider %s in TF_REATTACH_PROVIDERS cannot be reached (%s). It may have exited.", program.Provider, err)
 	}
-	// Address stays empty: a program may lose its configuration with each new connection, so all calls must use the
-	// same one.
+	// The field Address of Running stays empty: a program may lose its configuration with each new connection, so all
+	// calls must use this connection.
 	return &Running{Conn: conn, Protocol: program.Protocol, Close: func() { conn.Close() }}, nil
 }
 
-// connect starts the process and connects to it. If complete is true, it uses the handshake of package plugin, and
-// otherwise dial. end asks the process to end, and kills it if it does not. address returns the address at which the
-// process listens; it may be nil. After an error, end is nil.
+// connect starts the process and connects to it. If complete is true, the connection is a connection of grpc-go, which
+// go-plugin makes. Otherwise it is a connection of package rpc (see dial). end asks the process to end, and kills it if
+// it does not end in time. address returns the address at which the process listens; it may be nil. After an error, end
+// is nil.
 func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientConfig, proc *process, complete bool) (conn grpc.ClientConnInterface, address func() Address, end func(), err error) {
 	if !complete {
 		return dial(ctx, client, config, proc)
@@ -177,11 +177,11 @@ func connect(ctx context.Context, client *plugin.Client, config *plugin.ClientCo
 	}, nil
 }
 
-// configure returns the settings for go-plugin. With them, go-plugin runs the program through proc, and sees only the
+// configure returns the settings for go-plugin. With them, go-plugin runs the program through proc, and gets only the
 // first line of its output.
 func configure(program Program, proc *process) (*plugin.ClientConfig, error) {
 	var secure *tls.Config
-	var own []string // variables for this program only
+	var own []string // variables that only this program gets
 	if !program.Plain {
 		config, certificate, err := Identify()
 		if err != nil {
@@ -226,7 +226,8 @@ func newProcess(program Program, log func(level, line string)) *process {
 	return proc
 }
 
-// versionIn returns the version in a file name such as terraform-provider-time_v0.14.2_x5, or "" if the name has none.
+// versionIn returns the version in the name of a program file, such as 0.14.2 for terraform-provider-time_v0.14.2_x5.
+// It returns "" if the name has no version.
 func versionIn(path string) string {
 	_, rest, ok := strings.Cut(filepath.Base(path), "_v")
 	if !ok {
@@ -247,7 +248,7 @@ var sdkLogs = []string{
 	"TF_LOG_SDK_HELPER_RESOURCE", "TF_LOG_SDK_HELPER_SCHEMA",
 }
 
-// silenced returns an environment that disables the log of a provider, except for levels that env sets.
+// silenced returns the environment of a provider with variables that disable its log. A level that env sets stays.
 func silenced(env []string, p addr.Provider) []string {
 	own := "TF_LOG_PROVIDER_" + strings.ToUpper(strings.ReplaceAll(p.Type, "-", "_"))
 	for _, name := range append(sdkLogs[:len(sdkLogs):len(sdkLogs)], own) {

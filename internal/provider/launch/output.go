@@ -13,23 +13,23 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// lines cuts its input into lines and logs each with its level. It is an io.Writer that never fails.
+// lines is an io.Writer that cuts its input into lines and logs each line with its level. Write never returns an error.
 type lines struct {
 	log   func(level, line string) // nil: the lines are dropped
-	trace *trace                   // receives each line; nil: no trace is kept
+	trace *trace                   // gets each line, and keeps the lines of a crash; nil: no trace is kept
 
 	mu    sync.Mutex
 	buf   []byte
 	skip  bool // drop the rest of a line that was too long
-	panic bool // a stack trace has begun
+	panic bool // a stack trace has begun, so all further lines are errors
 }
 
 // Longest is the maximum length of a line in the log, in bytes. It protects Lethe's memory from a program that never
-// ends its line. One more byte of a longer line is logged, so that the log knows of the cut: it shortens the line after
-// it has searched it for secrets, because it could not find a cut secret.
+// ends its line. One more byte of a longer line is logged, so that the log detects the cut. The log searches the line
+// for secrets before it shortens it, because it could not find a cut secret.
 const Longest = 64 << 10
 
-// newLines returns a writer for a log; a nil log drops the input.
+// newLines returns a writer that logs its input line by line. A nil log drops the input.
 func newLines(log func(level, line string)) io.Writer {
 	if log == nil {
 		return io.Discard
@@ -96,7 +96,7 @@ func (l *lines) emit() {
 type trace struct {
 	mu    sync.Mutex
 	lines []string
-	full  bool // further lines are about other goroutines, or too many
+	full  bool // drop further lines: they are about other goroutines, or the trace has mostTrace lines
 }
 
 // mostTrace is the maximum number of lines in a trace.
@@ -105,7 +105,7 @@ const mostTrace = 60
 // crashes has the words with which Go begins the reason of a crash.
 var crashes = []string{"panic: ", "fatal error: "}
 
-// see adds a line, if it belongs to the trace.
+// see adds a line of the output, if the line belongs to the trace.
 func (t *trace) see(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,7 @@ func (t *trace) String() string {
 	return strings.TrimSpace(strings.Join(t.lines, "\n"))
 }
 
-// prefixes has the levels by the prefixes that older SDKs write.
+// prefixes has the levels of log lines, by the prefixes that older SDKs write.
 var prefixes = map[string]string{"[TRACE]": "trace", "[DEBUG]": "debug", "[INFO]": "info", "[WARN]": "warn", "[ERROR]": "error"}
 
 // plain returns the level of a line that is not structured. All lines from the beginning of a crash are errors.
@@ -183,7 +183,7 @@ func structuredLine(line []byte) (level, text string, ok bool) {
 	return level, b.String(), true
 }
 
-// field returns a value of a structured line, quoted if it is not a single word.
+// field returns the text of a value of a structured line. The text is quoted if it is not a single word.
 func field(v any) string {
 	s, ok := v.(string)
 	if !ok {

@@ -20,34 +20,34 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
 
-// process is one run of a provider's program. It implements go-plugin's runner.Runner. From it, go-plugin gets only the
-// first line of output and the end of the process.
+// process is one run of a provider's program. go-plugin uses it as its runner (interface runner.Runner), and gets from
+// it only the first line of output and the end of the process.
 type process struct {
 	addr    addr.Provider
 	path    string
 	version string
 	env     []string
-	log     func(level, line string) // nil: lines are dropped
+	log     func(level, line string) // gets the lines of the output; nil: the lines are dropped
 	trace   trace                    // the part of standard error that explains a crash
 	first   *firstLine
-	dir     string // directory of its socket; removed with the process
+	dir     string // directory of the process's socket; removed when the process ends
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	killed bool
 	failed error // the error of the start; nil if the process has started
 
-	done  chan struct{} // closed when the process has ended; then how and alone are set
-	how   string        // the way in which the process ended
+	done  chan struct{} // closed when the process has ended; afterwards how and alone may be read
+	how   string        // a text that describes how the process ended
 	alone bool          // the process was not killed before it ended
 }
 
-// startTime is the default time limit for a program's first line. endTime is the time limit for its end after it was
-// asked to end.
+// startTime is the default time limit for a program's first line. endTime is the time limit for the end of the program
+// after Lethe asked it to end.
 var (
 	startTime = 60 * time.Second
 	endTime   = 5 * time.Second
-	graceTime = 2 * time.Second // the time limit for the end of the process after it has answered the request to end; also within endTime
+	graceTime = 2 * time.Second // the time limit for the end of the program after it has answered the request to end; endTime applies, too
 )
 
 // Start runs the program.
@@ -73,11 +73,11 @@ func (p *process) run() error {
 		p.cmd.Env = p.env
 		p.cmd.Stdout = p.first
 		p.cmd.Stderr = &lines{log: p.log, trace: &p.trace}
-		p.cmd.WaitDelay = time.Second // for child processes that keep its output open
+		p.cmd.WaitDelay = time.Second // limits the wait for child processes that keep the output open
 		p.cmd.SysProcAttr = subprocess.Attributes()
 		err := subprocess.Start(p.cmd)
 		if err == nil {
-			subprocess.NoCore(p.cmd.Process) // because it receives secrets
+			subprocess.NoCore(p.cmd.Process) // no core file, because the process receives secrets
 		}
 		if err == nil || !busy(err) || try == 5 {
 			return err
@@ -122,8 +122,9 @@ func (p *process) kill() {
 	}
 }
 
-// ended returns how the process has ended, or "" if it is running. Further lines have the reason, if the process
-// printed one. ended waits up to half a second, because the connection breaks before the process ends.
+// ended returns a text that describes how the process has ended, or "" if it is running. Further lines of the text have
+// the reason, if the process printed a reason. ended waits up to half a second, because the connection breaks before
+// the process ends.
 func (p *process) ended() string {
 	select {
 	case <-p.done:
@@ -133,7 +134,7 @@ func (p *process) ended() string {
 	}
 }
 
-// The following methods implement go-plugin's runner.
+// The following methods are the rest of go-plugin's interface runner.Runner.
 
 func (p *process) Wait(context.Context) error                       { <-p.done; return nil }
 func (p *process) Kill(context.Context) error                       { p.kill(); return nil }
@@ -171,12 +172,12 @@ func socketDir(temp string) string {
 // firstLine receives the standard output of the process, and keeps the first line, the handshake. Readers get this line
 // when it is complete, and then io.EOF.
 type firstLine struct {
-	rest io.Writer // receives the later lines
+	rest io.Writer // receives the lines after the first
 
 	mu      sync.Mutex
 	buf     []byte
 	newline bool          // the line is complete
-	done    chan struct{} // closed when the line is complete, or when the output has ended
+	done    chan struct{} // closed when the first line is complete, or when the output has ended
 	closed  bool
 	read    int
 }
@@ -196,11 +197,11 @@ func (f *firstLine) Write(b []byte) (int, error) {
 			f.finish()
 		}
 	}
-	_, _ = f.rest.Write(b) // never fails
+	_, _ = f.rest.Write(b) // rest never returns an error
 	return n, nil
 }
 
-// finish makes the line readable, even if it is incomplete.
+// finish makes the first line readable, even if the line is incomplete.
 func (f *firstLine) finish() {
 	if !f.closed {
 		f.closed = true
@@ -208,7 +209,7 @@ func (f *firstLine) finish() {
 	}
 }
 
-// Close ends the output.
+// Close ends the output: a reader gets the part of the first line that was received.
 func (f *firstLine) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -216,7 +217,7 @@ func (f *firstLine) Close() error {
 	return nil
 }
 
-// Read returns the line with its line end.
+// Read waits for the first line, and returns it with its line end.
 func (f *firstLine) Read(b []byte) (int, error) {
 	<-f.done
 	f.mu.Lock()
@@ -232,21 +233,22 @@ func (f *firstLine) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// text returns the part of the line that was received. It returns true if the line is complete or too long.
+// text returns the part of the first line that was received. It returns true if the line is complete or too long.
 func (f *firstLine) text() (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return string(bytes.TrimRight(f.buf, "\r")), f.newline || len(f.buf) == lineMax
 }
 
-// Program is a program to start. It has all data that another process needs to start it.
+// Program is a program to start. It has all data that another process (the keeper, which starts providers) needs to
+// start it.
 type Program struct {
 	Provider addr.Provider
 	Path     string
-	Version  string        // for messages; "" if unknown
-	Env      []string      // its variables, "name=value"
+	Version  string        // the version of the provider in messages; "" if it is unknown
+	Env      []string      // variables of its environment, "name=value"
 	Plain    bool          // the connection has no TLS
-	Complete bool          // see Processes.Complete
+	Complete bool          // make calls with grpc-go instead of package rpc, as Processes.Complete
 	Timeout  time.Duration // time limit for the handshake
 
 	Running  string // address of a process that another program has started, such as "unix:/path"; else ""
@@ -256,19 +258,19 @@ type Program struct {
 // Running is a running provider process with the connection to it.
 type Running struct {
 	Conn     grpc.ClientConnInterface
-	Protocol int             // major version
-	Ended    func() string   // see wire.Options; nil: unknown
+	Protocol int             // major version of the protocol: 5 or 6
+	Ended    func() string   // how the process has ended, or "" if it is running; nil: unknown
 	Done     <-chan struct{} // closed when the process has ended; nil: unknown
-	Address  func() Address  // the address for another process; nil: not available
-	Close    func()          // asks the process to end, and kills it if it does not
+	Address  func() Address  // the address at which another process can connect; nil: not available
+	Close    func()          // asks the process to end, and kills it if it does not end in time
 }
 
 // Reattach is a running provider process that another program started and will end.
 type Reattach struct {
-	Named addr.Provider // the provider as the variable names it, with the registry host that the user wrote
+	Named addr.Provider // the provider in TF_REATTACH_PROVIDERS, with the registry host that the user wrote
 	Test  bool          // a test program runs the process to observe it
 	Major int           // the major version of the protocol: 5 or 6
-	Addr  net.Addr      // its address, without TLS
+	Addr  net.Addr      // address of the process, without TLS
 }
 
 // Processes starts providers as processes. Its fields must not change after the first Start.
@@ -278,8 +280,8 @@ type Processes struct {
 	// VersionOf returns the version of a provider, for messages. If it is nil, the version comes from the name of the
 	// program's file.
 	VersionOf func(addr.Provider) string
-	// Kept returns the cache for the schemas of a provider, which earlier commands may have filled; nil: no cache. Kept
-	// may be nil.
+	// Kept returns the cache for the schemas of a provider, which earlier commands may have filled. It returns nil if the
+	// provider has no cache. Kept may be nil.
 	Kept func(addr.Provider) wire.Kept
 	// Reattach has running processes to use instead of programs, by the result of addr.Provider.Canon.
 	Reattach map[addr.Provider]Reattach
@@ -296,9 +298,9 @@ type Processes struct {
 	Silent bool
 	// Complete makes calls with grpc-go, a complete implementation of gRPC, instead of package rpc.
 	Complete bool
-	// Version is the version of Terraform that providers are told, such as "1.12.0".
+	// Version is the version of Terraform that providers get, such as "1.12.0".
 	Version string
-	// Deadlines are the time limits for providers. If Start is not set, the handshake may take a minute.
+	// Deadlines are the time limits for providers. If Deadlines.Start is 0, the handshake may take a minute.
 	Deadlines provider.Deadlines
 	// Through starts programs. nil means the function Start.
 	Through func(ctx context.Context, program Program, log func(level, line string)) (*Running, error)

@@ -48,7 +48,7 @@ func alive(pid string) bool {
 	return err != nil || !strings.Contains(string(stat), ") Z ")
 }
 
-// session reports whether the process is the leader of its process group.
+// session returns "leader: true" if this process is the leader of its process group, otherwise "leader: false".
 func session() string {
 	group, _ := syscall.Getpgid(0)
 	return fmt.Sprintf("leader: %v", group == os.Getpid())
@@ -110,7 +110,7 @@ func TestNoOrphans(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	dir, err := os.MkdirTemp("", "launch") // holds the files that a killed process leaves
+	dir, err := os.MkdirTemp("", "launch") // a directory for the files that a killed process leaves
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func reattach(protocol string, major int, network, address string) (Reattach, er
 	}
 	switch major {
 	case 0:
-		major = 5 // SDKs that do not name their version
+		major = 5 // the major version of SDKs that do not name their version
 	case 5, 6:
 	default:
 		return Reattach{}, fmt.Errorf("version %d of the provider protocol is not supported, only 5 and 6", major)

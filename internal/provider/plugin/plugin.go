@@ -1,8 +1,8 @@
 // Package plugin serves the built-in provider lethe as a plugin, so that Terraform and OpenTofu can use it.
 //
-// A plugin host starts a provider without arguments, with a cookie in the environment. If the program is started in
-// this way, it is the plugin. Otherwise it runs a command. A provider may start commands of Lethe: these inherit the
-// cookie, but have arguments.
+// A plugin host, such as Terraform, starts a provider without arguments, with a cookie (a fixed value) in the
+// environment. If the program is started in this way, it serves the provider. Otherwise it runs a command. A provider
+// may start commands of Lethe: these inherit the cookie, but have arguments.
 //
 // The package implements the plugin's side of go-plugin's protocol: the socket, the certificate, the line of the
 // handshake and the call that ends the process. It does not use the server of go-plugin, which also serves net/rpc.
@@ -52,10 +52,11 @@ func Serve(p provider.Provider) int {
 	return 0
 }
 
-// protocol is the version of the provider protocol.
+// protocol is the major version of the provider protocol.
 const protocol = 6
 
-// serveHost listens, writes the line of the handshake to the standard output, and answers calls.
+// serveHost listens, writes the line of the handshake to the standard output, and answers calls. It returns when the
+// host has ended the plugin.
 func serveHost(s *serve.Server) error {
 	listener, remove, err := listen()
 	if err != nil {
@@ -77,9 +78,9 @@ func serveHost(s *serve.Server) error {
 		line += certificate(config)
 	}
 	if os.Getenv("PLUGIN_MULTIPLEX_GRPC") != "" {
-		line += "|false" // only a host that sets this variable reads a seventh field
+		line += "|false" // the seventh field of the handshake, which only a host that sets this variable reads
 	}
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // no reaction: the host gets the interrupt too, and ends the plugin after its work
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // do not react: the host gets the interrupt, too, and ends the plugin after its work
 	server := grpc.NewServer(options...)
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "plugin.GRPCController", HandlerType: (*any)(nil),
@@ -92,7 +93,7 @@ func serveHost(s *serve.Server) error {
 	return server.Serve(listener)
 }
 
-// certificate returns a server's certificate in the form of the handshake.
+// certificate returns a server's certificate in the form of the handshake: base64 without padding.
 func certificate(c *tls.Config) string {
 	return base64.RawStdEncoding.EncodeToString(c.Certificates[0].Certificate[0])
 }

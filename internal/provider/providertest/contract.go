@@ -17,8 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Run tests that a transport passes requests, answers, errors, calls of Stop and the end of a context on unchanged,
-// also for concurrent calls. Shutdown must succeed twice.
+// Run tests that a transport (see the package comment) passes requests, answers, errors, calls of Stop and the end of a
+// context on unchanged, also for concurrent calls. Shutdown must succeed twice.
 func Run(t *testing.T, c Contract) {
 	t.Run("schemas", c.schemas)
 	t.Run("requests", c.requests)
@@ -56,7 +56,7 @@ func fill[T any]() T {
 		case int64:
 			value = int64(100 + i)
 		case bool:
-			value = name != "Unanswered" // the other side never sends it
+			value = name != "Unanswered" // Unanswered stays false, because no provider sends it
 		case provider.Allow:
 			value = provider.Allow{Deferral: true}
 		case provider.Deferred:
@@ -172,7 +172,7 @@ func (c Contract) smallRequests(t *testing.T) {
 	})
 }
 
-// empty checks that absent fields arrive as absent.
+// empty checks that a field that was not sent is also empty on the other side.
 func (c Contract) empty(t *testing.T) {
 	ctx := context.Background()
 	far := &Fake{

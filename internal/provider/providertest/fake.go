@@ -89,7 +89,7 @@ func (f *Fake) Calls() []string {
 	return slices.Clone(f.kept.log.calls)
 }
 
-// Count returns the number of calls that equal call, in the form of Calls.
+// Count returns the number of calls whose text in the result of Calls is equal to call.
 func (f *Fake) Count(call string) int {
 	n := 0
 	for _, c := range f.Calls() {
@@ -107,7 +107,7 @@ func (f *Fake) note(call ...any) {
 	f.kept.log.calls = append(f.kept.log.calls, line[:len(line)-1])
 }
 
-// Addr returns the field Address.
+// Addr returns f.Address.
 func (f *Fake) Addr() addr.Provider { return f.Address }
 
 // Schemas returns the result of Describe, which it calls once. If Describe is nil, it returns settings without
@@ -223,7 +223,7 @@ func (f *Fake) PlanAction(ctx context.Context, r provider.ActionRequest) (provid
 	return f.OnPlanAction(ctx, r)
 }
 
-// Invoke calls OnInvoke. If OnInvoke is nil, it does nothing.
+// Invoke calls OnInvoke. If OnInvoke is nil, the sequence ends the action without an error.
 func (f *Fake) Invoke(ctx context.Context, r provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
 	f.note("Invoke", r.Type)
 	if f.OnInvoke == nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Contract describes the transport under test for Run.
+// Contract describes a transport (the code between a caller and a provider) that Run tests.
 type Contract struct {
-	// Open returns the provider under test, which passes its calls to far.
+	// Open returns the transport under test as a provider, which passes its calls to the provider far.
 	Open func(t *testing.T, far provider.Provider) provider.Provider
 	// FlatTypes is true if the transport cannot describe nested attributes (protocol 5).
 	FlatTypes bool
@@ -157,7 +157,8 @@ func nestedAttrs(inside []*schema.Attr) []*schema.Attr {
 	}
 }
 
-// Compare has the options of cmp for requests and answers of providers.
+// Compare has the options of package cmp with which tests compare requests and answers of providers. Nil and empty
+// slices and maps are equal.
 var Compare = cmp.Options{
 	cmp.Comparer(func(a, b cty.Type) bool {
 		if a == cty.NilType || b == cty.NilType {
@@ -167,6 +168,6 @@ var Compare = cmp.Options{
 	}),
 	cmp.Comparer(func(a, b cty.PathStep) bool { return cty.Path{a}.Equals(cty.Path{b}) }),
 	cmpopts.IgnoreUnexported(schema.Block{}),
-	cmpopts.IgnoreFields(diag.Diagnostic{}, "Foreign"), // the code that passes a diagnostic on sets it
+	cmpopts.IgnoreFields(diag.Diagnostic{}, "Foreign"), // the code that passes a diagnostic on sets Foreign, so it may differ
 	cmpopts.EquateEmpty(),
 }

@@ -28,13 +28,13 @@ func (c *Conn) Invoke(ctx context.Context, method string, request, answer any, _
 	defer s.free()
 	err := Decode(s.answer[prefix:], answer)
 	if _, raw := answer.(*[]byte); raw {
-		s.answer = nil // the bytes belong to the caller now
+		s.answer = nil // the bytes of the answer belong to the caller now
 	}
 	return err
 }
 
-// Decode decodes b into a proto.Message, or stores b in a *[]byte. If answer is nil, Decode does nothing. The result
-// may share memory with b.
+// Decode decodes b into answer, a proto.Message, or stores b in answer, a *[]byte. If answer is nil, Decode does
+// nothing. The answer may share memory with b. Bytes that are not a valid message are an error.
 func Decode(b []byte, answer any) error {
 	switch out := answer.(type) {
 	case proto.Message:
@@ -48,7 +48,7 @@ func Decode(b []byte, answer any) error {
 }
 
 // Listen makes a call with an empty request and a stream of answers, and calls hear for each answer. It returns nil
-// after the last answer. hear must neither keep its argument nor wait for other calls.
+// after the last answer, or the error of the call. hear must neither keep its argument nor wait for other calls.
 func (c *Conn) Listen(ctx context.Context, method string, hear func(message []byte)) error {
 	s := streams.Get().(*stream)
 	s.many, s.hear = true, hear
@@ -114,12 +114,13 @@ func (c *Conn) wait(ctx context.Context, id uint32, s *stream) (gaveUp bool, err
 		if c.giveUp(id, s) {
 			return true, status.FromContextError(ctx.Err()).Err()
 		}
-		<-s.done // the call ended at the same time
+		<-s.done // the call ended at the same time as ctx
 	}
 	return false, s.err
 }
 
-// send opens a stream and writes the only request to it.
+// send opens a stream (an HTTP/2 stream, one for each call) and writes the only request to it. It returns the id of the
+// stream.
 func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +131,8 @@ func (c *Conn) send(ctx context.Context, method string, s *stream) (uint32, erro
 	return id, c.write(ctx, id, s, true)
 }
 
-// open opens a stream. The caller must hold c.mu.
+// open opens a stream for a call and returns the id of the stream. It first waits until the server permits a further
+// stream. The caller must hold c.mu.
 func (c *Conn) open(ctx context.Context, method string, s *stream) (uint32, error) {
 	if err := c.await(ctx, func() bool { return uint32(len(c.streams)) < c.most || c.leaving != nil }); err != nil {
 		return 0, err
@@ -153,14 +155,14 @@ func (c *Conn) write(ctx context.Context, id uint32, s *stream, last bool) error
 	more := s.more
 	for rest := s.request; ; {
 		if err := c.await(ctx, func() bool { return s.ended || c.window > 0 && s.window > 0 && len(c.out) < brim }); err != nil {
-			if c.err == nil { // otherwise the connection has ended
+			if c.err == nil { // if c.err is set, the connection has ended
 				c.reset(id)
 				c.flush()
 			}
 			return err
 		}
 		if s.ended {
-			break // the server does not need the rest
+			break // the server has ended the call and does not need the rest of the request
 		}
 		n := int(min(int64(len(rest)), c.window, s.window, int64(c.frame)))
 		var flags http2.Flags
@@ -210,7 +212,7 @@ func (c *Conn) await(ctx context.Context, ready func() bool) error {
 	return c.err
 }
 
-// giveUp cancels a call. It returns false if the call has ended before.
+// giveUp cancels a call whose caller no longer waits. It returns false if the call has ended before.
 func (c *Conn) giveUp(id uint32, s *stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,8 +224,8 @@ func (c *Conn) giveUp(id uint32, s *stream) bool {
 	return true
 }
 
-// reset forgets a call, and buffers a frame that tells the server that its answer is not needed any more. The caller
-// must hold c.mu, and flush.
+// reset removes a call from c.streams, and buffers a frame that tells the server to stop answering the call. The caller
+// must hold c.mu, and call flush afterwards.
 func (c *Conn) reset(id uint32) {
 	delete(c.streams, id)
 	c.changed.Broadcast()

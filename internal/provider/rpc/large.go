@@ -6,15 +6,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// An attribute may have 70 MB. It is a byte field of a message inside a message. Package rpc sends such fields without
-// copying them, and decodes an answer without copying them from the receive buffer. Copies would use most of the memory
-// of a command.
+// An attribute may have 70 MB. Its value is a byte field of a message inside a message. Package rpc sends such fields
+// without copying them, and decodes an answer without copying them from the receive buffer. Copies would use most of
+// the memory of a command.
 
 // large is the length, in bytes, from which a byte field is not copied, and from which a message is searched for such
 // fields.
 const large = 1 << 20
 
-// inside is the maximum depth of messages that are searched.
+// inside is the maximum depth of the inner messages that are searched for long byte fields.
 const inside = 3
 
 // Pieces encodes a message. The encoding consists of the pieces in order. A long byte field is a separate piece that
@@ -27,7 +27,8 @@ func Pieces(m proto.Message) ([][]byte, error) {
 	return [][]byte{b}, err
 }
 
-// pieces works like Pieces, for a large message.
+// pieces returns the encoding of a large message in pieces, as Pieces does. It searches inner messages up to depth for
+// long byte fields.
 func pieces(m protoreflect.Message, depth int) ([][]byte, error) {
 	small := m.Type().New()
 	small.SetUnknown(m.GetUnknown())
@@ -57,7 +58,7 @@ func pieces(m protoreflect.Message, depth int) ([][]byte, error) {
 		return nil, failed
 	}
 	b, err := proto.Marshal(small.Interface())
-	return append(out, b), err // the order of fields does not matter
+	return append(out, b), err // the order of the fields does not change the meaning of the message
 }
 
 func total(pieces [][]byte) int {

@@ -28,7 +28,7 @@ func TestLarge(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		wire := slices.Concat(parts...)
-		for _, wire := range [][]byte{wire, slices.Concat(wire, wire)} { // a repeated field is merged
+		for _, wire := range [][]byte{wire, slices.Concat(wire, wire)} { // the same field occurs twice in the second message, and is merged
 			want, got := m.ProtoReflect().New().Interface(), m.ProtoReflect().New().Interface()
 			if err := proto.Unmarshal(wire, want); err != nil {
 				t.Fatal(name, err)
@@ -50,7 +50,7 @@ func TestLarge(t *testing.T) {
 				t.Error("the bytes were copied to be sent")
 			}
 		}
-		for range 50 { // both ways refuse invalid messages
+		for range 50 { // both decoders refuse the same invalid messages
 			cut := wire[:rand.IntN(len(wire))]
 			want, got := m.ProtoReflect().New().Interface(), m.ProtoReflect().New().Interface()
 			wrong := proto.Unmarshal(cut, want)

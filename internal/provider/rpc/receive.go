@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// dispatch handles a frame. An error ends the connection.
+// dispatch handles one HTTP/2 frame of the server. An error of dispatch ends the connection.
 func (c *Conn) dispatch(x http2.Frame, f *http2.Framer) error {
 	switch x := x.(type) {
 	case *http2.HeadersFrame:
@@ -49,8 +49,8 @@ func (c *Conn) dispatch(x http2.Frame, f *http2.Framer) error {
 	return nil
 }
 
-// later flushes in another goroutine, unless a goroutine is writing already. The reading goroutine must not wait for a
-// write, because the server may read nothing until the client has read its answers.
+// later writes the buffered frames in another goroutine, unless a goroutine is writing already. The reading goroutine
+// must not wait for a write, because the server may read nothing until the client has read its answers.
 func (c *Conn) later() {
 	if !c.writing {
 		c.Go(func() error {
@@ -62,7 +62,7 @@ func (c *Conn) later() {
 	}
 }
 
-// read reads from the server until the connection ends, and returns the reason.
+// read reads frames of the server until the connection ends, and returns the reason of the end.
 func (c *Conn) read() error {
 	f := http2.NewFramer(nil, bufio.NewReaderSize(c.net, 32<<10))
 	f.SetReuseFrames()
@@ -105,7 +105,8 @@ func (c *Conn) receiveSettings(x *http2.SettingsFrame) error {
 	return err
 }
 
-// receiveGoAway ends the calls that the server will not answer. After it, new calls return an error.
+// receiveGoAway handles the announcement that the server ends the connection. It ends the calls that the server will
+// not answer. Later new calls return an error.
 func (c *Conn) receiveGoAway(x *http2.GoAwayFrame) error {
 	why := fmt.Sprintf("the server goes away (%s)", x.ErrCode)
 	if text := x.DebugData(); len(text) > 0 {
@@ -120,18 +121,18 @@ func (c *Conn) receiveGoAway(x *http2.GoAwayFrame) error {
 	return nil
 }
 
-// end ends the call on the stream id with err, unless the call has ended. end's caller must hold c.mu.
+// end ends the call on the stream id with err. It does nothing if the call has ended. The caller must hold c.mu.
 func (c *Conn) end(id uint32, err error) {
 	s := c.streams[id]
 	if s == nil {
-		return // the caller no longer waits
+		return // the caller of the call no longer waits
 	}
 	delete(c.streams, id)
 	c.changed.Broadcast()
 	s.end(err)
 }
 
-// receiveData handles a part of an answer.
+// receiveData handles a frame with a part of an answer.
 func (c *Conn) receiveData(x *http2.DataFrame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,9 +164,9 @@ func (c *Conn) receiveData(x *http2.DataFrame) error {
 	return nil
 }
 
-// allow extends the window of a stream if the server would otherwise have to wait: for the rest of a message, and for
-// up to room bytes in calls with several answers. It returns true if it has buffered a frame. The caller must hold
-// c.mu.
+// allow permits the server to send more on a stream if the server would otherwise have to wait. It permits the rest of
+// a message, and in calls with several answers up to room bytes. It returns true if it has buffered a frame. The caller
+// must hold c.mu.
 func (c *Conn) allow(id uint32, s *stream) bool {
 	var rest, free int64
 	if len(s.answer) >= prefix && !s.answered {
@@ -183,10 +184,10 @@ func (c *Conn) allow(id uint32, s *stream) bool {
 	return true
 }
 
-// append adds received bytes to the current answer, whose prefix contains the length of the message. A complete message
-// goes to hear or to the queue if the stream may have several answers. If a message is longer than max, append returns
-// an error with the code ResourceExhausted. A compressed message, or a second message in a call with one answer, is an
-// error with the code Internal.
+// append adds received bytes to the current answer, whose prefix contains the length of the message. If the stream may
+// have several answers, a complete message is passed to hear or added to the queue. If a message is longer than max,
+// append returns an error with the code ResourceExhausted. A compressed message, or a second message in a call with one
+// answer, is an error with the code Internal.
 func (s *stream) append(b []byte, max int) error {
 	for len(b) > 0 {
 		if s.answered {
@@ -224,11 +225,11 @@ func (s *stream) append(b []byte, max int) error {
 	return nil
 }
 
-// size returns the length of the message. The prefix must be complete.
+// size returns the length of the current message from its prefix, which must be complete.
 func (s *stream) size() int { return int(binary.BigEndian.Uint32(s.answer[1:])) }
 
-// receiveHeaders handles the headers before or after an answer. It must decode every block, even for calls whose caller
-// no longer waits, because later blocks refer to earlier ones.
+// receiveHeaders handles a header block before or after an answer. It must decode every block, even if the caller of
+// the call no longer waits, because later blocks refer to earlier blocks.
 func (c *Conn) receiveHeaders(x *http2.HeadersFrame, f *http2.Framer) error {
 	c.fields = fields{}
 	id, last := x.StreamID, x.StreamEnded()
@@ -279,7 +280,8 @@ func (c *Conn) receiveHeaders(x *http2.HeadersFrame, f *http2.Framer) error {
 	return nil
 }
 
-// verdict returns the result of a call from the fields of a block. In the last block, a missing status is an error.
+// verdict returns the result of a call from the header fields of a block: nil, or an error. last is true for the last
+// block of a call. In the last block, a missing status is an error.
 func (f *fields) verdict(last bool) error {
 	if f.http != "" && f.http != "200" {
 		n, _ := strconv.Atoi(f.http)
@@ -302,7 +304,7 @@ func (f *fields) verdict(last bool) error {
 	return status.Error(codes.Code(n), text)
 }
 
-// httpCode returns the gRPC code for an HTTP status.
+// httpCode returns the gRPC code for an HTTP status, as the gRPC project defines it.
 func httpCode(n int) codes.Code {
 	switch n {
 	case 400:

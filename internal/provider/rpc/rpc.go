@@ -23,7 +23,7 @@ import (
 )
 
 // Dial connects to a server, with TLS if t is not nil. max is the maximum length of a message in bytes, in both
-// directions.
+// directions. Dial returns an error if the connection or its HTTP/2 preface fails.
 func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, a.Network(), a.String())
@@ -49,7 +49,7 @@ func New(nc net.Conn, secure bool, max int) (*Conn, error) {
 	c := &Conn{
 		net: nc, secure: secure, max: max,
 		streams: map[uint32]*stream{}, next: 1, heads: map[string][]byte{},
-		window: 65535, initial: 65535, frame: 16384, // until the server sends its settings
+		window: 65535, initial: 65535, frame: 16384, // the values of HTTP/2 until the server sends its settings
 	}
 	c.changed.L = &c.mu
 	c.decoder = hpack.NewDecoder(4096, c.fields.add)

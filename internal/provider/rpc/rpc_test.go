@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	_ "google.golang.org/grpc/encoding/proto" // the codec that is asked for by name
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that grpc-go finds by its name
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -151,7 +151,7 @@ func TestCancelledCall(t *testing.T) {
 				return st.SendMsg(&m)
 			}
 		}
-		<-st.Context().Done() // the message may not have arrived before
+		<-st.Context().Done() // the message may have failed to arrive before the cancellation
 		ended <- st.Context().Err()
 		return st.Context().Err()
 	})

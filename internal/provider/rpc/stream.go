@@ -36,14 +36,14 @@ func (c *Conn) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
 	return &serverStream{OneRequest: OneRequest{ctx}, conn: c, stream: s, method: method, stop: func() bool { return true }}, nil
 }
 
-// serverStream is a call with several answers. Its fields do not change after the request is sent.
+// serverStream is a call with one request and several answers. Its fields do not change after the request is sent.
 type serverStream struct {
 	OneRequest
 	conn   *Conn
 	stream *stream
 	method string
 	id     uint32
-	stop   func() bool // ends the wait for the end of the context
+	stop   func() bool // stops the goroutine that cancels the call when its context ends
 }
 
 // SendMsg sends the request. A second call returns an error.
@@ -65,13 +65,13 @@ func (r *serverStream) SendMsg(request any) error {
 	return err
 }
 
-// cancel ends a stream whose answers are not needed any more. The caller must hold c.mu.
+// cancel ends a call whose answers are not needed any more, with the error why. The caller must hold c.mu.
 func (c *Conn) cancel(id uint32, s *stream, why error) {
 	if s.ended && len(s.queue) == 0 {
 		return
 	}
 	if s.queue, s.queued = nil, 0; s.ended {
-		s.err = why // otherwise the caller would take the answers that it has for all answers
+		s.err = why // otherwise the caller would consider the received answers complete
 		return
 	}
 	c.reset(id)
@@ -79,7 +79,8 @@ func (c *Conn) cancel(id uint32, s *stream, why error) {
 	c.flush()
 }
 
-// RecvMsg waits for the next answer.
+// RecvMsg waits for the next answer and decodes it. It returns io.EOF after the last answer, or the error with which
+// the server ended the call.
 func (r *serverStream) RecvMsg(answer any) error {
 	if r.id == 0 {
 		return status.Error(codes.Internal, "the request of the stream was not sent")
@@ -92,8 +93,8 @@ func (r *serverStream) RecvMsg(answer any) error {
 	return Decode(b, answer)
 }
 
-// receive waits for an answer and returns it. At the end of the stream, it first returns all answers that were
-// received, and then the error or io.EOF.
+// receive waits for an answer and returns it, encoded. At the end of the stream, it first returns all answers that were
+// received, and then the error of the call or io.EOF.
 func (c *Conn) receive(id uint32, s *stream) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,19 +117,19 @@ func (c *Conn) receive(id uint32, s *stream) ([]byte, error) {
 }
 
 // OneRequest has the methods of a grpc.ClientStream that are the same for all calls with one request and several
-// answers. Type requests replaces CloseSend and uses the other methods.
+// answers. The type requests embeds it, too, but has another CloseSend.
 type OneRequest struct{ Ctx context.Context }
 
-// CloseSend does nothing, because SendMsg ends the sending.
+// CloseSend does nothing, because SendMsg ends the sending. It returns nil.
 func (OneRequest) CloseSend() error { return nil }
 
 // Context returns the context of the call.
 func (r OneRequest) Context() context.Context { return r.Ctx }
 
-// Header returns nothing: providers send none.
+// Header returns nil, because providers send no headers that a caller needs.
 func (OneRequest) Header() (metadata.MD, error) { return nil, nil }
 
-// Trailer returns nothing: providers send none.
+// Trailer returns nil, because providers send no trailers that a caller needs.
 func (OneRequest) Trailer() metadata.MD { return nil }
 
 // requests is a call with several requests and one answer.
@@ -148,7 +149,7 @@ func (c *Conn) openRequests(ctx context.Context, method string) (*requests, erro
 	return &requests{OneRequest{ctx}, c, s, id}, err
 }
 
-// SendMsg sends a request.
+// SendMsg sends a request. It returns io.EOF if the call has ended already: RecvMsg then returns the reason.
 func (r *requests) SendMsg(request any) error {
 	err := r.stream.encode(request, r.conn.max)
 	r.conn.mu.Lock()
@@ -162,7 +163,7 @@ func (r *requests) SendMsg(request any) error {
 	return err
 }
 
-// CloseSend ends the requests.
+// CloseSend ends the requests, so that the server answers. It always returns nil.
 func (r *requests) CloseSend() error {
 	r.conn.mu.Lock()
 	defer r.conn.mu.Unlock()
@@ -173,7 +174,7 @@ func (r *requests) CloseSend() error {
 	return nil
 }
 
-// RecvMsg waits for the answer.
+// RecvMsg waits for the only answer and decodes it. It returns the error with which the call ended.
 func (r *requests) RecvMsg(answer any) error {
 	if _, err := r.conn.wait(r.Ctx, r.id, r.stream); err != nil {
 		return err

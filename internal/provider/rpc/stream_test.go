@@ -177,7 +177,7 @@ func TestStreamCancelledAfterTheEnd(t *testing.T) {
 	for i := range 100 {
 		ctx, cancel := context.WithCancel(context.Background())
 		st := begin(t, ctx, c, nil)
-		if i%2 == 0 { // in most cases the answer has arrived before
+		if i%2 == 0 { // in most of these cases the answer arrives before the cancellation
 			time.Sleep(time.Millisecond)
 		}
 		cancel()

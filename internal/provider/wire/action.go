@@ -12,7 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// PlanAction plans an invocation of an action.
+// PlanAction checks an invocation of an action. It returns the provider's reason if the provider defers the decision,
+// and "" otherwise.
 func (c *client) PlanAction(ctx context.Context, r provider.ActionRequest) (provider.Deferred, provider.Diags) {
 	resp, ds := ask[wirepb.PlanAction_Response](ctx, c, planAction, &wirepb.PlanAction_Request{
 		ActionType: r.Type, Config: toDynamic(r.Config), ClientCapabilities: capabilities(r.Allow),

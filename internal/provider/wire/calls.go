@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ask makes one call. If the call fails, the answer is nil, whose getters return zero values, and the failure is a
-// diagnostic like the provider's own.
+// ask makes one call. If the call fails, the answer is nil, whose getters return zero values, and the diagnostics
+// contain the failure.
 func ask[T any, R response[T]](ctx context.Context, c *client, m method, req proto.Message) (R, provider.Diags) {
 	resp, _, ds := effect[T, R](ctx, c, m, req, provider.Note{})
 	return resp, ds
@@ -33,8 +33,8 @@ func effect[T any, R response[T]](ctx context.Context, c *client, m method, req 
 	return resp, false, c.diags(resp.GetDiagnostics())
 }
 
-// within adds the deadline of a call to the context. It adds none to renewals and closings, because the caller has set
-// it, and none to calls without a time limit.
+// within adds the deadline of a call to the context. Renewals and closings get no deadline here, because their callers
+// have set one. Calls without a time limit get no deadline either.
 func (c *client) within(ctx context.Context, m method) (context.Context, context.CancelFunc) {
 	switch d := c.opts.Deadlines; m {
 	case configure:
@@ -47,7 +47,8 @@ func (c *client) within(ctx context.Context, m method) (context.Context, context
 	return ctx, func() {}
 }
 
-// Noted is an option of a call: the note for the keeper. Only connections through the keeper use it.
+// Noted is an option of a call: the note with data for the journal of the run. Only connections through the keeper (the
+// process that starts providers) use it.
 type Noted struct {
 	grpc.EmptyCallOption
 	provider.Note
@@ -66,11 +67,12 @@ func (c *client) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Shutdown calls Options.Close, which ends the process. Later calls only return the result of the first.
+// Shutdown calls Options.Close, which ends the process. Each later Shutdown returns the result of the first.
 func (c *client) Shutdown() error { return c.close() }
 
-// ValidateConfig checks the provider's settings. Protocol 5 returns them with defaults. For protocol 6, ValidateConfig
-// returns them unchanged. If the call itself fails, it returns the zero value.
+// ValidateConfig checks the provider's settings. A provider of protocol 5 returns the settings with defaults. For
+// protocol 6, ValidateConfig returns them unchanged. If the call itself fails, ValidateConfig returns the zero value
+// and an error.
 func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (provider.Dynamic, provider.Diags) {
 	resp, ds := ask[wirepb.ValidateProviderConfig_Response](ctx, c, validateProvider,
 		&wirepb.ValidateProviderConfig_Request{Config: toDynamic(config)})
@@ -83,7 +85,7 @@ func (c *client) ValidateConfig(ctx context.Context, config provider.Dynamic) (p
 	return config, ds
 }
 
-// Configure sends the settings.
+// Configure sends the settings to the provider.
 func (c *client) Configure(ctx context.Context, config provider.Dynamic, allow provider.Allow) provider.Diags {
 	_, ds := ask[wirepb.ConfigureProvider_Response](ctx, c, configure, &wirepb.ConfigureProvider_Request{
 		TerraformVersion: c.opts.Terraform, Config: toDynamic(config), ClientCapabilities: capabilities(allow),
@@ -91,7 +93,7 @@ func (c *client) Configure(ctx context.Context, config provider.Dynamic, allow p
 	return ds
 }
 
-// Validate checks the configuration of an object.
+// Validate checks the configuration of a resource, data source, ephemeral resource, list resource or action.
 func (c *client) Validate(ctx context.Context, mode addr.Mode, typ string, config provider.Dynamic) (ds provider.Diags) {
 	switch value := toDynamic(config); mode {
 	case addr.Managed:

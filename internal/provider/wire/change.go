@@ -7,15 +7,15 @@ import (
 )
 
 // Change is a call of ApplyResourceChange with its answer. Its objects stay encoded. If the engine crashes, the keeper
-// uses it to record the change.
+// (the process that starts providers) uses the Change to record the result of the call.
 type Change struct {
 	Request  provider.ApplyRequest
 	Response provider.ApplyResponse
 	Diags    provider.Diags
 }
 
-// ReadChange decodes a call of ApplyResourceChange. The messages are the same in both versions of the protocol. It
-// returns an error if a message is malformed.
+// ReadChange decodes a call of ApplyResourceChange and its answer. The messages are the same in both versions of the
+// protocol. ReadChange returns an error if a message is malformed.
 func ReadChange(request, answer []byte) (Change, error) {
 	var req wirepb.ApplyResourceChange_Request
 	if err := proto.Unmarshal(request, &req); err != nil {
@@ -51,17 +51,17 @@ func ReadOpening(request, answer []byte) (Opening, error) {
 	return Opening{req.TypeName, fromDynamic(req.Config), fromDynamic(resp.Result)}, err
 }
 
-// Raw is a codec for messages that stay encoded: []byte to send, and *[]byte to receive.
+// Raw is a codec of gRPC for messages that stay encoded: []byte to send, and *[]byte to receive.
 type Raw struct{}
 
-// Marshal implements encoding.Codec.
+// Marshal returns v, which must be a []byte.
 func (Raw) Marshal(v any) ([]byte, error) { return v.([]byte), nil }
 
-// Unmarshal implements encoding.Codec.
+// Unmarshal stores a copy of data in v, which must be a *[]byte.
 func (Raw) Unmarshal(data []byte, v any) error {
 	*v.(*[]byte) = append([]byte{}, data...)
 	return nil
 }
 
-// Name implements encoding.Codec. The content type is the same as for protobuf messages.
+// Name returns the name of the codec for protobuf messages, so the content type of the call is the same.
 func (Raw) Name() string { return "proto" }

@@ -21,8 +21,8 @@ const MaxMessage = 256 << 20
 type Options struct {
 	// Version is the provider's version, for messages.
 	Version string
-	// Terraform is the version of Terraform that the provider is told, such as "1.12.0", because SDKs behave
-	// differently for different versions.
+	// Terraform is the version of Terraform that the provider gets, such as "1.12.0". SDKs behave differently for
+	// different versions.
 	Terraform string
 	// Ended returns how the process behind the connection has ended ("exit status 2"), or "" if it is running. Further
 	// lines contain its last output. Ended is called when a call fails, and may wait a moment for the end of the
@@ -38,7 +38,7 @@ type Options struct {
 	Close func() error
 }
 
-// client is a provider behind a connection.
+// client is the provider.Provider for a connection to a provider process.
 type client struct {
 	conn    grpc.ClientConnInterface
 	major   int
@@ -51,7 +51,7 @@ type client struct {
 	stopped atomic.Bool // the provider was asked to stop its running calls
 }
 
-// onceSchemas has the schemas of the process. Concurrent callers make only one request.
+// onceSchemas has the schemas of the process after the first request. Concurrent callers make only one request.
 type onceSchemas struct {
 	turn chan struct{} // has an element while a caller makes the request
 	done atomic.Pointer[described]
@@ -62,32 +62,32 @@ type described struct {
 	diags   provider.Diags
 }
 
-// Kept is a cache for the schema answers of a provider, which lasts from one command to the next. A stored answer is
-// valid only for the same package in the same circumstances: for others, Load must return nil. Otherwise it returns the
-// stored answers unchanged. Answers are stored if they have no diagnostics, and if the provider does not need the call
+// Kept is a cache for the encoded schemas of a provider, which lasts from one command to the next. Schemas are stored
+// if the answers of the provider have no diagnostics, and if the provider does not need the request for them
 // (SchemaOptional).
 type Kept interface {
-	// Load returns the stored answers, or nil if no usable ones are stored.
+	// Load returns the stored answers unchanged. It returns nil if none are stored, or if they came from another package
+	// of the provider or other circumstances.
 	Load() []byte
 	// Store stores answers for later commands.
 	Store(answers []byte)
 }
 
-// response is an answer of the protocol.
+// response is an answer of the protocol: a message with diagnostics.
 type response[T any] interface {
 	*T
 	proto.Message
 	GetDiagnostics() []*wirepb.Diagnostic
 }
 
-// Crashed reports whether a call has found that the process has ended. Later calls fail, too.
+// Crashed reports whether a call has found that the process has ended. All later calls then fail.
 func (c *client) Crashed() bool { return c.crashed.Load() }
 
 // Client returns a provider for a connection to a process that uses major version 5 or 6 of the protocol. It panics for
 // other versions. A connection of grpc-go must have the options DialOptions.
 func Client(conn grpc.ClientConnInterface, major int, p addr.Provider, o Options) provider.Provider {
 	if tables[major] == nil {
-		panic(fmt.Sprintf("no protocol version %d", major)) // the version was negotiated before
+		panic(fmt.Sprintf("no protocol version %d", major)) // Client's caller has negotiated the version
 	}
 	if o.Close == nil {
 		o.Close = func() error { return nil }
@@ -122,6 +122,6 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithInitialWindowSize(window),
 		grpc.WithInitialConnWindowSize(4 * window),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableRetry(), // a call that changes something must not be repeated
+		grpc.WithDisableRetry(), // without the retries of grpc-go, because a call that changes something must not be repeated
 	}
 }

@@ -88,8 +88,8 @@ func (c *client) decodeAttr(a *schema.Attr, m *wirepb.Schema_Attribute) (err err
 	return err
 }
 
-// five sets the fields of a that have other numbers in major 5. The decoder of major 6 has stored such a field as
-// unknown if its wire type does not match.
+// five sets the fields of a whose field numbers differ in protocol 5. The decoder for protocol 6 has stored such a
+// field as unknown if its wire type does not match.
 func five(a *schema.Attr, m *wirepb.Schema_Attribute) error {
 	a.WriteOnly, a.Deprecation = false, ""
 	unknown := m.ProtoReflect().GetUnknown()

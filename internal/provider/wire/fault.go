@@ -16,8 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// fault returns the error about a call that was not answered, or whose answer cannot be decoded. The titles are the
-// same as in Terraform and OpenTofu, because tests of providers compare them.
+// fault returns the error about a call that was not answered, or whose answer cannot be decoded. The titles of the
+// errors are the same as in Terraform and OpenTofu, because tests of providers compare them.
 func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic {
 	call := fmt.Sprintf("the call %s of %s", c.methods.short(m), c)
 	if bug := (*diag.Bug)(nil); errors.As(err, &bug) {
@@ -49,8 +49,8 @@ func (c *client) fault(ctx context.Context, m method, err error) diag.Diagnostic
 	}
 }
 
-// tooLargeAnswer replaces the error of a provider that could not send its answer, because the answer is too large. The
-// text of that error is the same as for a request that is too large, but its size differs from the size of the request.
+// tooLargeAnswer replaces the error of a provider that could not send its answer, because the answer is too large. That
+// error has the same text as the error for a request that is too large, but its size is not the size of req.
 // tooLargeAnswer returns other errors unchanged.
 func tooLargeAnswer(err error, req proto.Message) error {
 	var size, most int
@@ -70,9 +70,9 @@ func silent(err error) bool {
 	return st.Code() != codes.Unimplemented && !unsent
 }
 
-// silence explains why no answer came: the process has ended, or the connection has. If the process has ended, silence
-// sets c.crashed. If secret is true, the last output of the process may contain the answer, so silence does not show
-// texts from it.
+// silence returns a text that explains why no answer came: the process or the connection has ended. If the process has
+// ended, silence sets c.crashed. If secret is true, the last output of the process may contain the answer, so silence
+// does not show texts from that output.
 func (c *client) silence(call, why string, secret bool) string {
 	const log = "The output of the provider is in the log (TF_LOG=error or lower)."
 	if c.opts.Ended != nil {
@@ -137,8 +137,8 @@ func (c *client) diags(from []*wirepb.Diagnostic) provider.Diags {
 	return out
 }
 
-// fromPath converts a path inside an object. It returns nil for an empty path. A step without a selector ends the path,
-// so that the path points to the container.
+// fromPath converts a path inside an object. It returns nil for an empty path. If a step has no selector, the path ends
+// before it, and so points to the container.
 func fromPath(p *wirepb.AttributePath) cty.Path {
 	steps := p.GetSteps()
 	if len(steps) == 0 {

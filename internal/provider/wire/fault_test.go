@@ -90,7 +90,7 @@ func TestLimit(t *testing.T) {
 		}}, wire.MaxMessage), 6, playground, wire.Options{})
 		checkDiagnostic(t, read(t, p), "Plugin error", "The answer to the call ReadResource", "larger", "256 MiB")
 		_, ds := p.ReadData(context.Background(), provider.DataRequest{Type: "x"})
-		checkDiagnostic(t, ds[0], "Plugin error", "malformed") // the answer was read
+		checkDiagnostic(t, ds[0], "Plugin error", "malformed") // the answer is below the limit, so it was read and found malformed
 	})
 }
 
@@ -124,7 +124,7 @@ func TestCrash(t *testing.T) {
 			if strings.Contains(d.Detail, "The provider crashed") != (ended != "") {
 				t.Errorf("wrong about the process: %s", d.Detail)
 			}
-			checkDiagnostic(t, read(t, p), "Plugin did not respond") // later calls fail, too
+			checkDiagnostic(t, read(t, p), "Plugin did not respond") // calls after the crash fail, too
 		}
 	})
 }

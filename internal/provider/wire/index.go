@@ -11,11 +11,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// The answer to getSchema may have tens of megabytes, of which a configuration needs kilobytes. So the answer is not
-// decoded, but indexed: one pass over its outermost fields (message GetProviderSchema.Response) records the position of
-// each type's schema. The schemas stay slices of the answer.
+// The answer to getSchema, which has all schemas of a provider, may have tens of megabytes, of which a configuration
+// needs kilobytes. So the answer is not decoded, but indexed: one pass over its outermost fields (message
+// GetProviderSchema.Response) records the position of each type's schema. The schemas stay slices of the answer.
 
-// answer is the index of an answer.
+// answer is the index of an answer to getSchema: its parts, still encoded, except for the diagnostics and capabilities.
 type answer struct {
 	config, meta []byte
 	types        []rawType
@@ -24,13 +24,13 @@ type answer struct {
 	capabilities wirepb.ServerCapabilities
 }
 
-// rawEntry is an entry of a map, with its value encoded.
+// rawEntry is an entry of a protobuf map: the key, and the encoded value.
 type rawEntry struct {
 	name string
 	raw  []byte
 }
 
-// rawType is the encoded schema of a type.
+// rawType is the encoded schema of a type, with the mode of its resources.
 type rawType struct {
 	mode addr.Mode
 	rawEntry
@@ -53,7 +53,7 @@ const (
 
 var modeOf = map[protowire.Number]addr.Mode{fieldResources: addr.Managed, fieldData: addr.Data, fieldEphemerals: addr.Ephemeral, fieldLists: addr.List, fieldStores: addr.StateStore, fieldActions: addr.Action}
 
-// indexAnswer indexes an answer. It returns an error if the answer is malformed.
+// indexAnswer indexes an answer to getSchema. It returns an error if the answer is malformed.
 func indexAnswer(raw []byte) (*answer, error) {
 	a := new(answer)
 	err := eachMessage(raw, func(n protowire.Number, m []byte) error {
@@ -118,7 +118,8 @@ func mapEntry(m []byte) (rawEntry, error) {
 	return e, err
 }
 
-// eachMessage calls visit for each field of a message that has a length: strings, bytes and messages.
+// eachMessage calls visit for each field of a message that has a length: strings, bytes and messages. It returns an
+// error if the message is malformed, and the first error of visit.
 func eachMessage(b []byte, visit func(protowire.Number, []byte) error) error {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// answers are the encoded answers of a provider to getSchema and to getIdentities.
+// answers are the encoded answers of a provider to the calls getSchema (schemas) and getIdentities (identities).
 type answers struct {
 	major               int // major version of the protocol
 	schemas, identities []byte
@@ -42,7 +42,7 @@ func decodeKept(b []byte) (answers, bool) {
 const fieldIdentity = 1
 
 // part returns the answers with only the types for which keep returns true. It sorts the fields, because providers send
-// them in a different order each time.
+// them in a different order in each answer.
 func (a answers) part(keep func(addr.Mode, string) bool) answers {
 	return answers{
 		major: a.major,
@@ -60,7 +60,7 @@ func (a answers) part(keep func(addr.Mode, string) bool) answers {
 // inner message that is an entry of a map.
 func filtered(message []byte, keep func(n protowire.Number, name func() string) bool) []byte {
 	var fields [][]byte
-	_ = eachMessage(message, func(n protowire.Number, m []byte) error { // eachMessage has succeeded on it before
+	_ = eachMessage(message, func(n protowire.Number, m []byte) error { // ignore the error: an earlier call of eachMessage with this message succeeded
 		name := func() string {
 			e, _ := mapEntry(m)
 			return e.name

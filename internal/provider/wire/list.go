@@ -28,8 +28,8 @@ func (c *client) List(ctx context.Context, r provider.ListRequest) iter.Seq2[pro
 	}
 }
 
-// stream makes a call with several answers. If it fails, the last element has no answer and an error. If the caller
-// ends the iteration early, the call is cancelled.
+// stream makes a call with several answers. If the call fails, the last element has no answer and an error. If the
+// caller ends the iteration early, the call is cancelled.
 func stream[T any, M interface {
 	*T
 	proto.Message

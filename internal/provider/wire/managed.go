@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// Upgrade converts a stored object to the current schema.
+// Upgrade converts a stored object to the current schema of its type.
 func (c *client) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provider.UpgradeResponse, provider.Diags) {
 	resp, ds := ask[wirepb.UpgradeResourceState_Response](ctx, c, upgradeResource, &wirepb.UpgradeResourceState_Request{
 		TypeName: r.Type, Version: r.Version, RawState: &wirepb.RawState{Json: r.JSON, Flatmap: r.Flatmap},
@@ -15,7 +15,7 @@ func (c *client) Upgrade(ctx context.Context, r provider.UpgradeRequest) (provid
 	return provider.UpgradeResponse{State: fromDynamic(resp.GetUpgradedState())}, ds
 }
 
-// Read refreshes an object.
+// Read refreshes an object: it returns the current object, and a null object if the object no longer exists.
 func (c *client) Read(ctx context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 	resp, ds := ask[wirepb.ReadResource_Response](ctx, c, readResource, &wirepb.ReadResource_Request{
 		TypeName:           r.Type,
@@ -55,7 +55,7 @@ func (c *client) Plan(ctx context.Context, r provider.PlanRequest) (provider.Pla
 	}, ds
 }
 
-// Apply makes a change. The answer is valid even if there are errors.
+// Apply makes a planned change. The answer is valid even if there are errors.
 func (c *client) Apply(ctx context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 	resp, unanswered, ds := effect[wirepb.ApplyResourceChange_Response](ctx, c, applyResource, &wirepb.ApplyResourceChange_Request{
 		TypeName:        r.Type,
@@ -79,7 +79,7 @@ func applied(resp *wirepb.ApplyResourceChange_Response, unanswered bool) provide
 	}
 }
 
-// Import requests an existing object.
+// Import requests existing objects by an id or an identity.
 func (c *client) Import(ctx context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
 	resp, ds := ask[wirepb.ImportResourceState_Response](ctx, c, importResource, &wirepb.ImportResourceState_Request{
 		TypeName: r.Type, Id: r.ID, Identity: toIdentity(r.Identity), ClientCapabilities: capabilities(r.Allow),

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/wirepb"
 )
 
-// toDynamic converts a value to a message, or to nil if the value is empty.
+// toDynamic converts a value to a message, or to nil if the value has no bytes.
 func toDynamic(d provider.Dynamic) *wirepb.DynamicValue {
 	if isZero(d) {
 		return nil
@@ -18,7 +18,7 @@ func toDynamic(d provider.Dynamic) *wirepb.DynamicValue {
 	return &wirepb.DynamicValue{Msgpack: d.Msgpack, Json: d.JSON}
 }
 
-// toIdentity converts an identity to a message, or to nil if the identity is empty.
+// toIdentity converts an identity to a message, or to nil if the identity has no bytes.
 func toIdentity(d provider.Dynamic) *wirepb.ResourceIdentityData {
 	if isZero(d) {
 		return nil
@@ -36,7 +36,7 @@ func fromIdentity(v *wirepb.ResourceIdentityData) provider.Dynamic {
 	return fromDynamic(v.GetIdentityData())
 }
 
-// rawJSON returns a message with a stored object, or nil if b is empty.
+// rawJSON returns a message with a stored object in JSON, or nil if b is empty.
 func rawJSON(b []byte) *wirepb.RawState {
 	if len(b) == 0 {
 		return nil
@@ -44,8 +44,8 @@ func rawJSON(b []byte) *wirepb.RawState {
 	return &wirepb.RawState{Json: b}
 }
 
-// The capabilities of Lethe that a request announces. Write-only attributes are always allowed, because a provider
-// would otherwise report an error for them in validation.
+// The capabilities of Lethe that a request announces: whether the provider may defer its decision. Write-only
+// attributes are always allowed, because a provider would otherwise report an error for them in validation.
 var (
 	allowNothing  = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true}
 	allowDeferral = &wirepb.ClientCapabilities{WriteOnlyAttributesAllowed: true, DeferralAllowed: true}
@@ -68,8 +68,8 @@ func fromDeferred(d *wirepb.Deferred) provider.Deferred {
 	return provider.Deferred(strings.ToLower(d.Reason.String()))
 }
 
-// fromTime converts a time. It returns the zero time for nil, and for an invalid time, about which badTime reports an
-// error.
+// fromTime converts a time. It returns the zero time for nil and for an invalid time. badTime reports an error for an
+// invalid time.
 func fromTime(t *timestamppb.Timestamp) time.Time {
 	if t == nil || !t.IsValid() {
 		return time.Time{}

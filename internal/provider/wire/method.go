@@ -1,6 +1,6 @@
 package wire
 
-// method is a call of the protocol.
+// method identifies a call of the protocol, such as PlanResourceChange.
 type method uint8
 
 const (
@@ -95,5 +95,5 @@ var tables = func() map[int]*table {
 	return map[int]*table{5: five, 6: six}
 }()
 
-// short returns the method's name without its service, for messages.
+// short returns the name of a method without the name of the service, such as ReadResource, for messages.
 func (t *table) short(m method) string { return t[m][len("/tfplugin6.Provider/"):] }

@@ -36,7 +36,7 @@ func (c *client) Open(ctx context.Context, r provider.OpenRequest) (provider.Ope
 	}, badTime(c, openEphemeral, r.Type, resp.GetRenewAt(), ds)
 }
 
-// Renew renews a lease.
+// Renew renews a lease (an open ephemeral resource). private is the private data of the opening or of the last renewal.
 func (c *client) Renew(ctx context.Context, typ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	resp, ds := ask[wirepb.RenewEphemeralResource_Response](ctx, c, renewEphemeral,
 		&wirepb.RenewEphemeralResource_Request{TypeName: typ, Private: private})
@@ -44,7 +44,8 @@ func (c *client) Renew(ctx context.Context, typ string, private []byte) (provide
 		badTime(c, renewEphemeral, typ, resp.GetRenewAt(), ds)
 }
 
-// CloseLease closes a lease.
+// CloseLease closes a lease (an open ephemeral resource). private is the private data of the opening or of the last
+// renewal.
 func (c *client) CloseLease(ctx context.Context, typ string, private []byte) provider.Diags {
 	_, ds := ask[wirepb.CloseEphemeralResource_Response](ctx, c, closeEphemeral,
 		&wirepb.CloseEphemeralResource_Request{TypeName: typ, Private: private})
@@ -62,8 +63,8 @@ func badTime(c *client, m method, typ string, t *timestamppb.Timestamp, ds provi
 }
 
 // ConfiguredFunctions requests the functions of a configured process. It returns nil if the provider does not support
-// this call: then it has only the functions in its schemas. A function with an invalid signature is left out, with a
-// warning.
+// this call: then the provider has only the functions in its schemas. A function with an invalid signature is left out,
+// with a warning.
 func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.Function, provider.Diags) {
 	var resp wirepb.GetFunctions_Response
 	err := c.conn.Invoke(ctx, c.methods[getFunctions], &wirepb.GetFunctions_Request{}, &resp)
@@ -86,8 +87,8 @@ func (c *client) ConfiguredFunctions(ctx context.Context) (map[string]*provider.
 	return out, ds
 }
 
-// Call calls a function. If the function returns an error, the error is a *provider.CallError. If the call itself
-// fails, it is a diag.Diagnostic.
+// Call calls a function. If the function fails or an argument is wrong, the error is a *provider.CallError. If the call
+// itself fails, the error is a diag.Diagnostic.
 func (c *client) Call(ctx context.Context, function string, args []provider.Dynamic) (provider.Dynamic, error) {
 	req := &wirepb.CallFunction_Request{Name: function}
 	for _, a := range args {
@@ -103,8 +104,8 @@ func (c *client) Call(ctx context.Context, function string, args []provider.Dyna
 	return fromDynamic(resp.Result), nil
 }
 
-// blamed returns the index of the wrong argument, or -1 if the error is not about one of the args arguments of the
-// call.
+// blamed returns the index of the argument that the error is about. It returns -1 if the error is not about one of the
+// args arguments of the call.
 func blamed(e *wirepb.FunctionError, args int) int {
 	if e.FunctionArgument == nil || *e.FunctionArgument < 0 || *e.FunctionArgument >= int64(args) {
 		return -1

@@ -17,8 +17,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Schemas returns all schemas of the provider. It requests them once. It also keeps a failure, unless the caller's
-// context has ended. If the request fails, the schemas are nil and the diagnostics have an error.
+// Schemas returns all schemas of the provider. It requests them only in the first call. A failure is also the result of
+// all later calls, unless the caller's context has ended. If the request fails, the schemas are nil and the diagnostics
+// have an error.
 func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	select {
 	case c.schemas.turn <- struct{}{}:
@@ -36,9 +37,9 @@ func (c *client) Schemas(ctx context.Context) (*provider.Schemas, provider.Diags
 	return s, ds
 }
 
-// describe returns the schemas from the cache. If the cache has none, describe requests the schemas and then the
-// identity schemas. Older providers do not support the second request: they have no identity schemas. describe stores
-// the answers in the cache if they may be used later.
+// describe returns the schemas from the cache. If the cache has no usable schemas, describe requests the schemas and
+// then the identity schemas. Older providers do not support the second request: they have no identity schemas. describe
+// stores the answers in the cache if later commands may use them.
 func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diags) {
 	if s := c.kept(); s != nil {
 		return s, nil
@@ -58,7 +59,8 @@ func (c *client) describe(ctx context.Context) (*provider.Schemas, provider.Diag
 	return s, ds
 }
 
-// decodeAnswers decodes both answers. If they cannot be used, it returns nil and the errors.
+// decodeAnswers decodes the schemas and the identity schemas of a provider. If they cannot be used, it returns nil and
+// the errors.
 func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) {
 	s, ds := c.decodeSchemas(raw.schemas)
 	if s == nil || ds.HasErrors() {
@@ -72,8 +74,8 @@ func (c *client) decodeAnswers(raw answers) (*provider.Schemas, provider.Diags) 
 	return s, append(ds, more...)
 }
 
-// Prime requests the schemas and drops the answer. A provider that does not announce SchemaOptional relies on getting
-// this call before any other.
+// Prime requests the schemas and drops the answer. A provider that does not announce SchemaOptional may need this call
+// before any other call.
 func (c *client) Prime(ctx context.Context) provider.Diags {
 	if err := c.conn.Invoke(ctx, c.methods[getSchema], nil, nil, rawAnswer); err != nil {
 		return provider.Diags{c.fault(ctx, getSchema, err)}
@@ -84,10 +86,11 @@ func (c *client) Prime(ctx context.Context) provider.Diags {
 // rawAnswer is the option for a call with an empty request whose answer stays encoded.
 var rawAnswer = grpc.ForceCodecV2(rawCodec{})
 
-// rawCodec sends an empty message. It stores the bytes of the answer in a *[]byte, or drops them.
+// rawCodec sends an empty message. It stores the bytes of the answer in a *[]byte, or drops them if there is no
+// *[]byte.
 type rawCodec struct{}
 
-func (rawCodec) Name() string { return "proto" } // same content type as for protobuf messages
+func (rawCodec) Name() string { return "proto" } // the name of the codec for protobuf messages, so the content type is the same
 
 func (rawCodec) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
 
@@ -98,9 +101,9 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// decodeSchemas decodes an answer to getSchema. If the answer cannot be used, it returns nil and an error. A function
-// with an invalid signature is left out, with a warning. The schemas of types are decoded later, when a caller needs
-// them.
+// decodeSchemas decodes an answer to getSchema. If the answer cannot be used, decodeSchemas returns nil and an error. A
+// function with an invalid signature is left out, with a warning. The schemas of types are decoded later, when a caller
+// needs them.
 func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 	a, err := indexAnswer(raw)
 	if err != nil {
@@ -116,7 +119,7 @@ func (c *client) decodeSchemas(raw []byte) (*provider.Schemas, provider.Diags) {
 		return nil, append(ds, c.unusable("module metadata", err))
 	}
 	if len(s.Meta.Attrs)+len(s.Meta.Blocks) == 0 {
-		s.Meta = nil // SDKs send an empty schema for none
+		s.Meta = nil // SDKs send an empty schema if the provider has no schema for provider_meta
 	}
 	s.Capabilities = provider.Capabilities{
 		PlanDestroy:    a.capabilities.PlanDestroy,
@@ -191,7 +194,7 @@ func (c *client) unusable(what string, err error) diag.Diagnostic {
 	return diag.Errorf("Plugin error", "The %s has an invalid schema of %s: %s. This is a bug in the provider.", c, what, err)
 }
 
-// kept returns the schemas in the cache, or nil if none are stored or they cannot be used.
+// kept returns the schemas in the cache, or nil if the cache has no usable schemas.
 func (c *client) kept() *provider.Schemas {
 	if c.opts.Kept == nil {
 		return nil
@@ -207,7 +210,8 @@ func (c *client) kept() *provider.Schemas {
 	return s
 }
 
-// Described decodes the result of provider.Schemas.Part for the provider p. It returns nil if part cannot be used.
+// Described decodes part, the result of provider.Schemas.Part, for the provider p. It returns nil if part cannot be
+// decoded.
 func Described(part []byte, p addr.Provider) *provider.Schemas {
 	raw, ok := decodeKept(part)
 	if !ok || tables[raw.major] == nil {

@@ -85,7 +85,7 @@ func TestTypesAreDecodedLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry := "\x0a\x03bad\x12\x02\xff\xff" // key "bad", and a value that is no message
+	entry := "\x0a\x03bad\x12\x02\xff\xff" // an entry of the map of types: the key "bad", and a value that is not a valid message
 	raw = append(raw, append([]byte{0x12, byte(len(entry))}, entry...)...)
 	p := open(t, &wiretest.Server{Major: 6, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
 		"GetProviderSchema": func(context.Context, []byte) ([]byte, error) { return raw, nil },
@@ -106,7 +106,7 @@ func TestTypeForms(t *testing.T) {
 	for text, want := range map[string]cty.Type{
 		`["list","string"]`: cty.List(cty.String),
 		`["set",["object",{"a":"string","b":["list","bool"]}]]`: cty.Set(obj),
-		`["object",{"a":"string","b":["list","bool"]},["b"]]`:   obj, // optional attributes have no meaning here
+		`["object",{"a":"string","b":["list","bool"]},["b"]]`:   obj, // a type in a schema has no optional attributes, so the list of their names is ignored
 		`["tuple",["string","dynamic"]]`:                        cty.Tuple([]cty.Type{cty.String, cty.DynamicPseudoType}),
 		` [ "map" , ["map","number"] ] `:                        cty.Map(cty.Map(cty.Number)),
 	} {
@@ -327,7 +327,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		first, second int // major versions of the protocol
+		first, second int // the major versions of the protocol of both clients
 		answer        *wirepb.GetProviderSchema_Response
 		spoil         func(*shelf)
 		asks, stores  int
@@ -373,7 +373,7 @@ func TestPart(t *testing.T) {
 	one.DataSourceSchemas = map[string]*wirepb.Schema{"acme_a": oneType(str)}
 	for _, major := range []int{5, 6} {
 		var part []byte
-		for range 5 { // the order of a map changes
+		for range 5 { // the order of a Go map changes from run to run
 			p := open(t, &wiretest.Server{Major: major, Provider: &providertest.Fake{}, Handlers: map[string]wiretest.Handler{
 				"GetProviderSchema": wiretest.Answer(one), "GetResourceIdentitySchemas": wiretest.Answer(ids),
 			}}, wire.Options{})

@@ -21,7 +21,7 @@ func TestUnanswered(t *testing.T) {
 			handler wiretest.Handler
 			private []byte
 			want    bool
-			part    string // of the message
+			part    string // a text that the error message must contain
 		}{
 			"has an error for an answer":              {handler: wiretest.Fail(codes.Unknown, "kaputt"), want: true, part: "kaputt"},
 			"is unknown":                              {handler: wiretest.Fail(codes.Unimplemented, "unknown method"), part: "does not support"},

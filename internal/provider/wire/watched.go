@@ -10,12 +10,12 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Call describes a call to a provider that has ended, for logs.
+// Call describes a call to a provider, for logs. The call has ended.
 type Call struct {
 	Method string // such as "ApplyResourceChange"
 	Type   string // type of the object; "" if the call is not about an object
 	Took   time.Duration
-	Failed bool // no answer came; errors in an answer do not count
+	Failed bool // the call got no answer; false for an answer with errors
 }
 
 // watched is a connection that reports its calls: the method, the type and the duration, but no content.

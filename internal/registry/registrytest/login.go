@@ -14,7 +14,7 @@ import (
 // returns token.
 func (s *Server) Login(token, password string, grants ...string) {
 	var mu sync.Mutex
-	given := map[string]url.Values{} // parameters of authorization requests, by code
+	given := map[string]url.Values{} // by code: parameters of authorization requests
 	services := map[string]any{"providers.v1": "/v1/providers/", "modules.v1": "/v1/modules"}
 	if len(grants) > 0 {
 		services["login.v1"] = map[string]any{"client": "tests", "grant_types": grants, "authz": "/oauth/authorization", "token": "/oauth/token", "ports": []int{20000, 40000}}

@@ -47,9 +47,9 @@ type Server struct {
 	log    []string
 	signer *openpgp.Entity
 	made   time.Time
-	keys   []string // armored keys that the registry names
+	keys   []string // armored keys that the registry names in its answers
 	tags   map[string][]string
-	guard  func(http.ResponseWriter, *http.Request) bool // answers forbidden requests and returns false; nil permits all requests
+	guard  func(http.ResponseWriter, *http.Request) bool // answers forbidden requests and returns false for them; nil: all requests are permitted
 }
 
 // New starts a registry, which stops at the end of the test.
@@ -58,7 +58,8 @@ func New(t testing.TB) *Server {
 	return NewOn(t, func(l net.Listener) net.Listener { return l })
 }
 
-// NewOn is like New, with a listener that on returns. Connections may use HTTP/2, as with most servers.
+// NewOn starts a registry as New does, with a listener that on returns. Connections may use HTTP/2, as with most
+// servers.
 func NewOn(t testing.TB, on func(net.Listener) net.Listener) *Server {
 	t.Helper()
 	s := &Server{files: map[string][]byte{}, sums: map[string]map[string]string{}, faults: map[string]http.HandlerFunc{}}

@@ -24,7 +24,7 @@ func optionalComputed(name string, ty cty.Type, what string) *schema.Attr {
 }
 
 // duration returns the value of an argument such as "90s" or "5m". If the argument is not set or unknown, duration
-// returns usual. ok is false if the argument is known and invalid.
+// returns usual. ok is false if the argument is known and is not a duration greater than zero.
 func duration(obj cty.Value, name string, usual time.Duration) (d time.Duration, ok bool) {
 	v, set := schema.Argument(obj, name)
 	if !set {
@@ -34,7 +34,7 @@ func duration(obj cty.Value, name string, usual time.Duration) (d time.Duration,
 	return d, err == nil && d > 0
 }
 
-// refused returns an error about the argument name.
+// refused returns an error about the argument with the name name.
 func refused(name, summary, format string, a ...any) diag.Diagnostic {
 	return diag.Errorf(summary, format, a...).In(cty.GetAttrPath(name))
 }

@@ -42,8 +42,8 @@ type command struct {
 	dir     string
 	limit   time.Duration
 	stdin   []byte
-	secrets []json.RawMessage // values that errors must not show
-	killed  context.Context   // ends the grace of an interrupted program; nil means the full grace
+	secrets []json.RawMessage // values that the text of an error must not contain
+	killed  context.Context   // ends the grace time of an interrupted program; nil: the whole grace time applies
 }
 
 // commandError is the failure of a program. Its text contains no output of the program, but stderr has the masked
@@ -88,7 +88,7 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	}
 	err := cmd.Wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the program succeeded, but a child process keeps the output open
+		err = nil // ignore the error: the program succeeded, but a child process keeps the output open
 	}
 	if !asked.IsZero() {
 		c.endGroup(cmd.Process, asked.Add(grace))
@@ -160,7 +160,7 @@ func (p *Provider) environment() []string {
 // received, and the result that it printed. If printed is too large to search for, mask returns "".
 func (c *command) mask(output string, printed []byte) string {
 	if len(printed) > stderrIn {
-		return "" // a search for the output would take too long
+		return "" // a search for this output would take too long
 	}
 	var set secret.Set
 	var short []string
@@ -185,14 +185,14 @@ func (c *command) mask(output string, printed []byte) string {
 // words.
 func maskShort(text string, short []string) string {
 	mask := mark.Ephemeral.Mask()
-	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // a value may be a part of another
+	slices.SortFunc(short, func(a, b string) int { return len(b) - len(a) }) // the longer value first, because a shorter value may be a part of it
 	for _, s := range short {
 		if len(s) > 3 {
 			text = strings.ReplaceAll(text, s, mask)
 			continue
 		}
 		word := regexp.MustCompile(`(^|[^\pL\pN_])` + regexp.QuoteMeta(s) + `($|[^\pL\pN_])`)
-		for range 2 { // adjacent words share the space between them
+		for range 2 { // repeat, because adjacent words share the space between them
 			text = word.ReplaceAllString(text, "${1}"+mask+"${2}")
 		}
 	}
@@ -212,7 +212,7 @@ func shorten(s string) string {
 	return "[...]\n" + strings.ToValidUTF8(s, "")
 }
 
-// leaves returns all strings and numbers in a JSON value as texts.
+// leaves returns all strings and numbers in a JSON value as texts. It returns nil if raw is not valid JSON.
 func leaves(raw json.RawMessage) (all []string) {
 	v, err := decodeJSON(raw)
 	if err != nil {
@@ -222,11 +222,11 @@ func leaves(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// limited is a buffer of limited size. More output is an error.
+// limited is a buffer of at most max bytes. Write returns an error if the program writes more.
 type limited struct {
 	b    bytes.Buffer
 	max  int
-	full bool // there was more output
+	full bool // the program wrote more than max bytes
 }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -252,8 +252,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text returns the kept input. If earlier input was dropped, text omits the first line, because it may begin in the
-// middle of a secret, which masking would not find.
+// text returns the input that tail has kept. If earlier input was dropped, text omits the first line, because it may
+// begin in the middle of a secret, which masking would not find.
 func (t *tail) text() string {
 	s := string(t.b)
 	if t.dropped {

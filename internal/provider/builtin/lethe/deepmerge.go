@@ -32,7 +32,7 @@ func deepmerge() *builtin.Function {
 }
 
 // merging is one call of deepmerge.
-type merging struct{ appends bool } // whether lists are joined instead of replaced
+type merging struct{ appends bool } // appends is true if lists are joined, and false if the later list replaces the earlier list
 
 // mergeArguments checks the arguments and merges them. An error names the position of the wrong argument, but contains
 // no value.
@@ -66,7 +66,8 @@ func mergeArguments(args []cty.Value) (cty.Value, error) {
 	return m.merge(given), nil
 }
 
-// merge merges the values at one place. Later values have precedence. Each element is visited once.
+// merge merges the values that the arguments have at one place. Later values have precedence over earlier values. Each
+// element is visited once.
 func (m merging) merge(vals []cty.Value) cty.Value {
 	last := len(vals) - 1
 	if last == 0 {
@@ -79,7 +80,7 @@ func (m merging) merge(vals []cty.Value) cty.Value {
 		return vals[last]
 	}
 	if !vals[last].IsKnown() {
-		return cty.DynamicVal // the value may be null, which replaces the earlier values
+		return cty.DynamicVal // an unknown value may be null, which would replace the earlier values
 	}
 	if vals[last].IsNull() {
 		return vals[last]
@@ -127,7 +128,8 @@ func (m merging) fields(vals []cty.Value) cty.Value {
 	return cty.MapVal(out)
 }
 
-// join joins lists, tuples and sets. Sets of one type become a set, and lists of one type a list.
+// join joins lists, tuples and sets. If all are sets of one type, the result is a set. If all are lists of one type, it
+// is a list. Otherwise it is a tuple.
 func join(vals []cty.Value) cty.Value {
 	var out []cty.Value
 	for _, v := range vals {

@@ -16,17 +16,18 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// exec returns the ephemeral type lethe_exec: a lease that a program issues. Each command receives a JSON object on its
-// standard input:
+// exec returns the ephemeral type lethe_exec: a lease (an open ephemeral resource) that a program issues. Each command
+// receives a JSON object on its standard input:
 //
 //	action   "open", "renew" or "close"
 //	input    the argument input
 //	result   the output of open; null during open
-//	renewed  the last valid output of renew; null if there was none
+//	renewed  the last valid output of renew; null if no renewal had output
 //
-// Empty output is null, except in the format "text". The output of open is the result. A command with an exit status
-// other than 0 has failed. A failed open has usually opened nothing. An open that was interrupted, exceeded its time
-// limit or had invalid output may have opened a lease, so close is called with a null result.
+// Empty output is null, except in the format "text". The output of open is the result of the ephemeral resource. A
+// command with an exit status other than 0 has failed. A failed open command has usually opened nothing. An open
+// command that was interrupted, exceeded its time limit or had invalid output may have opened a lease, so close is
+// called with a null result.
 func (p *Provider) exec() *builtin.Ephemeral {
 	command := cty.List(cty.String)
 	return &builtin.Ephemeral{
@@ -74,12 +75,12 @@ func validateExec(config cty.Value) (ds provider.Diags) {
 	return ds
 }
 
-// held is the private data of a lease. It has everything that is needed to renew and close the lease, and is never
-// stored.
+// held is the private data of a lease. It has everything that is needed to renew and close the lease, and is not stored
+// in states and plans.
 type held struct {
 	Renew, Close []string
 	Dir, Format  string
-	Bytes        []byte `json:",omitempty"` // Dir if it is not valid UTF-8, because JSON strings must be
+	Bytes        []byte `json:",omitempty"` // replaces Dir if the directory is not valid UTF-8, because JSON strings must be
 	Timeout      time.Duration
 	After        time.Duration // 0 means that the lease is not renewed
 	Input        json.RawMessage
@@ -129,7 +130,7 @@ func (p *Provider) renewExec(ctx context.Context, private []byte) ([]byte, time.
 	return h.private(), p.renewAt(h), nil
 }
 
-// closeExec closes a lease. A call of Stop does not interrupt it.
+// closeExec closes a lease with its close command. A call of Stop does not interrupt the command.
 func (p *Provider) closeExec(ctx context.Context, private []byte) provider.Diags {
 	h, ok := readPrivate(private)
 	if !ok || h.Close == nil {
@@ -184,7 +185,7 @@ func (h *held) private() []byte {
 	}
 	b, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // its parts were valid JSON before
+		panic(err) // its JSON members were valid JSON before
 	}
 	return b
 }
@@ -208,7 +209,7 @@ func (h *held) command(action string, args []string) *command {
 	}{action, h.Input, h.Result, h.Renewed}
 	stdin, err := json.Marshal(reply)
 	if err != nil {
-		panic(err) // its parts were valid JSON before
+		panic(err) // its JSON members were valid JSON before
 	}
 	return &command{args: args, dir: h.Dir, limit: h.Timeout, stdin: append(stdin, '\n'), secrets: []json.RawMessage{h.Input, h.Result, h.Renewed}}
 }

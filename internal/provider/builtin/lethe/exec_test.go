@@ -22,7 +22,7 @@ import (
 
 func sh(script string) []string { return []string{"/bin/sh", "-c", script} }
 
-// calls returns the inputs of commands, from the file to which their scripts appended them.
+// calls returns the inputs of commands, decoded from the file to which the commands' scripts appended them.
 func (r *rig) calls(name string) (all []map[string]any) {
 	r.t.Helper()
 	b, err := os.ReadFile(filepath.Join(r.dir, name))
@@ -161,7 +161,7 @@ func TestExecFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		given  map[string]any
 		want   string
-		closed bool // close is called, because a lease may be open
+		closed bool // the command close is called, because a lease may be open
 	}{
 		"status":          {map[string]any{"open": sh(`exit 3`)}, "error open: Program failed; The open command failed: exit status 3.", false},
 		"says":            {map[string]any{"open": sh(`echo no such role >&2; exit 3`)}, "exit status 3. It wrote to its standard error:\n\nno such role", false},

@@ -19,7 +19,7 @@ import (
 // fileMax is the maximum size of a secret file in bytes.
 const fileMax = 1 << 20
 
-// file returns the ephemeral type lethe_file.
+// file returns the ephemeral type lethe_file, which reads a secret from a file.
 func (p *Provider) file() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
 		Schema: describe("The content of a secret file. It must be a regular file that only its owner can read or write.",
@@ -92,7 +92,7 @@ func readSecret(path string) ([]byte, error) {
 	return data, err
 }
 
-// checkSecret returns an error if a file is not regular, is too large, or is accessible to other users.
+// checkSecret returns an error if a file is not regular, is larger than fileMax, or is accessible to other users.
 func checkSecret(info fs.FileInfo) error {
 	switch {
 	case !info.Mode().IsRegular():

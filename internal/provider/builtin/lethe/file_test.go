@@ -17,7 +17,7 @@ func (r *rig) write(name, content string, mode os.FileMode) string {
 	if err := os.WriteFile(p, []byte(content), mode); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.Chmod(p, mode); err != nil { // independent of the umask
+	if err := os.Chmod(p, mode); err != nil { // the umask may have changed the mode of the new file
 		r.t.Fatal(err)
 	}
 	return p

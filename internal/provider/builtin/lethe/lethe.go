@@ -10,8 +10,9 @@
 //	data      "lethe_null"         returns its arguments, for experiments
 //	function  deepmerge            merges objects and maps at all levels
 //
-// The provider runs in Lethe's process and receives values without their marks. Therefore, no diagnostic contains a
-// value of the configuration, of a file or of a program. A diagnostic about an argument has the path of the attribute,
+// The provider runs in Lethe's process and receives values without their marks. Therefore, a diagnostic does not
+// contain values of the configuration, of a file or of a program. A diagnostic about an argument has the path of the
+// attribute, so that the user sees its line.
 // so that the user sees its line.
 package lethe
 
@@ -61,7 +62,8 @@ func New(o Options) *Provider {
 	return p
 }
 
-// Session returns a provider with separate settings and leases, for one session.
+// Session returns a provider with the same options, but with separate settings and leases. Each provider configuration
+// uses one.
 func (p *Provider) Session() provider.Provider { return New(p.o) }
 
 // Stop cancels the running calls that open or renew leases. Open leases remain open: they can be renewed and must be
@@ -74,7 +76,7 @@ func (p *Provider) Stop(context.Context) error {
 	return nil
 }
 
-// Shutdown closes all tunnels that are still open in this process. At this time, no receiver uses them.
+// Shutdown closes all tunnels that are still open in this process. At this time, no resource or provider uses them.
 func (p *Provider) Shutdown() error {
 	_ = p.Stop(context.Background())
 	p.tunnels.closeAll()

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// null returns the data source lethe_null.
+// null returns the data source lethe_null, which returns its arguments and a random number.
 func null() *builtin.Data {
 	return &builtin.Data{
 		Schema: describe("Returns its argument. Use it for experiments: it needs no external system.",

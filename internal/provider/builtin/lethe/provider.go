@@ -24,18 +24,18 @@ type Options struct {
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 
-	run string // identifies the process; all its sessions have the same value
+	run string // identifies this process; all sessions of the provider have the same value
 }
 
-// Provider is the provider with its open leases.
+// Provider is the built-in provider lethe with its settings and open leases.
 type Provider struct {
 	*builtin.Provider
 	o       Options
 	tunnels tunnels
-	keys    versionKeys // set by Configure
+	keys    versionKeys // the keys for digests of secrets; Configure sets them
 
 	mu     sync.Mutex
-	life   context.Context // ends with Stop
+	life   context.Context // ends with Stop; calls that open or renew leases end with it
 	giveUp context.CancelFunc
 }
 
@@ -48,7 +48,7 @@ func (p *Provider) until(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// path returns the absolute path for a path in the configuration. An empty path means Options.Dir.
+// path returns the absolute path for a path in the configuration. An empty path means p.o.Dir.
 func (p *Provider) path(s string) string {
 	return cmp.Or(paths.In(p.o.Dir, s), p.o.Dir)
 }

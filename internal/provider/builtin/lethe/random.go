@@ -29,7 +29,7 @@ var classes = []class{
 	{"special", "min_special", "!@#$%&*()-_=+[]{}<>:?"},
 }
 
-// random returns the ephemeral type lethe_random.
+// random returns the ephemeral type lethe_random, which creates a password or random bytes.
 func random() *builtin.Ephemeral {
 	return &builtin.Ephemeral{
 		Schema: describe("A random password, or random bytes, different each time the resource is opened.",
@@ -88,7 +88,7 @@ type atLeast struct {
 	chars []rune
 }
 
-// readRecipe reads the known arguments of the configuration. It returns errors for invalid ones.
+// readRecipe reads the known arguments of the configuration. It returns errors for invalid arguments.
 func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	const summary = "Invalid lethe_random"
 	var r recipe
@@ -126,8 +126,8 @@ func readRecipe(config cty.Value) (recipe, provider.Diags) {
 	return r, ds
 }
 
-// read returns the characters of a class and their minimum number in the password, or none if the configuration
-// excludes the class. It adds errors to ds. ok is false if an argument is unknown.
+// read returns the characters of a class and their minimum number in the password. It returns no characters if the
+// configuration excludes the class. It adds errors to ds. ok is false if an argument is unknown.
 func (c class) read(config cty.Value, ds *provider.Diags) (chars []rune, least int, ok bool) {
 	const summary = "Invalid lethe_random"
 	use := config.GetAttr(c.name)
@@ -183,7 +183,7 @@ func (r *recipe) password() string {
 func below(n int) int {
 	v, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil {
-		panic(err) // crypto/rand.Reader never fails
+		panic(err) // rand.Reader returns no errors
 	}
 	return int(v.Int64())
 }

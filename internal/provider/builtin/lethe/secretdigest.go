@@ -21,8 +21,8 @@ const (
 
 const saltSize = 16
 
-// digest identifies a secret value without containing it. Each digest has a random salt, so two digests of the same
-// value differ.
+// digest identifies a secret value without containing the value. Each digest has a random salt, so two digests of the
+// same value differ.
 type digest struct {
 	Method string `json:"method,omitempty"`
 	Salt   []byte `json:"salt,omitempty"`
@@ -42,7 +42,7 @@ func newDigest(value, key string) digest {
 	return d
 }
 
-// exists reports whether d is a digest. The zero value is none.
+// exists reports whether d is a digest. The zero value is no digest.
 func (d digest) exists() bool { return d.Method != "" }
 
 // fits reports whether the digest was made with the given key. If key is "", it reports whether the digest was made
@@ -54,7 +54,7 @@ func (d digest) fits(key string) bool {
 	return hmac.Equal(d.Check, keyedSum(key, "key", d.Salt, ""))
 }
 
-// of reports whether the digest is a digest of the value. fits must be true for the key.
+// of reports whether d is a digest of the value. The caller must ensure that fits returns true for the key.
 func (d digest) of(value, key string) bool { return hmac.Equal(d.Sum, d.sum(value, key)) }
 
 func (d digest) sum(value, key string) []byte {
@@ -75,14 +75,15 @@ func keyedSum(key, purpose string, salt []byte, value string) []byte {
 
 // work is the cost of a digest without a key.
 type work struct {
-	passes, memory uint32 // memory in KiB
+	passes, memory uint32 // memory is in KiB
 	lanes          uint8
 }
 
-// unkeyedWork is the cost in the name of the method unkeyed. Tests about other rules reduce it.
+// unkeyedWork is the cost that the name of the method unkeyed contains. Tests that are not about the cost reduce it.
 var unkeyedWork = work{passes: 3, memory: 64 << 10, lanes: 4}
 
-// sum returns a digest that takes much time and memory, because anyone who has the digest can try many values.
+// sum returns a digest that takes much time and memory to compute, because an attacker who has the digest can try many
+// values.
 func (w work) sum(value string, salt []byte) []byte {
 	slowly.Lock()
 	defer slowly.Unlock()
@@ -92,22 +93,22 @@ func (w work) sum(value string, salt []byte) []byte {
 // slowly ensures that only one digest without a key is computed at a time, because each needs 64 MiB of memory.
 var slowly sync.Mutex
 
-// record is the private data of a lethe_secret_version.
+// record is the private data of an object of the type lethe_secret_version.
 type record struct {
 	Version     int64 `json:"version,omitempty"`
 	KeyRevision int64 `json:"key_revision,omitempty"`
 	digest
-	Plan *planning `json:"plan,omitempty"` // nil in a state
+	Plan *planning `json:"plan,omitempty"` // only in the private data of a plan; nil in the private data of a state
 }
 
-// planning has the members of planned private data.
+// planning has the members that only planned private data have.
 type planning struct {
-	Run       string          `json:"run"`                 // the process that made the plan
+	Run       string          `json:"run"`                 // identifies the process that made the plan
 	Undecided bool            `json:"undecided,omitempty"` // the value or the key was unknown
 	Was       json.RawMessage `json:"was,omitempty"`       // the private data before the change
 }
 
-// isPlan reports whether the record belongs to a plan that has decided the numbers.
+// isPlan reports whether the record belongs to a plan with known numbers (version and key revision).
 func (r record) isPlan() bool { return r.exists() && r.Plan != nil && !r.Plan.Undecided }
 
 var errRecord = errors.New("its private data in the state cannot be read")
@@ -126,11 +127,11 @@ func readRecord(private []byte) (record, error) {
 	return r, nil
 }
 
-// encode returns the private data.
+// encode returns the record as private data.
 func (r record) encode() []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // it consists of numbers, texts and bytes, and Was was decoded before
+		panic(err) // numbers, texts, bytes and valid JSON can always be encoded
 	}
 	return b
 }

@@ -51,7 +51,7 @@ func planSecretFile(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provid
 func (p *Provider) applySecretFile(_ context.Context, prior, planned, config cty.Value) (cty.Value, provider.Diags) {
 	if planned.IsNull() {
 		path := p.path(schema.Text(prior, "path"))
-		disk.Sweep(disk.OS, path) // temporary files contain the secret, too
+		disk.Sweep(disk.OS, path) // remove temporary files of earlier writes, because they contain the secret, too
 		if err := remove(path); err != nil {
 			return prior, fails(refused("path", "Secret file not removed", "The file could not be removed: %s.", fileReason(err)))
 		}
@@ -126,8 +126,8 @@ func put(path string, content []byte, missing bool) error {
 	return err
 }
 
-// place links the new file from to the name path. It returns errExists if that name exists. On file systems without
-// hard links, it writes the content to a second file.
+// place links the new file from to the name path. It returns errExists if a file with that name exists. On file systems
+// without hard links, place writes the content to a new file with that name.
 func place(from, path string, content []byte) error {
 	err := os.Link(from, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
@@ -185,7 +185,8 @@ func (p *Provider) readSecretFile(_ context.Context, current cty.Value) (cty.Val
 	return cty.ObjectVal(out), nil
 }
 
-// modeOf returns the mode of a file in the format of the attribute mode.
+// modeOf returns the mode of a file in the format of the attribute mode, such as "0600". If this system's modes do not
+// show which users may read a file, modeOf returns secretMode.
 func modeOf(info fs.FileInfo) string {
 	if !modesCount {
 		return secretMode

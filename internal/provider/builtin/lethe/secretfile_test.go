@@ -142,7 +142,7 @@ func TestSecretFile(t *testing.T) {
 		t.Errorf("after destroying: %#v", gone)
 	}
 	r.wants("a/b/secret", "", "-")
-	if again := must(v, nil); !again.IsNull() { // another process removed it
+	if again := must(v, nil); !again.IsNull() { // the file was removed before this second destroy
 		t.Errorf("after destroying twice: %#v", again)
 	}
 	if left, _ := filepath.Glob(filepath.Join(r.dir, "a/b", ".*")); len(left) > 0 {
@@ -173,7 +173,7 @@ func TestSecretFileDrift(t *testing.T) {
 	}
 	r.wants("s", canary+"-1", "0600")
 
-	r.write("s", canary+"-somebody", 0o600) // the content is never read
+	r.write("s", canary+"-somebody", 0o600) // the provider never reads the content of the file, so it finds no change
 	if same, ds := r.refresh(v); ds != nil || !same.RawEquals(v) {
 		t.Errorf("content: %#v %s", same, r.show(ds))
 	}

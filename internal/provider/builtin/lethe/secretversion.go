@@ -17,8 +17,8 @@ import (
 //
 // Terraform and Lethe call Plan again during apply, with the stored private data. Terraform does not pass the private
 // data of the approved plan to this call, so the answer can depend only on the stored digest and the value. Lethe
-// passes it (PlanCall.Approved), so the answer agrees with the approved plan even if the value has changed back after
-// the plan.
+// passes these data (PlanCall.Approved). So the answer agrees with the approved plan even if the value has changed back
+// after the plan.
 func (p *Provider) secretVersion() *builtin.Resource {
 	return &builtin.Resource{
 		Schema: describe("A number that increases when a secret changes. The secret is in no state and in no plan.",
@@ -40,7 +40,7 @@ func checkValue(v cty.Value) provider.Diags {
 	return nil
 }
 
-// secretState has the numbers of an object that are stored.
+// secretState has the stored numbers of an object: its version, and the revision of its key.
 type secretState struct{ version, keyRevision int64 }
 
 // stateOf returns the numbers of an object. A number is 0 if the object is null, or if the number is null or unknown.
@@ -62,7 +62,7 @@ func stateOf(object cty.Value) secretState {
 // lastVersion is the maximum version, because many receivers store versions in 32 bits.
 const lastVersion = math.MaxInt32
 
-// object returns an object with the numbers.
+// object returns an object that has these numbers.
 func (s secretState) object() cty.Value {
 	return secretObject(cty.NumberIntVal(s.version), cty.NumberIntVal(s.keyRevision))
 }
@@ -96,7 +96,7 @@ func (p *Provider) planSecretVersion(c builtin.PlanCall) (builtin.Planned, provi
 	}
 	next.Plan = &planning{Run: p.o.run, Was: c.Private}
 	if len(c.Approved) > 0 {
-		next.Plan.Run = "" // agree has compared the values of plan and apply
+		next.Plan.Run = "" // remove the process, because agree has compared the values of plan and apply
 	}
 	return builtin.Planned{Object: is.object(), Private: next.encode()}, ds
 }
@@ -127,7 +127,7 @@ func (p *Provider) decide(c builtin.PlanCall, stored record, value, key string) 
 	case c.Prior.IsNull():
 		is = secretState{1, 1}
 	case !stored.exists():
-		if is.keyRevision++; is.keyRevision > 1 { // an imported object has key revision 0
+		if is.keyRevision++; is.keyRevision > 1 { // an imported object has key revision 0, and gets the revision 1 without a new version
 			ds = fails(diag.Warningf("Digest of a secret is missing", "The state has version %d of this secret, but no digest to compare it with. If the secret has changed since the last apply, Lethe cannot see it. The apply records the present value as version %[1]d.", is.version))
 		}
 	case !stored.of(value, key):
@@ -161,7 +161,7 @@ func (p *Provider) agree(prior secretState, approved record, value string) (secr
 	return is, p.recordOf(is, value), ds
 }
 
-// changingSource returns the warning about a source that has returned two values in one command.
+// changingSource returns the warning about a source of the secret that has returned two values in one command.
 func changingSource() diag.Diagnostic {
 	return diag.Warningf("Secret differs between plan and apply", "value_wo had another value during the apply than during the plan of the same command. Its source probably returns a new value at each opening, like the generators lethe_random and random_password. Then every plan shows a new version.\n\nUse a source that returns the same value until the secret is rotated: an ephemeral resource that reads a secret manager, lethe_file, or an ephemeral variable. To send values of a generator, set the version argument of the receiver by hand, without lethe_secret_version.").In(cty.GetAttrPath("value_wo"))
 }

@@ -142,7 +142,8 @@ func (v *versioned) is(version, keyRevision int64) {
 	}
 }
 
-// says checks that there is exactly one diagnostic, with this title. An empty title means that there must be none.
+// says checks that there is exactly one diagnostic, with the given title. If the title is "", it checks that there is
+// no diagnostic.
 func (v *versioned) says(ds provider.Diags, title string) {
 	v.t.Helper()
 	if title == "" && len(ds) == 0 || len(ds) == 1 && ds[0].Summary == title {
@@ -297,7 +298,7 @@ func TestKeyChangesWithoutNewVersion(t *testing.T) {
 	}
 	v.configure(key1, nil)
 	v.says(v.bring(hidden("b"), hidden("b"), true), "")
-	v.is(2, 4) // a new value has a digest with the new key anyway
+	v.is(2, 4) // a new value is digested with the new key, so the number of the key does not change again
 	v.configure(key1, nil)
 	v.says(v.bring(hidden("b"), hidden("b"), true), "")
 	v.is(2, 4)

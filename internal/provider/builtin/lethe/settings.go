@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// leastKey is the minimum number of bytes of a version key.
+// leastKey is the minimum number of bytes of a key for the digests of secret versions.
 const leastKey = 16
 
 func (p *Provider) settings() *builtin.Settings {
@@ -32,7 +32,8 @@ func (p *Provider) settings() *builtin.Settings {
 	}
 }
 
-// readKeys reads the keys from the settings, or the current key from the environment if the settings have none.
+// readKeys reads the keys for digests from the settings. If the settings have no key, it reads the current key from the
+// environment.
 func (p *Provider) readKeys(config cty.Value) (versionKeys, provider.Diags) {
 	var ds provider.Diags
 	read := func(name string) versionKey {

@@ -3,6 +3,6 @@
 package lethe
 
 const (
-	modesCount = false // the mode does not show which users may read a file
+	modesCount = false // false: the mode of a file does not show which users may read it
 	noWait     = 0
 )

@@ -5,6 +5,6 @@ package lethe
 import "syscall"
 
 const (
-	modesCount = true               // the mode shows which users may read a file
-	noWait     = syscall.O_NONBLOCK // opening does not block if the path is a pipe
+	modesCount = true               // true: the mode of a file shows which users may read it
+	noWait     = syscall.O_NONBLOCK // a flag for opening a file: if the file is a pipe, opening it does not block
 )

@@ -67,20 +67,20 @@ func (ts *tunnels) closeAll() {
 // tunnel is the tunnel of one lease. start opens it, and end closes it.
 type tunnel struct {
 	host          sshconn.Host
-	remote, local string        // addresses
-	limit         time.Duration // for logging in, and for connecting to the remote address
+	remote, local string        // addresses; local is the address at which the tunnel listens
+	limit         time.Duration // time limit for logging in, and for connecting to the remote address
 	listener      net.Listener
-	life          context.Context // ends with the lease
+	life          context.Context // ends when the lease of the tunnel is closed
 	cancel        context.CancelFunc
 	busy          sync.WaitGroup
 
-	login  sync.Mutex // held while logging in
+	login  sync.Mutex // locked while a goroutine logs in
 	client *ssh.Client
-	ended  <-chan struct{} // closed when the connection of client has ended
+	ended  <-chan struct{} // closed when the SSH connection client has ended
 
 	mu     sync.Mutex
-	conns  map[io.Closer]bool // nil when the lease has ended
-	failed int                // number of connections that failed
+	conns  map[io.Closer]bool // open connections through the tunnel; nil when the lease is closed
+	failed int                // number of connections through the tunnel that failed
 	why    string             // the error of the last failed connection
 }
 
@@ -141,7 +141,7 @@ func (t *tunnel) reach(ctx context.Context) (*ssh.Client, error) {
 			return c, err
 		}
 		if last == nil || ctx.Err() == nil {
-			last = err // an earlier error says more than a timeout
+			last = err // keep the earlier error at a timeout, because it explains more
 		}
 		select {
 		case <-time.After(again):
@@ -168,7 +168,7 @@ func (t *tunnel) accept() {
 			if t.life.Err() != nil {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // file descriptors may be exhausted
+			time.Sleep(10 * time.Millisecond) // wait before the next attempt, because file descriptors may be exhausted
 			continue
 		}
 		if !t.keep(near) {
@@ -207,7 +207,7 @@ func (t *tunnel) dial() (net.Conn, error) {
 	return c.DialContext(ctx, "tcp", t.remote)
 }
 
-// pass copies data until from ends. It then closes to for writing.
+// pass copies data until from ends. Then it ends the writing to to.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
@@ -268,7 +268,7 @@ func (t *tunnel) end() {
 }
 
 // complaint returns a warning if connections through the tunnel failed, because the programs that use the tunnel see
-// only broken connections.
+// only broken connections. Otherwise it returns nil.
 func (t *tunnel) complaint() provider.Diags {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,8 @@ func TestOutputOfNullInput(t *testing.T) {
 	}
 }
 
-// TestMovedTriggers moves a null_resource to a terraform_data with the same triggers. Nothing replaces it.
+// TestMovedTriggers moves null_resource objects with various triggers to terraform_data. A plan replaces the moved
+// object only if triggers_replace differs from the triggers.
 func TestMovedTriggers(t *testing.T) {
 	text, null := cty.StringVal, cty.NullVal(cty.DynamicPseudoType)
 	for _, c := range []struct {

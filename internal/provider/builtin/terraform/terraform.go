@@ -18,8 +18,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// RemoteState reads the root outputs of another state. The caller of New provides this function, because this package
-// cannot open stores. object is the address of the data source.
+// RemoteState reads the root outputs of another state. It gets the address of the data source (object), the type of the
+// backend, the workspace and the settings of the backend. The caller of New provides this function, because this
+// package cannot open stores.
 type RemoteState func(ctx context.Context, object, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags)
 
 // RemoteCheck checks the settings of a backend without opening the backend. config is null if the settings are unknown.
@@ -117,7 +118,7 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	triggers := src.GetAttr("triggers")
 	if triggers.IsNull() {
 		triggers = cty.NullVal(cty.DynamicPseudoType)
-	} else { // an object, like { key = value } in the configuration, which a map would not equal
+	} else { // triggers_replace has any type, and an object with these attributes equals { key = value } in the configuration; a map would not
 		triggers = cty.ObjectVal(triggers.AsValueMap())
 	}
 	null := cty.NullVal(cty.DynamicPseudoType)
@@ -130,7 +131,8 @@ func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 // OpenTofu have no such argument: they store the credentials for the other state in the state that has the data source.
 const secretConfig = "config_wo"
 
-// remoteState returns the data source terraform_remote_state.
+// remoteState returns the data source terraform_remote_state, which reads the outputs of another state with read. check
+// checks the settings of the backend; nil: only read checks them.
 func remoteState(read RemoteState, check RemoteCheck) *builtin.Data {
 	return &builtin.Data{
 		Schema: &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{
@@ -168,7 +170,7 @@ func validateRemote(check RemoteCheck, config cty.Value) provider.Diags {
 
 func readRemote(ctx context.Context, read RemoteState, object string, config cty.Value) (cty.Value, provider.Diags) {
 	workspace := "default"
-	if w := config.GetAttr("workspace"); !w.IsNull() && w.AsString() != "" { // like Terraform and OpenTofu
+	if w := config.GetAttr("workspace"); !w.IsNull() && w.AsString() != "" { // an empty workspace name means default, as in Terraform and OpenTofu
 		workspace = w.AsString()
 	}
 	if read == nil {
@@ -193,7 +195,8 @@ func readRemote(ctx context.Context, read RemoteState, object string, config cty
 	return cty.ObjectVal(result), ds
 }
 
-// settings returns the settings of the backend: config, overridden by config_wo.
+// settings returns the settings of the backend: the attributes of config. Attributes of config_wo replace attributes of
+// config that have the same name.
 func settings(config cty.Value) cty.Value {
 	all := map[string]cty.Value{}
 	for _, name := range []string{"config", secretConfig} {

@@ -20,7 +20,7 @@ type Server struct {
 	Provider provider.Provider
 }
 
-// call answers an encoded request.
+// call is a function that answers an encoded request of one call.
 type call func(s *Server, ctx context.Context, request []byte) (proto.Message, error)
 
 // on returns a call of the protocol that decodes the request and passes it to f.
@@ -37,7 +37,7 @@ func on[Q any, M interface {
 	}
 }
 
-// calls has all calls with one answer, by their names in protocol 6.
+// calls has all calls that have one answer, by their names in protocol 6.
 var calls map[string]call
 
 func init() {
@@ -71,7 +71,8 @@ func init() {
 
 type versionKey struct{}
 
-// TerraformVersion returns the version of Terraform that the client has sent. ctx is the context of Provider.Configure.
+// TerraformVersion returns the version of Terraform that the client has sent. ctx is the context that
+// Provider.Configure got. For another context, TerraformVersion returns "".
 func TerraformVersion(ctx context.Context) string { v, _ := ctx.Value(versionKey{}).(string); return v }
 
 func (s *Server) validateProvider(ctx context.Context, q *wirepb.ValidateProviderConfig_Request) (proto.Message, error) {
@@ -101,8 +102,8 @@ func (s *Server) validateResource(ctx context.Context, q *wirepb.ValidateResourc
 	return &wirepb.ValidateResourceConfig_Response{Diagnostics: diagnostics(ds)}, nil
 }
 
-// refuseWriteOnly returns errors for values of write-only attributes. It is called if the client does not support such
-// attributes, because the client would store the values.
+// refuseWriteOnly returns errors for values of write-only attributes in a configuration. It is called if the client
+// does not support write-only attributes, because the client would store the values.
 func (s *Server) refuseWriteOnly(ctx context.Context, typ string, config provider.Dynamic) (provider.Diags, error) {
 	schemas, _ := s.Provider.Schemas(ctx)
 	if schemas == nil {

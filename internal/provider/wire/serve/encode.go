@@ -92,7 +92,7 @@ func paths(ps []cty.Path) []*wirepb.AttributePath {
 }
 
 // SchemaAnswer returns the answer to GetProviderSchema for these schemas. major is the major version of the protocol.
-// An answer without schemas is empty. SchemaAnswer returns an error if the schema of a type cannot be decoded. It
+// If schemas is nil, the answer is empty. SchemaAnswer returns an error if the schema of a type cannot be decoded. It
 // panics if major is 5 and a schema has nested attributes.
 func SchemaAnswer(major int, schemas *provider.Schemas) (*wirepb.GetProviderSchema_Response, error) {
 	a := &wirepb.GetProviderSchema_Response{}

@@ -12,20 +12,21 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // the codec that is asked for by name
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec "proto", which gRPC finds by its name
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
-// Options returns the options of a gRPC server that answers the calls. max is the maximum size of a message in bytes.
+// Options returns the options of a gRPC server that answers all calls with s. max is the maximum size of a message in
+// bytes.
 func (s *Server) Options(max int) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.UnknownServiceHandler(s.serve), grpc.ForceServerCodecV2(Codec{}), grpc.MaxRecvMsgSize(max), grpc.MaxSendMsgSize(max),
 	}
 }
 
-// serve answers one call.
+// serve answers one call of any kind. A call that protocol 6 or 5 does not define is an error.
 func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	full, _ := grpc.MethodFromServerStream(stream)
 	name, ok := s.Name(full)
@@ -46,8 +47,8 @@ func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	return stream.SendMsg(&answer)
 }
 
-// Answer answers a call by its name in protocol 6, which Name has returned. The call must have one answer. Request and
-// answer are encoded messages.
+// Answer answers a call that has one answer. name is the call's name in protocol 6, as the method Name returns it.
+// Request and answer are encoded messages.
 func (s *Server) Answer(ctx context.Context, name string, request []byte) ([]byte, error) {
 	answer, err := calls[name](s, ctx, request)
 	if err != nil {
@@ -56,17 +57,17 @@ func (s *Server) Answer(ctx context.Context, name string, request []byte) ([]byt
 	return proto.Marshal(answer)
 }
 
-// streams has the calls with several answers, by their names.
+// streams has the functions for calls with several answers, by the names of the calls in protocol 6.
 var streams map[string]func(s *Server, ctx context.Context, request []byte, send func(proto.Message) error) error
 
 func init() {
 	streams = map[string]func(*Server, context.Context, []byte, func(proto.Message) error) error{"ListResource": (*Server).list, "InvokeAction": (*Server).invoke}
 }
 
-// Streams reports whether a call has several answers.
+// Streams reports whether a call has several answers. name is the call's name in protocol 6.
 func Streams(name string) bool { return streams[name] != nil }
 
-// Stream answers a call that has several answers. name is its name in protocol 6.
+// Stream answers a call that has several answers. name is the call's name in protocol 6.
 func (s *Server) Stream(stream grpc.ServerStream, name string, request []byte) error {
 	return streams[name](s, stream.Context(), request, func(m proto.Message) error {
 		b, err := proto.Marshal(m)
@@ -109,14 +110,14 @@ func (s *Server) Name(full string) (string, bool) {
 	return name, calls[name] != nil || Streams(name)
 }
 
-// Codec is a codec that leaves messages of the type *[]byte encoded: the messages of the provider protocol. It encodes
-// and decodes all other messages, such as those of go-plugin.
+// Codec is a codec of gRPC that leaves messages of the type *[]byte encoded: the messages of the provider protocol. It
+// encodes and decodes all other messages, such as the messages of go-plugin.
 type Codec struct{}
 
-// Name returns the name of the codec that Codec replaces.
+// Name returns "proto", the name of the codec that Codec replaces.
 func (Codec) Name() string { return "proto" }
 
-// Marshal encodes a message.
+// Marshal returns the bytes of a *[]byte, and encodes other messages as protobuf messages.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 	b, ok := v.(*[]byte)
 	if !ok {
@@ -125,7 +126,7 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*b)}, nil
 }
 
-// Unmarshal decodes a message.
+// Unmarshal stores data in a *[]byte, and decodes data into other messages.
 func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
 	b, ok := v.(*[]byte)
 	if !ok {

@@ -7,9 +7,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Main is the main function of a provider program: it serves the plugin host that started the process, and returns when
-// the connection ends. A test can be such a program: it starts its own binary, with an environment variable that makes
-// TestMain call Main.
+// Main is the main function of a provider program: it serves s to the plugin host that started the process, and returns
+// when the connection ends. A test binary can be such a program: it starts itself, with an environment variable that
+// makes TestMain call Main.
 func (s *Server) Main() {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
@@ -21,7 +21,7 @@ func (s *Server) Main() {
 	})
 }
 
-// nothing is a plugin without services, because Server answers all calls without registration.
+// nothing is a plugin of go-plugin without services, because Server answers all calls without registration.
 type nothing struct {
 	plugin.NetRPCUnsupportedPlugin
 }

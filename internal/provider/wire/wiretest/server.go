@@ -1,7 +1,7 @@
-// Package wiretest serves any provider.Provider over gRPC, in protocol 5 or 6, in the process of a test. Together with
-// package wire this is a round trip, so a test notices any lost data as a difference between two Go values. A test can
-// replace single calls by handlers that answer with any bytes, or with an error, to imitate a provider that breaks the
-// protocol.
+// Package wiretest serves any provider.Provider over gRPC, in protocol 5 or 6, in the process of a test. If a test
+// calls this server with a client of package wire, requests and answers make a round trip. So the test notices lost
+// data as a difference between two Go values. A test can replace single calls by handlers that answer with any bytes,
+// or with an error, to imitate a provider that breaks the protocol.
 //
 // The answers to all other calls come from package serve.
 package wiretest
@@ -25,7 +25,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider/wire/serve"
 )
 
-// Server serves a provider.
+// Server serves a provider over gRPC.
 type Server struct {
 	Major    int // 5 or 6
 	Provider provider.Provider
@@ -38,11 +38,11 @@ type Server struct {
 	grpc *grpc.Server
 }
 
-// Handler answers a call. Request and answer are encoded messages.
+// Handler answers a call that has one answer. Request and answer are encoded messages.
 type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
-// Dial serves on a connection in memory until the test ends, and returns the client's end. more has further options of
-// the client.
+// Dial serves on a connection in memory until the test ends, and returns the client's end as a connection of grpc-go.
+// more has further options of the client.
 func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
@@ -59,7 +59,8 @@ func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 	return conn
 }
 
-// Connect works like Dial, but returns a connection of package rpc. max is the maximum length of a message in bytes.
+// Connect serves on a connection in memory until the test ends, and returns the client's end as a connection of package
+// rpc. max is the maximum length of a message in bytes.
 func (s *Server) Connect(t testing.TB, max int) *rpc.Conn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
@@ -77,7 +78,7 @@ func (s *Server) Connect(t testing.TB, max int) *rpc.Conn {
 	return conn
 }
 
-// Start serves on a listener, in another goroutine, until Kill.
+// Start serves on a listener, in another goroutine, until Kill is called.
 func (s *Server) Start(l net.Listener) {
 	s.grpc = s.server(nil)
 	go s.grpc.Serve(l)
@@ -88,10 +89,10 @@ func (s *Server) server(more []grpc.ServerOption) *grpc.Server {
 		grpc.MaxRecvMsgSize(1<<30), grpc.MaxSendMsgSize(1<<30))...)
 }
 
-// Kill ends all connections at once, with all running calls.
+// Kill ends all connections at once, and so all running calls.
 func (s *Server) Kill() { s.grpc.Stop() }
 
-// serve answers one call.
+// serve answers one call, with a handler of the test or with the provider.
 func (s *Server) serve(_ any, stream grpc.ServerStream) error {
 	full, _ := grpc.MethodFromServerStream(stream)
 	if f := s.Streams[full[strings.LastIndexByte(full, '/')+1:]]; f != nil {
