@@ -124,8 +124,8 @@ func (l *loader) passed(m *Call, a *hcl.Attribute) {
 }
 
 // SourceDir returns the directory of the module, with slashes, in the form in which the sources of local modules spell
-// it. If the root module in live/b calls ../../live/a, the result is ../../live/a, not ../a. If a symbolic link is on
-// the path, the result is Led. base returns the directory of the root module, or of a module whose source is not local.
+// it. If the root module in live/b calls ../../live/a, the result is ../../live/a, not ../a. With a symbolic link on
+// the path, it is n.Led. base returns the directory of the root module, or of a module whose source is not local.
 func (n *Node) SourceDir(base func(dir string) string) string {
 	if n.Parent == nil || !IsLocal(n.Source) {
 		return filepath.ToSlash(base(n.Module.Dir))

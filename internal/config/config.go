@@ -14,9 +14,9 @@
 //   - Override files are merged into the blocks that they change (overrides.go, merge.go).
 //   - Each block is read by the file with the name of the block type.
 //
-// In native syntax the body of a declaration is an *hclsyntax.Body without the arguments and blocks that were read
-// here. If JSON is involved (IsJSON), the body has another type, and only a schema can distinguish its arguments from
-// its blocks. Package native converts expressions of both syntaxes to the same syntax tree.
+// In native syntax the body of a declaration is an *hclsyntax.Body without the arguments and blocks that this package
+// has read. If JSON is involved (IsJSON), the body has another type, and only a schema can distinguish its arguments
+// from its blocks. Package native converts expressions of both syntaxes to the same syntax tree.
 //
 // Package lang makes the checks that depend on values, on the schema of a provider, or on the provider configurations
 // that modules receive.
@@ -60,11 +60,11 @@ type Refactorings struct {
 
 // Module is the merged content of one directory of configuration files.
 type Module struct {
-	Dir     string // the directory as passed to Load; the files in ranges are below it
+	Dir     string // the directory as passed to Load; the names in ranges begin with it, unless Options.Display changes them
 	Files   []File // all files that were read, in order
 	Version []VersionConstraint
 
-	Required map[string]*Requirement // by local name; explicit requirements, and requirements implied by use
+	Required map[string]*Requirement // requirements of providers by local name: explicit ones, and ones implied by use
 	Storage
 	Meta map[string]*Meta // provider_meta by local name
 
@@ -82,7 +82,7 @@ type Module struct {
 	// ComputedLifecycles is true if a lifecycle block has arguments that are evaluated before the plan.
 	ComputedLifecycles bool
 
-	VersionMismatch bool        // the module requires another version, so its other declarations were not read
+	VersionMismatch bool        // the module requires another version of Lethe or Terraform, so its other declarations were not read
 	unreadable      bool        // a part of the module could not be read, so declarations may be missing
 	broken          diag.Places // the places of blocks in which mistakes were found
 }
@@ -109,7 +109,7 @@ func (s *Storage) Stored() *Backend {
 // the declarations may be in the unread text.
 func (m *Module) Unreadable() bool { return m.unreadable }
 
-// Broken reports whether a mistake was found in the block at a range. Parts of such a block may not have been read.
+// Broken reports whether a mistake was found in the block at a range. Some arguments of such a block may be missing.
 func (m *Module) Broken(at hcl.Range) bool { return m.broken.Has(at) }
 
 // File is the name and the text of a configuration file.
@@ -118,7 +118,7 @@ type File struct {
 	Bytes []byte
 }
 
-// Name names a resource inside its module.
+// Name is the mode, the type and the name of a resource or an action inside its module.
 type Name struct {
 	Mode       addr.Mode
 	Type, Name string
@@ -147,7 +147,7 @@ func (n ProviderName) String() string {
 type VersionConstraint struct {
 	Text     string
 	Range    diag.Range
-	Required bool // true for required_version, false for compatible_with
+	Required bool // true: an entry of required_version; false: of compatible_with
 }
 
 // Requirement is an entry of required_providers, or a requirement that the use of a local name implies.
@@ -157,14 +157,14 @@ type Requirement struct {
 	HostGiven bool // the source contains a host name
 	Versions  []VersionConstraint
 	Aliases   []ProviderName // configuration_aliases
-	Range     diag.Range     // zero for an implied requirement
-	Uncertain bool           // implied by use; an explicit entry may be in a part of the module that could not be read
+	Range     diag.Range     // zero for a requirement that the use of a local name implies
+	Uncertain bool           // implied by use, but the module has an unreadable part, which may have an explicit entry
 }
 
 // Backend is a backend, cloud or state_store block.
 type Backend struct {
 	Type  string
-	Store bool // a state_store block: a provider has the type
+	Store bool // a state_store block, whose Type is a type of a provider
 	Body  hcl.Body
 	Range diag.Range
 }
@@ -188,7 +188,7 @@ type Variable struct {
 	Nullable     bool
 	Sensitive    bool
 	Ephemeral    bool
-	Const        bool   // callers may only pass values that are known before the plan
+	Const        bool   // const = true: callers may only pass values that are known before the plan
 	Deprecated   string // the text of the warning for callers; "" if the variable is not deprecated
 	Validations  []*Condition
 	Range        diag.Range
@@ -207,7 +207,7 @@ type Local struct {
 type Output struct {
 	Name          string
 	Description   string
-	Expr          hcl.Expression // nil if the required argument is missing, which was reported
+	Expr          hcl.Expression // nil if the required argument is missing; the loader has reported that
 	Type          cty.Type       // NilType if absent
 	Defaults      *Defaults
 	Sensitive     bool
@@ -225,7 +225,7 @@ type Condition struct {
 	Range     diag.Range
 }
 
-// Repeat holds the expression that determines the number of instances. At most one field is set.
+// Repeat holds the expression that determines the number of instances. At most one field is set (not nil).
 type Repeat struct {
 	Count   hcl.Expression
 	ForEach hcl.Expression
@@ -244,7 +244,7 @@ type Call struct {
 	Providers      []Passed
 	ProvidersGiven bool           // a providers argument exists, possibly empty
 	PreventDestroy hcl.Expression // lifecycle { prevent_destroy }, for all resources of the module; nil if absent
-	CreateFirst    hcl.Expression // lifecycle { create_before_destroy }, as above
+	CreateFirst    hcl.Expression // lifecycle { create_before_destroy }, for all resources of the module; nil if absent
 	// IgnoreNestedDeprecations suppresses warnings about deprecated features in the files of the module.
 	IgnoreNestedDeprecations bool
 	Range                    diag.Range
@@ -260,7 +260,7 @@ type Passed struct {
 // ProviderRef is a reference to a provider configuration. It has an instance key if the configuration uses for_each.
 type ProviderRef struct {
 	ProviderName
-	Key   hcl.Expression // nil if the reference has no key
+	Key   hcl.Expression // the instance key, such as "west" in aws.by_region["west"]; nil if the reference has no key
 	Range diag.Range
 }
 
@@ -269,7 +269,7 @@ type Provider struct {
 	ProviderName
 	Versions []VersionConstraint // the deprecated version argument
 	ForEach  hcl.Expression      // nil if absent
-	Body     hcl.Body            // settings
+	Body     hcl.Body            // the settings of the provider
 	Range    diag.Range
 }
 
@@ -278,12 +278,12 @@ type Resource struct {
 	Name
 	Repeat
 	DependsOn    []hcl.Traversal
-	Provider     *ProviderRef // nil: implied by the prefix of the type
+	Provider     *ProviderRef // nil: the default configuration of the provider that the prefix of the type names
 	Body         hcl.Body     // the arguments and blocks of the provider's schema
 	Lifecycle    Lifecycle
 	Connection   *Connection // the connection block of the resource; nil if absent
 	Provisioners []*Provisioner
-	Check        string // the name of the check block around it, "" if none
+	Check        string // the name of the check block that contains this block; "" for a block at the top level
 	Range        diag.Range
 	TypeRange    diag.Range
 }
@@ -322,21 +322,21 @@ func (r *Resource) LocalProvider() ProviderName {
 // Lifecycle is a lifecycle block. The mode of the resource determines which fields may be set.
 type Lifecycle struct {
 	CreateFirst    bool
-	FirstIf        hcl.Expression // a create_before_destroy that is not constant; otherwise nil
-	Protected      bool           // the lifecycle block of a module call around it has prevent_destroy
+	FirstIf        hcl.Expression // a create_before_destroy expression that is not constant; otherwise nil
+	Protected      bool           // a module call above this module sets prevent_destroy
 	PreventDestroy hcl.Expression // nil if absent
 	Destroy        hcl.Expression // nil if absent; destroy = false keeps the remote object and removes it from the state
 	IgnoreAll      bool
-	Ignore         []hcl.Traversal  // relative to the resource
-	IgnoreIf       hcl.Expression   // an ignore_changes that is not a list of names; otherwise nil
+	Ignore         []hcl.Traversal  // the paths in ignore_changes, relative to the resource
+	IgnoreIf       hcl.Expression   // an ignore_changes expression that is not a list of names; otherwise nil
 	Triggers       []hcl.Expression // replace_triggered_by
 	ActionTriggers []*ActionTrigger
 	Preconditions  []*Condition
 	Postconditions []*Condition
 }
 
-// IgnoredNames returns the first name of each path in ignore_changes: the arguments of the resource. For
-// ignore_changes = all it returns none.
+// IgnoredNames returns the first name of each path in ignore_changes: the arguments of the resource. For ignore_changes
+// = all it returns nil.
 func (l *Lifecycle) IgnoredNames() []string {
 	var out []string
 	for _, t := range l.Ignore {
@@ -395,16 +395,16 @@ func (e *Event) UnmarshalText(name []byte) error {
 	return nil
 }
 
-// Ends reports whether the event belongs to the destruction of an object.
+// Ends reports whether the event is before or after the destruction of an object.
 func (e Event) Ends() bool { return e == BeforeDestroy || e == AfterDestroy }
 
-// Precedes reports whether the event is before the change.
+// Precedes reports whether the event is before the change, such as before_create.
 func (e Event) Precedes() bool { return e == BeforeDestroy || e == BeforeCreate || e == BeforeUpdate }
 
 // The values of on_failure in an action_trigger block.
 const (
-	Halt     = "halt"     // the default: stop the object and its dependents
-	Taint    = "taint"    // like Halt, and the created object is tainted
+	Halt     = "halt"     // stop the change of the object, and do not change its dependents; the default
+	Taint    = "taint"    // like halt, and mark the created object as tainted, so that the next plan replaces it
 	Continue = "continue" // the errors of the action become warnings
 )
 
@@ -420,11 +420,12 @@ type ActionTrigger struct {
 // ActionRef names an action, or one instance of it.
 type ActionRef struct {
 	Name
-	Key   hcl.Expression // nil if the reference has no key
+	Key   hcl.Expression // the instance key; nil if the reference has no key
 	Range diag.Range
 }
 
-// Check is a check block. Its data and ephemeral blocks are in Module.Resources, with Check set.
+// Check is a check block. Its data and ephemeral blocks are in Module.Resources, with the name of the check block in
+// Resource.Check.
 type Check struct {
 	Name    string
 	Asserts []*Condition
@@ -449,8 +450,8 @@ type Removed struct {
 
 // Import is an import block.
 type Import struct {
-	To       hcl.Expression // an address, with keys that may use each
-	Resource addr.Resource  // the address in To, without keys
+	To       hcl.Expression // an address whose instance keys may use the variable each
+	Resource addr.Resource  // the address of To without instance keys
 	ID       hcl.Expression // nil if Identity is set
 	Identity hcl.Expression // nil if ID is set
 	ForEach  hcl.Expression // nil if absent
@@ -482,7 +483,7 @@ type Node struct {
 	Module   *Module
 	Call     *Call            // nil for the root
 	Parent   *Node            // nil for the root
-	Children map[string]*Node // by call name
+	Children map[string]*Node // the nodes of the called modules, by name of the call
 	Source   string           // the source argument as written, for the module manifest; "" for the root
 	Version  string           // the selected version, "" if the module has no version
 	Led      string           // the result of SourceDir if the source of a local module contains symbolic links; otherwise ""
@@ -513,7 +514,7 @@ type Tree struct {
 // adds an error to bag and returns false.
 type Resolve func(path addr.Module, call *Call, parent *Node, bag *diag.Bag) (dir, source, version string, ok bool)
 
-// Walk calls f for n and every module below it, parents first.
+// Walk calls f for n and every module below n, each parent before its children.
 func (n *Node) Walk(f func(*Node)) {
 	f(n)
 	for _, name := range sortedKeys(n.Children) {
@@ -521,8 +522,8 @@ func (n *Node) Walk(f func(*Node)) {
 	}
 }
 
-// Provider returns the provider that a local name means in this module: the source of the requirement with this name,
-// or without one the provider that addr.Default returns.
+// Provider returns the provider that a local name means in this module: the source of the requirement with this name.
+// If the module has no such requirement, it is the provider that addr.Default returns.
 func (n *Node) Provider(local string) addr.Provider {
 	if r := n.Module.Required[local]; r != nil {
 		return r.Source

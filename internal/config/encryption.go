@@ -24,8 +24,8 @@ type Encryption struct {
 // EncryptionPart is a key provider or a method.
 type EncryptionPart struct {
 	EncryptionRef
-	Uses *EncryptionRef // the key provider that "keys" or "chain" names; nil: the part has no such argument
-	Body hcl.Body       // the other settings
+	Uses *EncryptionRef // the key provider that the argument "keys" or "chain" names; nil: the block has no such argument
+	Body hcl.Body       // the settings except for "keys" or "chain"
 }
 
 // EncryptionRef names a key provider or a method.
@@ -39,7 +39,7 @@ type EncryptionTarget struct {
 	Block    string            // the name of the target in messages
 	Method   *EncryptionRef    // nil if absent
 	Enforced hcl.Expression    // nil if absent
-	Fallback *EncryptionTarget // the target of the block fallback, for reading; nil if absent
+	Fallback *EncryptionTarget // the content of the fallback block, with which readers decrypt older data; nil if absent
 	Range    diag.Range
 }
 
@@ -184,7 +184,7 @@ func (r *encryptionReader) ref(a *hcl.Attribute, kind, example string) *Encrypti
 	example = kind + "." + example
 	e := a.Expr
 	if n, ds := native.Expression(e); !ds.HasErrors() {
-		if w, ok := n.(*hclsyntax.TemplateWrapExpr); ok { // references in JSON syntax have this form in other arguments
+		if w, ok := n.(*hclsyntax.TemplateWrapExpr); ok { // in JSON syntax, references in other arguments have this form
 			e = w.Wrapped
 		}
 	}

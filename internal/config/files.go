@@ -179,7 +179,7 @@ func parseJSON(text []byte, name string, l limits.Limits) (hcl.Body, hcl.Diagnos
 	}
 	file, ds := json.ParseWithStartPos(rest, name, start)
 	if ds.HasErrors() {
-		ds = ds[:1] // later errors are consequences of the first, because the parser does not recover
+		ds = ds[:1] // keep only the first error: later errors are consequences of it, because the parser does not recover
 	}
 	if file == nil || file.Body == nil {
 		return hcl.EmptyBody(), ds, syntax.Problem{}
@@ -246,7 +246,7 @@ func rangeAt(name string, text []byte, at int) diag.Range {
 		case c == '\n':
 			pos.Line++
 			pos.Column = 1
-		case c&0xC0 != 0x80: // columns count characters, not bytes
+		case c&0xC0 != 0x80: // count only the first byte of a character, because columns count characters
 			pos.Column++
 		}
 	}

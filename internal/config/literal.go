@@ -95,7 +95,7 @@ func (rd *reader) string(e hcl.Expression, title, format string, a ...any) (stri
 	if !ok {
 		return "", false
 	}
-	if !v.IsKnown() { // the parser has reported the expression
+	if !v.IsKnown() { // the parser has reported a mistake in the expression
 		return "", false
 	}
 	if v.Type() != cty.String || v.IsNull() {

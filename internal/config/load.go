@@ -29,8 +29,8 @@ func Load(dir string, o Options, sources *diag.Sources, bag *diag.Bag) (*Module,
 	return load(dir, &Node{}, o.filled(), sources, bag)
 }
 
-// load reads a module like Load. n is the node of the module in the tree. Messages about the whole module name this
-// node. load returns false if it reported an error.
+// load reads a module, as Load describes. n is the node of the module in the tree. Messages about the whole module name
+// this node. load returns false if it reported an error.
 func load(dir string, n *Node, o Options, sources *diag.Sources, bag *diag.Bag) (*Module, bool) {
 	l := newLoader(&reader{opts: o}, dir)
 	ok := l.files(dir, n, sources)

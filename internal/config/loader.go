@@ -11,10 +11,10 @@ type loader struct {
 	rd       *reader
 	mod      *Module
 	required *requirements
-	declared map[string]hcl.Range // ranges of declarations, by kind and name: see first
+	declared map[string]hcl.Range // ranges of the declarations so far, by kind and name; see the method first
 }
 
-// newLoader returns a loader of an empty module.
+// newLoader returns a loader whose module has no declarations yet.
 func newLoader(rd *reader, dir string) *loader {
 	mod := newModule(dir)
 	return &loader{rd: rd, mod: mod, required: newRequirements(rd, mod), declared: map[string]hcl.Range{}}

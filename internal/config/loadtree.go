@@ -45,7 +45,7 @@ type treeLoader struct {
 	resolve Resolve
 	bag     *diag.Bag
 	tree    *Tree
-	modules map[string]*loaded // modules by the result of same for the directory
+	modules map[string]*loaded // modules that were read, by the result of the method same for the directory
 	sames   map[string]string  // results of same, by directory
 	nodes   int                // number of nodes so far
 	ok      bool               // no error was reported
@@ -57,7 +57,8 @@ type loaded struct {
 	ok     bool // the module was read without errors
 }
 
-// same returns Files.Same(dir), and caches the result for each spelling.
+// same returns Files.Same(dir): a string that is equal for all paths to the directory. It caches the result for each
+// spelling of the path.
 func (t *treeLoader) same(dir string) string {
 	s, ok := t.sames[dir]
 	if !ok {
@@ -117,7 +118,7 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 // call each other without end.
 func (t *treeLoader) child(n *Node, call *Call) *Node {
 	if call.Source == nil {
-		return nil // reported when the call was read
+		return nil // the missing source was reported when the call was read
 	}
 	path := n.Path.Child(call.Name)
 	childDir, source, version, ok := t.resolve(path, call, n, t.bag)

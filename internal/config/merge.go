@@ -37,7 +37,7 @@ func overrideNative(base, overriding *hclsyntax.Body, deep bool) *hclsyntax.Body
 		attrs = hclsyntax.Attributes{}
 	}
 	if overriding.Attributes["count"] != nil || overriding.Attributes["for_each"] != nil {
-		delete(attrs, "count") // count replaces for_each, and for_each replaces count
+		delete(attrs, "count") // an overriding count replaces for_each, and an overriding for_each replaces count
 		delete(attrs, "for_each")
 	}
 	maps.Copy(attrs, overriding.Attributes)
@@ -53,7 +53,7 @@ func overrideBlocks(base, overriding hclsyntax.Blocks, deep bool) hclsyntax.Bloc
 }
 
 // replaceBlocks returns the blocks of base whose type does not occur in overriding, and then the blocks of overriding.
-// typ returns the type of a block. If deep is true, lifecycle blocks of both are merged by merge instead.
+// typ returns the type of a block. If deep is true, merge merges the lifecycle blocks of both.
 func replaceBlocks[B comparable](base, overriding []B, deep bool, typ func(B) string, merge func(base, overriding B) B) []B {
 	replaced := map[string]B{}
 	for _, b := range overriding {
@@ -83,8 +83,8 @@ func generates(typ string, labels []string) string {
 	return typ
 }
 
-// escape returns rest with the content of its `_ {}` block added. The caller must report arguments that occur both in
-// the block and around it (see clashes).
+// escape returns the body rest, to which it adds the content esc of the block `_ {}` in it. The caller must report
+// arguments that occur in both (see clashes).
 func escape(rest, esc hcl.Body) hcl.Body {
 	r, rok := rest.(*hclsyntax.Body)
 	e, eok := esc.(*hclsyntax.Body)
@@ -128,7 +128,7 @@ func without(b *hclsyntax.Body, meta *hcl.BodySchema) *hclsyntax.Body {
 	return out
 }
 
-// clashes returns the first argument that is both in an escape block and around it, or nil if none exists.
+// clashes returns the first argument that is both in an escape block `_ {}` and around it, or nil if none exists.
 func clashes(rest, esc hcl.Body) (again, first *hcl.Attribute) {
 	outer, _ := rest.JustAttributes()
 	inner, _ := esc.JustAttributes()
@@ -152,11 +152,11 @@ func IsJSON(b hcl.Body) bool {
 // mergedBody is the merge of two bodies. It merges them only when it is read, with the schema of the reader.
 type mergedBody struct {
 	base, overriding hcl.Body
-	replace          bool // arguments and blocks in overriding replace those with the same name in base; false: they are added to base
+	replace          bool // arguments and blocks of overriding replace the same arguments and blocks of base; false: overriding is added to base
 	deep             bool // merge lifecycle blocks instead of replacing them
 }
 
-// Content implements hcl.Body.
+// Content merges both bodies with the schema (method of hcl.Body). Content that the schema lacks is an error.
 func (l *mergedBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	loose := withoutRequired(schema)
 	base, ds := l.base.Content(loose)
@@ -165,7 +165,7 @@ func (l *mergedBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diag
 	return content, append(append(ds, more...), missing(schema, content)...)
 }
 
-// PartialContent implements hcl.Body.
+// PartialContent merges the content that the schema names. The body in the result has the rest (method of hcl.Body).
 func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	loose := withoutRequired(schema)
 	base, baseRest, ds := l.base.PartialContent(loose)
@@ -175,8 +175,8 @@ func (l *mergedBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, h
 	return content, rest, append(append(ds, more...), missing(schema, content)...)
 }
 
-// JustAttributes implements hcl.Body. It returns blocks in native syntax as arguments, in the form that JSON syntax has
-// for blocks. So callers find the references in these blocks, too.
+// JustAttributes returns all arguments of both bodies (method of hcl.Body). It returns blocks in native syntax as
+// arguments, in the form that JSON syntax has for blocks. So callers find the references in these blocks, too.
 func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	out, ds := likeJSON(l.base)
 	overriding, more := likeJSON(l.overriding)
@@ -184,7 +184,7 @@ func (l *mergedBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	return out, append(ds, more...)
 }
 
-// MissingItemRange implements hcl.Body.
+// MissingItemRange returns the range for errors about missing arguments (method of hcl.Body).
 func (l *mergedBody) MissingItemRange() hcl.Range { return l.base.MissingItemRange() }
 
 func (l *mergedBody) join(base, overriding *hcl.BodyContent) *hcl.BodyContent {
@@ -235,7 +235,7 @@ func likeJSON(b hcl.Body) (hcl.Attributes, hcl.Diagnostics) {
 	if !ok {
 		return b.JustAttributes()
 	}
-	attrs, _ := n.JustAttributes() // its errors are about blocks, which are converted below
+	attrs, _ := n.JustAttributes() // ignore the errors: they are about blocks, which are converted below
 	for _, block := range n.Blocks {
 		if _, taken := attrs[block.Type]; taken || isHidden(n, block) {
 			continue

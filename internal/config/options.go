@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Files          Files                                                         // nil: the disk
 	Display        func(path string) string                                      // returns the file name in ranges for a path; nil: the path unchanged
-	Follow         func(n *Node) string                                          // returns Node.Led of a local module; nil: symbolic links are not followed
+	Follow         func(n *Node) string                                          // returns Node.Led, the directory of a local module without symbolic links; nil: Led stays ""
 	Amend          func(root *Module, sources *diag.Sources, bag *diag.Bag) bool // adds declarations to the root module; nil: it adds none
 	Version        string                                                        // compared with required_version; "" disables the comparison
 	Claimed        string                                                        // if not "", compared with required_version instead of Version
@@ -58,7 +58,7 @@ type NotRegular struct{ Mode fs.FileMode }
 
 func (e NotRegular) Error() string { return "it is not a regular file" }
 
-// Disk reads the file system.
+// Disk is the file system of the operating system.
 var Disk Files = disk{}
 
 type disk struct{}
@@ -224,8 +224,8 @@ func (o Options) filled() Options {
 	return o
 }
 
-// ReadOne reads a file that is not part of a module, or a pipe. It returns TooLarge if the text has more than l.Bytes
-// bytes.
+// ReadOne reads a file that is not part of a module, or a pipe. It returns an error if the file cannot be read, and
+// TooLarge if the text has more than l.Bytes bytes.
 func ReadOne(path string, l limits.Limits) ([]byte, error) {
 	return readAny(Disk, path, l.Filled().Bytes)
 }

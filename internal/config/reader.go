@@ -39,13 +39,14 @@ func (rd *reader) error(at hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at))
 }
 
-// again reports an error about a second declaration at the range at. The message refers to the first declaration.
+// again reports an error about a second declaration at the range at. The message refers to the first declaration, at
+// first.
 func (rd *reader) again(at, first hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
 }
 
-// letheOnly reports whether a place is in a file that only Lethe reads (see letheSuffix). If not, letheOnly reports an
-// error about what, because Terraform and OpenTofu would refuse the file.
+// letheOnly reports whether the range at is in a file that only Lethe reads (see letheSuffix). If not, letheOnly
+// reports an error: Terraform and OpenTofu would refuse the file. what names the refused feature in the error.
 func letheOnly(rd *reader, at hcl.Range, what string) bool {
 	base, json := strings.CutSuffix(at.Filename, ".json")
 	if strings.HasSuffix(base, letheSuffix) {

@@ -205,7 +205,7 @@ func (b *Backend) Constants(wanted func(cty.Path) bool) (found []Constant) {
 			}
 		}
 	}
-	attrs, _ := b.Body.JustAttributes() // mistakes are reported when the block is read
+	attrs, _ := b.Body.JustAttributes() // ignore the errors: mistakes are reported when the block is read
 	for name, a := range attrs {
 		look(cty.GetAttrPath(name), a.Expr)
 	}

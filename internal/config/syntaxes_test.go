@@ -13,14 +13,14 @@ import (
 // field is an argument or a nested block of a declaration.
 type field struct {
 	name   string
-	native string // text right of the equals sign
-	json   any    // the same value in JSON
+	native string // the text after the equals sign in native syntax
+	json   any    // the same value in JSON syntax
 	labels []string
-	block  []field // nil for an argument
+	block  []field // the content of a nested block; nil for an argument
 }
 
 type decl struct {
-	head   []string // type and labels
+	head   []string // the block type and the labels
 	fields []field
 }
 
@@ -120,7 +120,7 @@ func randomDecl(t *rapid.T) decl {
 	}).Draw(t, "statement")
 }
 
-// once returns a key for a declaration that may occur only once, "" if it may be repeated.
+// once returns a key for a declaration that may occur only once in a module. It returns "" for other declarations.
 func (d decl) once() string {
 	switch d.head[0] {
 	case "moved", "removed":
@@ -128,7 +128,7 @@ func (d decl) once() string {
 	case "locals":
 		return "local " + d.fields[0].name
 	case "provider":
-		return "provider " + d.fields[len(d.fields)-1].native // the alias
+		return "provider " + d.fields[len(d.fields)-1].native // the last field of a provider block is the alias
 	case "import":
 		return fmt.Sprint(d.fields)
 	}

@@ -50,7 +50,7 @@ func LoadSettings(name string, text []byte, blocks []string, l limits.Limits, ba
 	if !bag.HCL(ds) {
 		return nil, false
 	}
-	if native, is := rest.(*hclsyntax.Body); is { // it would also report the blocks that were read already
+	if native, is := rest.(*hclsyntax.Body); is { // remove the blocks that were read, because JustAttributes would report them
 		others := *native
 		others.Blocks = slices.DeleteFunc(slices.Clone(native.Blocks), func(b *hclsyntax.Block) bool { return slices.Contains(blocks, b.Type) })
 		rest = &others

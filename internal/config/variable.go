@@ -159,9 +159,9 @@ func (l *loader) variableDefault(v *Variable, a, typ *hcl.Attribute, typeOK bool
 	if err != nil {
 		at := v.DefaultRange
 		if v.Ephemeral || v.Sensitive {
-			at = v.Range // the snippet must not show the sensitive or ephemeral value
+			at = v.Range // the place of the error is the block, because a snippet would show the sensitive or ephemeral value
 		}
-		if typ != nil && typ.Range.Filename != at.Filename { // an override file contains one of the two arguments
+		if typ != nil && typ.Range.Filename != at.Filename { // default and type are in different files: one of them is in an override file
 			l.rd.again(at, typ.Range, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint, and an override file sets one of the two: %s.", conversion(err))
 		} else {
 			l.rd.error(at, "Invalid default value for variable", "This default value is not compatible with the variable's type constraint: %s.", conversion(err))

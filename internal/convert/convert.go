@@ -1,8 +1,8 @@
 // Package convert converts values to types and finds the type to which several types can be converted.
 //
-// The results equal the results of cty/convert, but the work is linear in the size of value and types. cty/convert
-// builds a conversion for every element of a tuple and compares the types of every two elements, so that a list of
-// 50,000 equal objects takes more than a billion comparisons.
+// The results are the same as the results of package cty/convert, but the work is linear in the size of value and
+// types. cty/convert builds a conversion for every element of a tuple and compares the types of every two elements, so
+// that a list of 50,000 equal objects takes more than a billion comparisons.
 package convert
 
 import (
@@ -21,10 +21,10 @@ import (
 )
 
 // As in package cty, a conversion is built once for two types and then run on values. This package builds the
-// conversions of types with many elements, with one conversion for each distinct element type. It leaves the
-// conversions of all other types to cty.
+// conversions for types with many elements, with one conversion for each distinct element type. It uses cty's
+// conversions for all other types.
 
-// conv converts a value that is known, not null and not marked itself. A nil conv returns the value unchanged.
+// conv converts a value that is known, not null and not marked itself. A nil conv means that the value stays unchanged.
 type conv func(cty.Value) (cty.Value, error)
 
 // To converts v to the type want like convert.Convert, in work linear in the size of value and type. Between numbers
@@ -75,7 +75,7 @@ func run(f conv, v cty.Value, want cty.Type) (cty.Value, error) {
 	r, err := f(unmarked)
 	if err != nil {
 		if v.IsMarked() {
-			err = errors.New(err.Error()) // the path inside a secret is a part of the secret
+			err = errors.New(err.Error()) // drop the path, because the path inside a secret is a part of the secret
 		}
 		return cty.NilVal, err
 	}
@@ -154,7 +154,7 @@ func plain(in, want cty.Type) (conv, bool) {
 // Small numbers have a lower limit, because the time to write them grows with the square of their length.
 const (
 	MaxDigits   = 300_000
-	maxZeros    = 30_000 // zeros after the decimal point
+	maxZeros    = 30_000 // maximum number of zeros after the decimal point
 	maxExponent = 1_000_000
 	minExponent = -100_000
 )
@@ -168,7 +168,7 @@ var errManyZeros = fmt.Errorf("a number with more than %d zeros after the decima
 // all other numbers. v must be a number that is known, not null and unmarked.
 func Writable(v cty.Value) error { return Digits(ctyvalue.Number(v)) }
 
-// Digits returns the error of Writable for the number f, or nil.
+// Digits returns the error that Writable returns for the number f, or nil.
 func Digits(f *big.Float) error {
 	switch e := f.MantExp(nil); {
 	case e > maxExponent:
@@ -298,7 +298,7 @@ func conversions(types, wants []cty.Type, alike bool) ([]conv, bool) {
 func betweenCollections(in, want cty.Type) (conv, bool) {
 	ety := want.ElementType()
 	f, ok := conversion(in.ElementType(), ety)
-	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // nil conversion: the elements have the type already
+	if !ok || f == nil && in.IsSetType() == want.IsSetType() { // a nil conversion means that the elements have the type already
 		return nil, ok
 	}
 	return func(v cty.Value) (cty.Value, error) {

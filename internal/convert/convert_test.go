@@ -29,18 +29,19 @@ func TestConvertIsThatOfCty(t *testing.T) {
 	})
 }
 
-// refinesNothing reports whether the values differ only in empty refinements, which cty leaves and RawEquals compares.
+// refinesNothing reports whether two values differ only in empty refinements, which only cty's results have.
 func refinesNothing(ours, theirs cty.Value) bool {
 	return ours.GoString() == strings.ReplaceAll(theirs.GoString(), ".Refine().NewValue()", "")
 }
 
-// losesMarks reports whether cty lost marks of nulls in collections. Our conversion keeps them.
+// losesMarks reports whether cty lost marks of nulls in collections. Package convert keeps these marks.
 func losesMarks(ours, theirs cty.Value) bool {
 	a, b := mark.Split(ours), mark.Split(theirs)
 	return a.Raw.RawEquals(b.Raw) && len(a.Marks) > len(b.Marks)
 }
 
-// TestUnifyIsThatOfCty compares unifyMany with cty. It calls it for few types, too, because both must agree.
+// TestUnifyIsThatOfCty compares unifyMany with cty. The product calls unifyMany only for many types, and the test also
+// for few.
 func TestUnifyIsThatOfCty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		types := rapid.SliceOfN(rapid.Map(converttest.Value(3), cty.Value.Type), 1, 5).Draw(t, "types")

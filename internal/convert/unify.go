@@ -13,7 +13,8 @@ import (
 // result. So Unify gives each distinct type to cty once. If the distinct types have too many parts even so, Unify
 // unifies collections and structures itself: see unifyMany.
 
-// smallUnion is the largest result of width for which Unify passes all types to cty, whose work is quadratic.
+// smallUnion is the maximum result of width (a number of types and their parts) for which Unify passes all types to
+// cty, whose work is quadratic.
 const smallUnion = 64
 
 // Unify returns the type to which all types can be converted. It returns cty.NilType if no such type exists or types is
@@ -103,7 +104,7 @@ func byCtyUnified(types []cty.Type) cty.Type {
 
 func elements(ty cty.Type) []cty.Type { return []cty.Type{ty.ElementType()} }
 
-// parts returns the concatenated results of of for all types.
+// parts returns the results of the function of for all types, joined in one list.
 func parts(types []cty.Type, of func(cty.Type) []cty.Type) []cty.Type {
 	var all []cty.Type
 	for _, ty := range types {
@@ -191,7 +192,7 @@ func reachable(ds []cty.Type, ty cty.Type) bool {
 // distinct returns the distinct types in the order of their first occurrence. It compares each type with its
 // predecessor first, because neighbours are mostly equal.
 func distinct(types []cty.Type) []cty.Type {
-	const few = 8 // up to this number, types are compared one by one
+	const few = 8 // up to this number of distinct types, types are compared one by one
 	var out []cty.Type
 	seen := map[string]bool{}
 	for i, ty := range types {

@@ -11,14 +11,14 @@ import (
 // the last value has ten billion elements, but is small in memory, because its parts are shared. So the walk through a
 // value stops at a limit, and no other code may walk through a value before this walk has succeeded.
 type Contents struct {
-	Elements int   // including nested elements and the values themselves
-	Bytes    int64 // bytes of texts, keys and names of attributes
+	Elements int   // number of elements, including nested elements and the values themselves
+	Bytes    int64 // number of bytes of texts, keys and names of attributes
 	Unknown  bool  // the value, or a part of it, is unknown
 	Marked   bool  // the value, or a part of it, is marked (set by mark.Look)
-	Refused  bool  // the value contains a number for which Number returned false
+	Refused  bool  // the value, or a part of it, is a number for which Number returned false
 
-	MostElements int                   // the largest number of Elements
-	MostBytes    int64                 // the largest number of Bytes
+	MostElements int                   // the maximum of Elements
+	MostBytes    int64                 // the maximum of Bytes
 	Number       func(*big.Float) bool // reports whether a number is permitted; nil permits any number
 }
 
@@ -27,9 +27,9 @@ func (c *Contents) Within() bool {
 	return c.Elements <= c.MostElements && c.Bytes <= c.MostBytes && !c.Refused
 }
 
-// Add adds the contents of v to the counts. When a limit is exceeded or a number refused, it stops and returns true, so
-// a caller must call Within after it. Add cannot read marked values, unknown values with refinements and capsules, also
-// inside v, and no value if Direct is false. It then returns false and leaves the counts unchanged. mark.Look counts
+// Add adds the contents of v to the counts. If a limit is exceeded or a number refused, Add stops and returns true, so
+// a caller must call Within after it. Add returns false and leaves the counts unchanged if Direct is false, or if v is
+// or contains a marked value, an unknown value with refinements or a capsule: it cannot read these. mark.Look counts
 // the contents of any value.
 func (c *Contents) Add(v cty.Value) bool {
 	before := *c
@@ -75,7 +75,7 @@ func (c *Contents) add(held any) bool {
 				}
 			}
 		}
-		return set // a set; any other type means marks, refinements of an unknown value, or a capsule
+		return set // return whether the value is a set; any other type means marks, refinements of an unknown value, or a capsule
 	}
 	return true
 }

@@ -115,7 +115,7 @@ func Number(v cty.Value) *big.Float {
 
 // ParseNumber returns the result of cty.ParseNumberVal. For integers it is faster.
 func ParseNumber(s string) (cty.Value, error) {
-	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // "-0" is negative zero
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil && (i != 0 || s == "0") { // "-0" is negative zero, which an int64 cannot represent
 		return cty.NumberVal(new(big.Float).SetPrec(512).SetInt64(i)), nil
 	}
 	return cty.ParseNumberVal(s)

@@ -35,11 +35,11 @@ func (b *ObjectBuilder) Object(names []string, vals []cty.Value) cty.Value {
 // previous object. It is not safe for concurrent use.
 type ObjectBuilders struct {
 	all  [8]ObjectBuilder
-	next int // the builder that was used last for a new type
+	next int // the index of the builder that was last used for a new type
 }
 
-// Object returns an object with these attributes, as ObjectBuilder.Object does. It remembers several types, not only
-// the last one.
+// Object returns an object with the attributes names, whose values are at the same indexes in vals. It shares the type
+// of an earlier object, of one of up to eight patterns.
 func (b *ObjectBuilders) Object(names []string, vals []cty.Value) cty.Value {
 	for i := range b.all {
 		if p := b.all[i].last.Load(); p.fits(names, vals) {
@@ -126,7 +126,7 @@ func SameType(a, b cty.Type, fuel *int) bool {
 	case a.IsListType() && b.IsListType(), a.IsSetType() && b.IsSetType(), a.IsMapType() && b.IsMapType():
 		return SameType(a.ElementType(), b.ElementType(), fuel)
 	}
-	return a.Equals(b) // types of different kinds, primitive types, or capsules
+	return a.Equals(b) // the types are of different kinds, primitive types, or capsules
 }
 
 func sameObject(a, b cty.Type, fuel *int) bool {

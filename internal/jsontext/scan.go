@@ -8,18 +8,19 @@ import (
 	"math/bits"
 )
 
-// maxDepth bounds the nesting of JSON, so that hostile files cannot exhaust the stack.
+// maxDepth is the maximum depth of nested arrays and objects, so that malicious files cannot exhaust the stack.
 const maxDepth = 10000
 
-// Scanner reads JSON by position. At the first mistake, it sets Err and moves the position to the end, where all
-// methods return at once. So callers need not check for errors after each call: they check Err once at the end.
+// Scanner reads JSON text by position. At the first mistake, it sets Err and moves the position to the end of the text,
+// where all methods return at once. So callers need not check for errors after each call; they check Err once at the
+// end.
 type Scanner struct {
 	In  []byte
 	Pos int
 	Err *Error
 }
 
-// Error is a mistake in the input. Pos is an offset in bytes.
+// Error is a mistake in the JSON text. Pos is its offset in bytes, and What describes it.
 type Error struct {
 	Pos  int
 	What string
@@ -27,10 +28,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.What }
 
-// Fail records a mistake at the current position, and ends the reading. It keeps an earlier mistake.
+// Fail records a mistake at the current position, and moves the position to the end. If a mistake was recorded before,
+// that mistake is kept.
 func (s *Scanner) Fail(format string, a ...any) { s.FailAt(s.Pos, format, a...) }
 
-// FailAt records a mistake at position pos, and ends the reading. It keeps an earlier mistake.
+// FailAt records a mistake at the offset pos, and moves the position to the end. If a mistake was recorded before, that
+// mistake is kept.
 func (s *Scanner) FailAt(pos int, format string, a ...any) {
 	if s.Err == nil {
 		s.Err = &Error{pos, fmt.Sprintf(format, a...)}
@@ -38,7 +41,7 @@ func (s *Scanner) FailAt(pos int, format string, a ...any) {
 	s.Pos = len(s.In)
 }
 
-// spaces is eight blanks. Most of a large file is indentation, which Peek passes eight bytes at a time.
+// spaces has eight blanks. Most of a large file is indentation, over which Peek moves eight bytes at a time.
 const spaces = 0x2020202020202020
 
 // Peek advances past white space and returns the next byte, or 0 at the end.
@@ -74,7 +77,7 @@ func (s *Scanner) Want(c byte) bool {
 	return true
 }
 
-// Expected records the mistake that the text at the current position is not the thing that what describes.
+// Expected records the mistake that the text at the current position is not what the parameter what describes.
 func (s *Scanner) Expected(what string) {
 	if s.Pos >= len(s.In) {
 		s.Fail("the text ends where %s should be", what)
@@ -83,9 +86,9 @@ func (s *Scanner) Expected(what string) {
 	s.Fail("%s should be here, not %q", what, s.In[s.Pos])
 }
 
-// More advances to the next member of an object or array, past the comma before it. At the end of the object or array
-// it advances past the closing bracket end and returns false. If neither follows, it records a mistake and returns
-// false. first is true if no member was read yet: then any byte except end begins a member.
+// More advances to the next member of an object or array, past the comma before the member. At the end of the object or
+// array, it advances past the closing bracket end and returns false. If neither a comma nor end follows, it records a
+// mistake and returns false. first is true before the first member, which needs no comma.
 func (s *Scanner) More(end byte, first bool) bool {
 	if s.Err != nil {
 		return false
@@ -104,8 +107,8 @@ func (s *Scanner) More(end byte, first bool) bool {
 	return false
 }
 
-// Object reads an object and calls field at the position of each value. field must advance past the value. null is read
-// as an empty object.
+// Object reads an object, and calls field at the position of the value of each member. field must advance past the
+// value. Null is read as an empty object.
 func (s *Scanner) Object(field func(key []byte)) {
 	if s.Null() || !s.Want('{') {
 		return
@@ -129,8 +132,8 @@ func (s *Scanner) Name() []byte {
 	return name
 }
 
-// Array reads an array and calls elem at the position of each value. elem must advance past the value. null is read as
-// an empty array.
+// Array reads an array, and calls elem at the position of each element. elem must advance past the element. Null is
+// read as an empty array.
 func (s *Scanner) Array(elem func()) {
 	if s.Null() || !s.Want('[') {
 		return
@@ -167,8 +170,8 @@ func (s *Scanner) Str() []byte {
 	return []byte(out)
 }
 
-// Unquote returns the text of raw, a JSON string with its quotes. It replaces invalid UTF-8 with replacement
-// characters. It returns an error if raw is not a JSON string.
+// Unquote returns the text of raw, a JSON string with its quotes. Replacement characters (U+FFFD) replace invalid
+// UTF-8. It returns an error if raw is not a JSON string.
 func Unquote(raw []byte) (text string, err error) {
 	err = json.Unmarshal(raw, &text)
 	return text, err
@@ -270,7 +273,7 @@ func (s *Scanner) skip(depth int) {
 			return
 		}
 		s.Pos++
-		for first := true; s.More(c+2, first); first = false { // '}' is '{'+2, ']' is '['+2
+		for first := true; s.More(c+2, first); first = false { // '}' is '{'+2, and ']' is '['+2
 			if c == '{' {
 				s.name()
 			}
@@ -315,8 +318,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special returns a number with the high bit set in each byte of x that ends a plain run inside a string: quotes,
-// backslashes and control characters. Only the lowest set bit is reliable; the bits above it may be wrong.
+// special returns a number in which the high bit is set for each byte of x that needs attention inside a string: a
+// quote, a backslash or a control character. Only the lowest set bit is reliable; the bits above it may be wrong.
 func special(x uint64) uint64 {
 	q, b := x^(ones*'"'), x^(ones*'\\')
 	return ((q-ones)&^q | (b-ones)&^b | (x-ones*0x20)&^x) & highs
@@ -416,8 +419,8 @@ func (s *Scanner) Number() {
 	s.Pos = p
 }
 
-// Position returns the line and column of the byte offset pos. Both begin at 1, and a column counts bytes. An offset
-// behind the end of in means the end.
+// Position returns the line and the column of the byte offset pos. Both begin at 1, and the column counts bytes. An
+// offset beyond the end of in means the end.
 func Position(in []byte, pos int) (line, column int) {
 	before := in[:min(pos, len(in))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

@@ -16,10 +16,10 @@ type Marshaler interface {
 	WriteJSON(w *Writer)
 }
 
-// Value writes a Go value as encoding/json does: structs by the tags of their fields, and the fields of embedded
+// Value writes a Go value as encoding/json does: structs by the tags of their fields, with the fields of embedded
 // structs in place. Nil and nil pointers become null. It supports strings, bools, int, int64, json.RawMessage, and
-// slices, pointers, interfaces, structs and functions of these. It panics for a value of another type, such as a map or
-// a float. It differs from encoding/json in these rules:
+// slices, pointers, interfaces, structs and functions (iterators) of these. It panics for a value of another type, such
+// as a map or a float. It differs from encoding/json in these rules:
 //
 //   - A field may be an iter.Seq, which becomes an array, or an iter.Seq2 with string keys, which becomes an object
 //     with its members in the order of the sequence. So a long list need not be in memory.
@@ -103,14 +103,14 @@ func (w *Writer) sequence(v reflect.Value) {
 
 func empty(v reflect.Value) bool { return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 }
 
-// field is a field of a struct, or of a struct embedded in it.
+// field describes a field of a struct, or of a struct embedded in it.
 type field struct {
 	name  string
 	index []int
 	omit  bool // the field is omitted if its value is empty
 }
 
-var structs sync.Map // reflect.Type → []field
+var structs sync.Map // has the []field of each reflect.Type that was written before
 
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := structs.Load(t); ok {
@@ -126,14 +126,14 @@ func fieldsOf(t reflect.Type) []field {
 	return out
 }
 
-// Same reports whether two JSON texts are equal except for white space and HTML-sensitive characters, which some
-// writers escape. It may return false for texts with the same meaning, if they differ in other escapes or in the order
-// of the members of an object. A caller that uses Same to avoid writing a file then writes it without need.
+// Same reports whether two JSON texts are equal, apart from white space and the escapes of <, > and &, which some
+// writers use. It may return false for texts with the same meaning that differ in other escapes or in the order of the
+// members of an object. A caller that uses Same to avoid writing a file then writes the file without need.
 func Same(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(appendLaidOut(nil, a, 0), appendLaidOut(nil, b, 0))
 }
 
-// Plain replaces an error of encoding/json that names Go types with an error for users. It returns other errors
+// Plain returns an error for users in place of an error of encoding/json that names Go types. It returns other errors
 // unchanged.
 func Plain(err error) error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Writer writes JSON in the order of its calls, with the necessary commas. The text is indented as in state files of
-// Terraform and OpenTofu (two blanks a level, HTML-sensitive characters escaped), or has no white space. Writer changes
-// the indentation of values that are already JSON, without decoding them.
+// Writer writes JSON in the order of the calls, with the necessary commas. The text is indented as in state files of
+// Terraform and OpenTofu (two blanks for each level; <, > and & are escaped), or has no white space if Compact is true.
+// A value that is JSON already gets the indentation of its place, without being decoded.
 type Writer struct {
 	Buf     []byte
-	W       io.Writer // receives the buffer when it is full; if nil, the buffer grows
+	W       io.Writer // receives the content of Buf when it is full; if nil, Buf grows
 	Err     error     // the first error of W
 	Compact bool
-	Quote   func(dst []byte, s string) []byte // appends a string as JSON; nil: AppendString
-	Scrub   func(string) string               // applied to strings that are not names; nil: no change
+	Quote   func(dst []byte, s string) []byte // appends a string as JSON to dst; nil means AppendString
+	Scrub   func(string) string               // applied to all strings except names; nil means no change
 
 	depth  int
-	filled bool // the innermost open object or array contains a value already
-	named  bool // a name was written, and its value follows
+	filled bool // the innermost open object or array has a member already
+	named  bool // the name of a member was written, and its value is next
 }
 
-// full is the size of the buffer in bytes at which it is written to W.
+// full is the size of the buffer, in bytes, at which it is written to W.
 const full = 48 << 10
 
-// Flush writes the buffer to W and empties it. After an error of W, which Err has, it only empties the buffer. If W is
+// Flush writes the buffer to W and empties it. If W has returned an error before, it only empties the buffer. If W is
 // nil, it does nothing.
 func (w *Writer) Flush() {
 	if w.W == nil {
@@ -38,8 +38,8 @@ func (w *Writer) Flush() {
 	w.Buf = w.Buf[:0]
 }
 
-// Next prepares for a value: it writes the comma and the indentation, and flushes a full buffer. All methods that write
-// a value call Next. A caller that appends a value to Buf itself must call Next first.
+// Next prepares for a value: it writes the comma and the indentation, and writes a full buffer to W. All methods that
+// write a value call Next. A caller that appends a value to Buf itself must call Next first.
 func (w *Writer) Next() {
 	if w.named {
 		w.named = false
@@ -80,7 +80,7 @@ func (w *Writer) Close(c byte) {
 	w.filled = w.depth > 0
 }
 
-// Key writes the name of a member of an object. The caller then writes its value.
+// Key writes the name of a member of an object. The caller must then write the value of the member.
 func (w *Writer) Key(name string) {
 	w.quoted(name)
 	w.Buf = append(w.Buf, ':')
@@ -107,13 +107,13 @@ func (w *Writer) quoted(s string) {
 	}
 }
 
-// Uint writes a whole number.
+// Uint writes a number.
 func (w *Writer) Uint(n uint64) {
 	w.Next()
 	w.Buf = strconv.AppendUint(w.Buf, n, 10)
 }
 
-// Int writes a whole number.
+// Int writes a number.
 func (w *Writer) Int(n int64) {
 	w.Next()
 	w.Buf = strconv.AppendInt(w.Buf, n, 10)
@@ -125,7 +125,7 @@ func (w *Writer) Bool(v bool) {
 	w.Buf = strconv.AppendBool(w.Buf, v)
 }
 
-// Word writes a value that has no white space and needs no escapes, such as null or a number.
+// Word writes value unchanged: a value without white space that needs no escapes, such as null or a number.
 func (w *Writer) Word(value string) {
 	w.Next()
 	w.Buf = append(w.Buf, value...)
@@ -149,8 +149,8 @@ func (w *Writer) KeyTrue(name string) {
 	w.Bool(true)
 }
 
-// Raw writes a value that is valid JSON already. It changes the indentation of the value and escapes HTML-sensitive
-// characters, or writes the value verbatim if Compact is true.
+// Raw writes a value that is JSON already. If Compact is true, it writes the value unchanged. Otherwise it changes the
+// indentation and escapes <, > and &.
 func (w *Writer) Raw(v []byte) {
 	w.Next()
 	if w.Compact {
@@ -160,8 +160,8 @@ func (w *Writer) Raw(v []byte) {
 	w.Buf = appendLaidOut(w.Buf, v, w.depth)
 }
 
-// Members writes the members of a JSON object into the current object. It writes nothing for null and an empty text. If
-// the text is invalid, it writes the members before the mistake.
+// Members writes the members of the JSON object in the text object into the current object. For null and an empty text
+// it writes nothing. If the text is invalid, it writes the members before the mistake.
 func (w *Writer) Members(object []byte) {
 	if len(object) == 0 {
 		return
@@ -185,8 +185,8 @@ func AppendLine(dst []byte, depth int) []byte {
 	return dst
 }
 
-// AppendString appends s as a JSON string, with the default escapes of encoding/json, as Terraform and OpenTofu write
-// strings. It replaces invalid UTF-8 with replacement characters.
+// AppendString appends s to dst as a JSON string, with the default escapes of encoding/json, which Terraform and
+// OpenTofu use, too. Replacement characters (U+FFFD) replace invalid UTF-8.
 func AppendString(dst []byte, s string) []byte {
 	start, from := len(dst), 0
 	dst = append(dst, '"')
@@ -198,7 +198,7 @@ func AppendString(dst []byte, s string) []byte {
 			from = i + 1
 		default:
 			text, err := json.Marshal(s)
-			if err != nil { // a string always has a JSON form
+			if err != nil { // cannot happen, because every string has a JSON form
 				panic(err)
 			}
 			return append(dst[:start], text...)
@@ -207,7 +207,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
-// simple marks the bytes that need no escape in a JSON string.
+// simple is true for the bytes that need no escape in a JSON string.
 var simple = func() (t [256]bool) {
 	for c := ' '; c < 0x7f; c++ {
 		t[c] = !strings.ContainsRune("\"\\<>&", c)
@@ -215,10 +215,10 @@ var simple = func() (t [256]bool) {
 	return t
 }()
 
-// The classes of bytes in JSON text for indentation.
+// The classes of bytes in a JSON text, for changing the indentation.
 const (
 	plain     = iota // copied
-	skipped          // white space
+	skipped          // white space, which is dropped
 	quote            // begins a string
 	bracket          // opens an object or array
 	unbracket        // closes an object or array
@@ -231,8 +231,8 @@ var layout = [256]uint8{
 	'{': bracket, '[': bracket, '}': unbracket, ']': unbracket, ',': comma, ':': colon,
 }
 
-// appendLaidOut appends the valid JSON text src with new indentation. depth is the depth of the lines in it. The first
-// line is not indented, because it continues the current line.
+// appendLaidOut appends the valid JSON text src with new indentation to dst. depth is the depth of the text in the
+// document. The first line is not indented, because it continues the current line.
 func appendLaidOut(dst, src []byte, depth int) []byte {
 	for i := 0; i < len(src); {
 		c := src[i]
@@ -272,7 +272,7 @@ func appendLaidOut(dst, src []byte, depth int) []byte {
 	return dst
 }
 
-// AppendCompact appends valid JSON without white space. It does not change the escapes in strings.
+// AppendCompact appends the valid JSON text src without white space to dst. It does not change the escapes in strings.
 func AppendCompact(dst, src []byte) []byte {
 	for i := 0; i < len(src); {
 		from := i
@@ -293,11 +293,11 @@ func AppendCompact(dst, src []byte) []byte {
 	return dst
 }
 
-// stops marks the bytes that copyString must inspect inside a JSON string.
+// stops is true for the bytes that copyString must inspect inside a JSON string.
 var stops = [256]bool{'"': true, '\\': true, '<': true, '>': true, '&': true, 0xe2: true}
 
-// copyString appends the JSON string that begins at src[i] to dst. It escapes <, >, & and the separators U+2028 and
-// U+2029, and keeps the escapes of src. It returns dst and the index after the string.
+// copyString appends the JSON string that begins at src[i] to dst. It escapes <, >, & and the line separators U+2028
+// and U+2029, and keeps the escapes of src. It returns dst and the index after the string.
 func copyString(dst, src []byte, i int) ([]byte, int) {
 	const hex = "0123456789abcdef"
 	from := i
@@ -315,7 +315,7 @@ func copyString(dst, src []byte, i int) ([]byte, int) {
 			dst = append(dst, src[from:i]...)
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 			from = i + 1
-		case i+2 < len(src) && src[i+1] == 0x80 && src[i+2]&^1 == 0xa8: // U+2028 and U+2029
+		case i+2 < len(src) && src[i+1] == 0x80 && src[i+2]&^1 == 0xa8: // the UTF-8 of U+2028 or U+2029
 			dst = append(dst, src[from:i]...)
 			dst = append(dst, `\u202`...)
 			dst = append(dst, hex[src[i+2]&15])

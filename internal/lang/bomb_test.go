@@ -34,7 +34,7 @@ func TestBombs(t *testing.T) {
 		fmt.Fprintf(&b, "}\noutput \"o\" { value = local.l%d }\n", n-1)
 		return b.String()
 	}
-	small := frame.Options{Limits: limits.Limits{Bytes: 16 << 20}} // otherwise the memory watch ends the expressions that make long texts
+	small := frame.Options{Limits: limits.Limits{Bytes: 16 << 20}} // a low limit ends expressions that make long texts before the memory watch does
 	tests := []struct{ name, config, want string }{
 		{"lists of lists", laughs(`["ha", "ha"]`, "[L, L, L, L]", 40), "Value too large"},
 		{"objects of objects", laughs(`{ a = 1 }`, "{ a = L, b = L, c = L }", 60), "Value too large"},

@@ -16,7 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// calls implements Run with three functions: join, fail, and own, which only a configured provider has.
+// calls implements Run, the interface for calls of provider functions, with three functions: join, fail, and own. Only
+// a configured provider has own.
 type calls struct {
 	frame.NoRun
 	log []string

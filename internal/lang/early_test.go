@@ -76,7 +76,7 @@ locals { in = var.in }
 	f.Put(lease, addr.NoKey, frame.After, mark.Value{Raw: opened, Marks: []mark.At{{Tag: mark.Ephemeral}}})
 	known(true)
 	f.Drop(lease, addr.NoKey, frame.After)
-	known(true) // the ephemeral resource is closed; readers keep the value
+	known(true) // the ephemeral resource is closed, but evaluated declarations keep the value
 }
 
 // TestSlotFilledWhileWholeIsRead checks that an object of an instance that is put during a read of all instances is
@@ -96,7 +96,7 @@ locals { a = `+map[string]string{"ephemeral": "ephemeral."}[mode]+`test_thing.e[
 			return mark.Plain(cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal(id)}))
 		}
 		f.PutLazy(id, addr.IntKey(1), frame.After, func() mark.Value {
-			f.Put(id, addr.IntKey(0), frame.After, obj("x")) // the reader has just found this slot empty
+			f.Put(id, addr.IntKey(0), frame.After, obj("x")) // the read of all instances has just found the slot of instance 0 empty
 			return obj("y")
 		})
 		var bag diag.Bag

@@ -62,7 +62,7 @@ output "nn" { value = var.nn }
 		want  string // the output in Go syntax, or the diagnostics
 	}{
 		{"s", map[string]frame.Given{"s": str("a")}, `cty.StringVal("a")`},
-		{"s", map[string]frame.Given{"s": asText("[1, 2]")}, `cty.StringVal("[1, 2]")`}, // a variable without a type takes the text verbatim
+		{"s", map[string]frame.Given{"s": asText("[1, 2]")}, `cty.StringVal("[1, 2]")`}, // a variable without a type keeps the text of its value
 		{"n", map[string]frame.Given{"s": str("a"), "n": asText("12")}, `cty.NumberIntVal(12)`},
 		{"n", map[string]frame.Given{"s": str("a"), "n": str("12")}, `cty.NumberIntVal(12)`},
 		{"l", map[string]frame.Given{"s": str("a"), "l": asText(`["a", "b"]`)}, `cty.ListVal([]cty.Value{cty.StringVal("a"), cty.StringVal("b")})`},

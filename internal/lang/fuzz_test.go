@@ -40,7 +40,7 @@ func FuzzEval(f *testing.F) {
 	}
 	validate, _ := frame.New(p, frame.Options{Validate: true, Limits: tight}, &bag)
 	f.Fuzz(func(t *testing.T, src string) {
-		if len(src) > 2000 || strings.Contains(src, "file") { // fuzzing does not read the disk
+		if len(src) > 2000 || strings.Contains(src, "file") { // the fuzzer must not read files of this machine
 			return
 		}
 		e, diags := hclsyntax.ParseExpression([]byte(src), "x.tf", diag.Pos{Line: 1, Column: 1})

@@ -432,7 +432,7 @@ func objectType(mode addr.Mode) *schema.Schema {
 			{Name: "uniq", Nesting: schema.Set, Block: inner()},
 		},
 	}
-	kept := func(b *schema.Block) { // the block has no write-only attribute
+	kept := func(b *schema.Block) { // kept removes the write-only attributes of a block
 		b.Attrs = slices.DeleteFunc(b.Attrs, func(a *schema.Attr) bool { return a.WriteOnly })
 	}
 	kept(b.Blocks[4].Block)

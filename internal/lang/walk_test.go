@@ -17,9 +17,9 @@ type small struct {
 	p     *program.Program
 	f     *frame.Frame
 	bag   *diag.Bag
-	apply bool // computed attributes are known
+	apply bool // true for an apply, in which computed attributes are known
 	done  map[program.Decl]bool
-	got   map[string]mark.Value // configurations by address
+	got   map[string]mark.Value // the evaluated configuration of each object, by address
 }
 
 func run(p *program.Program, o frame.Options, apply bool, bag *diag.Bag) *small {

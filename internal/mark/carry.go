@@ -10,10 +10,10 @@ import (
 
 // Carry returns the marks of asked, a value that was sent to a provider, at their places in answer, the value that the
 // provider returned. A mark keeps its path only if both values have each step of the path, and every list, tuple and
-// map on the path has the same length and keys in both values. Otherwise it rises to the first container that differs,
-// or is null or unknown, and a mark inside a set always rises to the set (ADR 13). Marks with the same tag that rise to
-// the same place become one: the first mark, with the pieces of all. The work is linear in the size of the values and
-// marks.
+// map on the path has the same length and keys in both values. Otherwise the mark rises to the first container (a list,
+// map or object that contains the value) that differs, or is null or unknown. A mark inside a set always rises to the
+// set (ADR 13). Marks with the same tag that rise to the same place become one mark: the first, with the pieces (see
+// Pieces) of all. The work is linear in the size of the values and marks.
 func Carry(asked Value, answer cty.Value) []At {
 	if len(asked.Marks) == 0 {
 		return nil
@@ -30,7 +30,7 @@ func Carry(asked Value, answer cty.Value) []At {
 // lander finds the new places of marks for Carry. It compares each pair of maps only once, because one map may contain
 // many marks.
 type lander struct {
-	keys map[string]bool // whether the maps at a path have the same keys
+	keys map[string]bool // by the text of a path: whether the maps at the path have the same keys in both values
 	buf  []byte          // the current path as text
 }
 
@@ -93,8 +93,8 @@ func sameKeys(a, b cty.Value) bool {
 
 // Union appends to list the marks of more whose path and tag list does not have. list must have at most one mark for
 // each path and tag, and so has the result. If both lists have a mark with the same path and tag, the result has the
-// mark of list, with the pieces of both. Union never changes the elements of list or the memory behind them, because
-// several values may share them.
+// mark of list, with the pieces (see Pieces) of both. Union does not change the elements of list or the memory behind
+// them, because several values may share them.
 func Union(list, more []At) []At {
 	if len(more) == 0 {
 		return list
@@ -116,7 +116,7 @@ func Union(list, more []At) []At {
 	for i, m := range list {
 		place(m, i)
 	}
-	own := false // true if list is a copy, which may be changed
+	own := false // list is a copy, which Union may change
 	for _, m := range more {
 		i := place(m, len(list))
 		switch {
@@ -145,7 +145,7 @@ func appendStep(buf []byte, step cty.PathStep) []byte {
 		}
 		kind := byte('"')
 		text, _ := k.Str()
-		if !ok { // a member of a set
+		if !ok { // the step leads to an element of a set
 			kind, text = '=', step.Key.GoString()
 		}
 		return append(strconv.AppendInt(append(buf, kind), int64(len(text)), 10), text...)

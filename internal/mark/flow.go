@@ -8,7 +8,7 @@ import (
 )
 
 // on adds the mark to v itself. If v itself has a mark with the same tag already, v keeps this mark, and on only adds
-// the pieces of m to it.
+// the pieces of m (texts from which a marked value was made) to it.
 func (m At) on(v cty.Value) cty.Value {
 	if m.Pieces == nil {
 		return With(v, m.Tag, m.Why)
@@ -28,9 +28,9 @@ func Compact(v cty.Value) cty.Value {
 	return withPiece(v, "")
 }
 
-// Piece records the text of v in the marks of v. A caller uses it before it makes another value from v. Piece returns v
-// unchanged if v is not marked itself, if v is null, unknown, or neither a string nor a number, or if the text has
-// fewer than LeastPiece bytes.
+// Piece records the text of v in the marks of v, as a piece (see Pieces). A caller uses it before it makes another
+// value from v. Piece returns v unchanged if v is not marked itself, if v is null, unknown, or neither a string nor a
+// number, or if the text has fewer than LeastPiece bytes.
 func Piece(v cty.Value) cty.Value {
 	if !v.IsMarked() {
 		return v
@@ -42,8 +42,8 @@ func Piece(v cty.Value) cty.Value {
 	return v
 }
 
-// withPiece merges the marks of v itself that have the same tag, and adds text to the pieces of each. If text is "", it
-// adds nothing. It drops marks of other packages.
+// withPiece merges the marks of v itself that have the same tag, and adds text to the pieces (see Pieces) of each mark.
+// If text is "", withPiece adds no text. It drops marks that other packages have made.
 func withPiece(v cty.Value, text string) cty.Value {
 	v, ms := v.Unmark()
 	var merged [Ephemeral + 1]tagged

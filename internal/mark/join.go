@@ -30,7 +30,7 @@ func (t *marksAt) add(path cty.Path, m At) {
 	for _, step := range path {
 		next := t.next(step)
 		if next == nil {
-			break // the step is unknown, or a member of a set: the container gets the mark
+			break // the step is unknown, or leads to an element of a set, so its container gets the mark
 		}
 		t = next
 	}

@@ -1,12 +1,12 @@
 // Package mark represents the marks of values: which parts of a value are sensitive or ephemeral, and their origins.
 //
-// Only this package uses the marks of package cty (invariant I2). During evaluation, values carry cty marks, because
-// cty's operations propagate them. Stored values are plain, with a list of marked paths beside them (I4). Split and
-// Join convert between the two forms. They do no work for values without marks.
+// Only this package uses the marks of package cty (invariant I2 of the architecture). During evaluation, values carry
+// cty marks, because cty's operations propagate them. Stored values are plain, with a list of marked paths beside them
+// (invariant I4). Split and Join convert between the two forms. They do no work for values without marks.
 //
-// A mark has a Tag and, for explanations, an Origin: the chain of places from the value back to its source
-// (`output.dsn ← local.url ← var.password`). During evaluation, each variable, local value and output adds itself to
-// the chain with Via. Errors about ephemeral values print the chain.
+// A mark has a Tag and, for explanations, an Origin: the chain of places from the value back to its source (`output.dsn
+// ← local.url ← var.password`). During evaluation, each variable, local value and output adds itself to the chain with
+// the method Via. Errors about ephemeral values print the chain.
 //
 // Deprecation is not a mark: it is a property of references.
 package mark
@@ -25,8 +25,8 @@ type Tag uint8
 
 // The tags.
 const (
-	Sensitive Tag = iota + 1 // must not be shown
-	Ephemeral                // must not be stored
+	Sensitive Tag = iota + 1 // the value must not be shown
+	Ephemeral                // the value must not be stored
 )
 
 func (t Tag) String() string {
@@ -39,7 +39,8 @@ func (t Tag) String() string {
 // Mask returns the text that replaces a value with the mark in output.
 func (t Tag) Mask() string { return "(" + t.String() + " value)" }
 
-// Origin is the nearest place of a chain: the places through which a marked value passed, back to its source.
+// Origin is the nearest place of a chain. The chain consists of the places through which a marked value passed, back to
+// its source.
 type Origin struct {
 	What  string     // the address of the place: "var.password", "local.url"
 	Range diag.Range // where the configuration declares the place
@@ -55,8 +56,8 @@ func (o *Origin) String() string {
 	return strings.Join(parts, " ← ")
 }
 
-// At is a mark of a stored value: the path inside the value, the tag, the origin or nil, and the pieces or nil. Pieces
-// are the texts from which the marked value was made.
+// At is a mark of a stored value: the path inside the value, the tag, the origin or nil, and the pieces or nil. The
+// pieces are the texts from which the marked value was made.
 type At struct {
 	Path   cty.Path
 	Tag    Tag
@@ -67,7 +68,7 @@ type At struct {
 // Value is a stored value: a plain value and its marks.
 type Value struct {
 	Raw   cty.Value // never marked, at any depth
-	Marks []At      // at most one for each path and tag
+	Marks []At      // the marks, at most one for each path and tag
 }
 
 // Plain returns v, which must be unmarked, as a Value.
@@ -81,7 +82,8 @@ type tagged struct {
 	pieces *Pieces
 }
 
-// With returns v with the tag t and the origin why on v itself. It returns v unchanged if v itself has the tag.
+// With returns v with a mark on v itself, with the tag t and the origin why. It returns v unchanged if v itself has the
+// tag.
 func With(v cty.Value, t Tag, why *Origin) cty.Value {
 	if Is(v, t) {
 		return v
@@ -203,7 +205,7 @@ func better(a, b *Origin) bool {
 	return b == nil && a != nil || a != nil && a.String() < b.String()
 }
 
-// Has reports whether the value or any part of it has the tag.
+// Has reports whether the value or any part of it has a mark with the tag.
 func (v Value) Has(t Tag) bool {
 	return slices.ContainsFunc(v.Marks, func(a At) bool { return a.Tag == t })
 }
@@ -231,7 +233,7 @@ func (v Value) Via(what string, r diag.Range) Value {
 		return v
 	}
 	v.Marks = slices.Clone(v.Marks)
-	steps := map[*Origin]*Origin{} // one new step for each origin, so that equal origins stay equal
+	steps := map[*Origin]*Origin{} // the new origin for each old origin, so that equal origins stay equal
 	for i := range v.Marks {
 		a := &v.Marks[i]
 		if a.Why == nil && a.Tag != Ephemeral {

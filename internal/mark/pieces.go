@@ -9,9 +9,10 @@ import (
 const LeastPiece = 8
 
 // Pieces are the texts from which a marked value was made: arguments of functions, and values in templates. The value
-// need not contain them verbatim. The guard, which searches output for secrets, learns the pieces of each value that it
-// receives. A value shares the pieces of the values from which it was made. So the pieces form a graph: text is one
-// piece, or "" for none, and a and b lead to others, or are nil. A nil *Pieces has no texts.
+// need not contain them verbatim. If a marked value is passed to a provider, the engine registers its pieces for the
+// search of output for secrets. A value shares the pieces of the values from which it was made. So the pieces form a
+// graph: text is one piece, or "" without one, and a and b lead to other pieces, or are nil. A nil *Pieces has no
+// texts.
 type Pieces struct {
 	text string
 	a, b *Pieces
@@ -56,8 +57,9 @@ func eachText(v cty.Value, visit func(string)) {
 	})
 }
 
-// markedTexts visits the strings and numbers in v that are marked or are part of a marked value, and whose text has at
-// least LeastPiece bytes. It does not visit keys and names of attributes. marked is true if a value around v is marked.
+// markedTexts calls visit for the strings and numbers in v that are marked or are part of a marked value, and whose
+// text has at least LeastPiece bytes. It does not visit keys and names of attributes. marked is true if a value that
+// contains v is marked.
 func markedTexts(v cty.Value, marked bool, visit func(string)) {
 	if v.IsMarked() {
 		marked = true

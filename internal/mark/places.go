@@ -6,10 +6,10 @@ import "github.com/zclconf/go-cty/cty"
 // the number of marks.
 type Places struct {
 	at    map[string]tags // the tags of marked values, by the text of the path
-	above map[string]tags // the tags of marks inside a value, by the text of its path
+	above map[string]tags // the tags of marks on parts of a value, by the text of the value's path
 }
 
-// tags is a set of tags.
+// tags is a set of tags: bit t is set if the set contains the Tag t.
 type tags uint8
 
 func (s tags) has(t Tag) bool { return s&(1<<t) != 0 }

@@ -2,10 +2,10 @@ package schema
 
 import "github.com/zclconf/go-cty/cty"
 
-// BlocksAsAttrs returns a block type for each attribute that a configuration may also write as blocks: a plain
-// attribute that can be configured and whose type is a list or a set of objects. SDKs for old providers declare such
-// attributes to distinguish an empty list (`rule = []`) from an unset one. Configurations write `rule { … }`, which
-// means `rule = [{ … }]`. The attributes of the returned block types may be written as blocks, too.
+// BlocksAsAttrs returns a block type for each attribute that a configuration may also write as blocks. Such an
+// attribute can be configured, has no nested attributes, and its type is a list or a set of objects. SDKs for old
+// providers declare such attributes to distinguish an empty list (`rule = []`) from an unset one. Configurations write
+// `rule { … }`, which means `rule = [{ … }]`. The attributes of the returned block types may be written as blocks, too.
 func (b *Block) BlocksAsAttrs() []*Nested {
 	b.ambiguousOnce.Do(func() {
 		for _, a := range b.Attrs {
@@ -17,7 +17,7 @@ func (b *Block) BlocksAsAttrs() []*Nested {
 	return b.ambiguous
 }
 
-// asBlocks returns the attribute as a block type, or nil if it cannot be written as blocks.
+// asBlocks returns the block type for an attribute, or nil if the attribute cannot be written as blocks.
 func (a *Attr) asBlocks() *Nested {
 	ty := a.Type
 	if a.Object != nil || !a.Required && !a.Optional {
@@ -33,7 +33,7 @@ func (a *Attr) asBlocks() *Nested {
 	return n
 }
 
-// blockOf returns a block whose attributes are the attributes of the object type, all optional.
+// blockOf returns a block with the attributes of the object type ty, all optional.
 func blockOf(ty cty.Type) *Block {
 	b := &Block{}
 	atys := ty.AttributeTypes()

@@ -5,10 +5,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The value of a list, set or map of blocks is never null: it is empty if no block exists. The rest of this program
-// relies on this rule. But providers may answer null when they read, import or upgrade an object, because SDKs do so.
+// The value of a list, set or map of blocks is never null: it is empty if no block exists. The rest of Lethe relies on
+// this rule. But providers may return null when they read, import or upgrade an object, because SDKs do so.
 
-// HasNullBlocks reports whether an object in MessagePack has null instead of a list, set, map or group of blocks, at
+// HasNullBlocks reports whether an object in MessagePack has null in place of a list, set, map or group of blocks, at
 // any depth. It returns false for a null object, and if the bytes are malformed.
 func (b *Block) HasNullBlocks(wire []byte) bool {
 	s := b.shape()
@@ -19,7 +19,7 @@ func (b *Block) HasNullBlocks(wire []byte) bool {
 	return null && err == nil
 }
 
-// nullBlocks reports whether one object contains null blocks (see HasNullBlocks). rest is the bytes that follow the
+// nullBlocks reports whether HasNullBlocks is true for the object at the beginning of b. rest is the bytes after the
 // object.
 func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	size, b, err := msgp.ReadMapHeaderBytes(b)
@@ -40,8 +40,9 @@ func (s *shape) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	return null, b, err
 }
 
-// nullBlocks reports whether the value of all blocks of one type is null, unless the nesting is Single, or contains
-// null blocks in an element. It skips elements that are null or unknown. rest is the bytes that follow the value.
+// nullBlocks reports whether the value at the beginning of b, which has all blocks of one type, is null although the
+// nesting is not Single, or has an element with null blocks. It skips elements that are null or unknown. rest is the
+// bytes after the value.
 func (n *node) nullBlocks(b []byte) (null bool, rest []byte, err error) {
 	if msgp.IsNil(b) {
 		return n.nesting != Single, b[1:], nil

@@ -8,13 +8,14 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// An applied object must equal the planned object in all parts that were known in the plan. The same rule determines
+// An applied object must equal the planned object in all parts that were known in the plan. The same rule decides
 // whether a second plan, which is made when more values are known, still matches the approved plan. The rules, their
-// order and their messages equal the behavior of Terraform 1.11, with one exception: Lethe also compares the keys of
-// maps of blocks.
+// order and their messages are equal to the rules of Terraform 1.11. There is one exception: Lethe also compares the
+// keys of maps of blocks.
 
-// ApplyBreaches compares an object with the planned object. Both have the block's type. An unknown planned value
-// permits any actual value. A set may have fewer elements than planned if some planned elements turned out to be equal.
+// ApplyBreaches returns the differences between the applied object actual and the planned object that the protocol does
+// not permit. Both have the block's type. An unknown planned value permits any value. A set may have fewer elements
+// than planned if some planned elements turned out to be equal.
 func (b *Block) ApplyBreaches(planned, actual cty.Value) []Breach {
 	var c applyCheck
 	switch {
@@ -30,7 +31,7 @@ func (b *Block) ApplyBreaches(planned, actual cty.Value) []Breach {
 
 type applyCheck struct{ breaches }
 
-// object compares the whole object, or one block.
+// object compares the whole object, or the value of one block.
 func (c *applyCheck) object(s *shape, planned, actual cty.Value) {
 	switch {
 	case planned.IsNull() && !actual.IsNull():
@@ -53,7 +54,7 @@ func (c *applyCheck) object(s *shape, planned, actual cty.Value) {
 	}
 }
 
-// attr compares an attribute. A breach in a sensitive attribute does not name the part that differs.
+// attr compares an attribute. For a sensitive attribute, the result does not tell which part of the value differs.
 func (c *applyCheck) attr(n *node, planned, actual cty.Value) {
 	if !n.sensitive {
 		c.value(planned, actual)
@@ -65,10 +66,10 @@ func (c *applyCheck) attr(n *node, planned, actual cty.Value) {
 	}
 }
 
-// blocks compares all blocks of a type, and records the differences that are not allowed.
+// blocks compares all blocks of a type, and records the differences that are not permitted.
 func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 	switch {
-	case n.nesting == Single && actual.IsNull() && n.inner.mayBeUnsure(planned): // a dynamic block may produce no block
+	case n.nesting == Single && actual.IsNull() && n.inner.mayBeUnsure(planned): // a dynamic block, whose value was not certain in the plan, may generate no block
 		return
 	case n.nesting == Single || n.nesting == Group:
 		c.object(n.inner, planned, actual)
@@ -110,7 +111,7 @@ func (c *applyCheck) blocks(n *node, planned, actual cty.Value) {
 	}
 }
 
-// value compares values of any type, and records a difference that is not allowed.
+// value compares values of any type, and records a difference that is not permitted.
 func (c *applyCheck) value(planned, actual cty.Value) {
 	ty := planned.Type()
 	switch {
@@ -197,10 +198,10 @@ func attrNames(ty cty.Type) []string {
 	return sortedKeys(ty.AttributeTypes())
 }
 
-// sets compares two sets. Each element must fit at least one element of the other set. The attributes in exact must be
-// equal if they are known; fits compares the rest. If a planned element has no counterpart, surplus actual elements are
-// not reported, because they are probably the elements that the provider made instead. hide is true if sets must not
-// report values.
+// sets compares two sets. Each element must match at least one element of the other set. The attributes in exact must
+// be equal if they are known; fits compares the rest. If a planned element has no match, surplus actual elements are
+// not reported, because they are probably the elements that the provider made instead. hide is true if the texts must
+// not contain values.
 func (c *applyCheck) sets(planned, actual cty.Value, exact []string, hide bool, fits func(p, a cty.Value) bool) {
 	now := elements(actual)
 	index, matched, missing := newIndex(now, exact), make([]bool, len(now)), false

@@ -7,10 +7,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A planned value must be the configured value. The provider may choose a value only if the attribute is computed and
-// not configured, or keep the prior value if it has the same meaning. The rules, their order and their messages equal
-// the behavior of Terraform 1.11 (testdata holds the observations), with one difference: Terraform does not report a
-// key that is missing in a planned map of blocks, and this check does.
+// A planned value must be the configured value. There are two exceptions: the provider may choose a value if the
+// attribute is computed and not configured, and it may keep the prior value if that has the same meaning. The rules,
+// their order and their messages are equal to the rules of Terraform 1.11 (testdata has the observations). There is one
+// difference: if a planned map of blocks lacks a key, Lethe reports that and Terraform does not.
 
 const (
 	textAbsent       = "planned for absence but config wants existence"
@@ -20,8 +20,8 @@ const (
 	textElemUnknown  = "element representing nested block must not be unknown itself; set nested attribute values to unknown instead"
 )
 
-// PlanBreaches returns the violations of these rules in a planned object, given the prior state and the configuration.
-// All three have the block's type. prior is null if the object is to be created.
+// PlanBreaches returns the violations of the rules for planned values in a planned object, given the prior object and
+// the configuration. All three have the block's type. prior is null if the object will be created.
 func (b *Block) PlanBreaches(prior, config, planned cty.Value) []Breach {
 	var c planCheck
 	c.object(b.shape(), prior, config, planned)
@@ -30,7 +30,7 @@ func (b *Block) PlanBreaches(prior, config, planned cty.Value) []Breach {
 
 type planCheck struct{ breaches }
 
-// object checks the whole object, or one block.
+// object checks the whole object, or the value of one block.
 func (c *planCheck) object(s *shape, prior, config, planned cty.Value) {
 	switch {
 	case planned.IsNull() && !config.IsNull():
@@ -58,7 +58,7 @@ func (c *planCheck) inside(s *shape, prior, config, planned cty.Value) {
 func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
 	switch {
 	case equal(planned, config):
-	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // the provider alone sets this attribute
+	case n.attr.Computed && (config.IsNull() || !n.attr.Optional): // only the provider sets the value of this attribute
 	case !prior.IsNull() && !config.IsNull() && equal(planned, prior):
 	case n.inner != nil && (planned.IsKnown() || !config.IsNull()):
 		c.nested(n, prior, config, planned)
@@ -78,7 +78,7 @@ func (c *planCheck) attr(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// nested checks a nested attribute that equals neither the configured nor the prior value.
+// nested checks a nested attribute whose planned value equals neither the configured nor the prior value.
 func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 	switch {
 	case planned.IsNull() && !config.IsNull():
@@ -109,7 +109,7 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// list checks the elements of lists that have the same length.
+// list checks the elements of planned, prior and configured lists that have the same length.
 func (c *planCheck) list(n *node, prior, config, planned cty.Value) {
 	was, want := elements(prior), elements(config)
 	for i, nv := range ctyvalue.Items(planned) {
@@ -146,8 +146,7 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 			c.add(textBlockUnknown)
 		}
 	case n.nesting == Set:
-		// The contents of the elements are not compared, because a provider with an old SDK may set other defaults in
-		// them.
+		// The contents of the elements are not compared, because a provider with an old SDK may set other defaults in them.
 		for _, nv := range ctyvalue.Items(planned) {
 			if !nv.IsKnown() {
 				c.here.elem(nv)
@@ -168,9 +167,9 @@ func (c *planCheck) blocks(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// mapping compares maps by key. If a planned map has a key that is not configured, the path of the breach depends on
-// the map, as in Terraform: for a nested attribute it is the path of the map, and for blocks it is the path of the
-// block.
+// mapping compares planned, prior and configured maps by key. If a planned map has a key that is not configured, the
+// path of the violation is, as in Terraform, the path of the map for a nested attribute, and the path of the block for
+// blocks.
 func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 	what := "block"
 	if n.attr != nil {
@@ -203,7 +202,7 @@ func (c *planCheck) mapping(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// key reports a key that is only in the planned map, or only in the configured map.
+// key reports a key that only the planned map has, or only the configured map.
 func (c *planCheck) key(what, key, from, to string) {
 	c.report(false, fmt.Sprintf("a %s key from %s is not present in %s", what, from, to), func() string {
 		return fmt.Sprintf("%s key %q from %s is not present in %s", what, key, from, to)

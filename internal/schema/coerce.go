@@ -15,12 +15,12 @@ func (b *Block) Null() cty.Value { return b.shape().null }
 // Unknown returns the unknown object of the block's type.
 func (b *Block) Unknown() cty.Value { return b.shape().unknown }
 
-// Empty returns the value of an empty configuration: all attributes are null, and no blocks exist. The exception is a
-// block with nesting Group: it exists, and its value is its own empty configuration.
+// Empty returns the value of an empty configuration block: all attributes are null, and there are no nested blocks. The
+// exception is a nested block with nesting Group, which always exists: its value is its own empty configuration.
 func (b *Block) Empty() cty.Value { return b.shape().empty }
 
-// Unsure returns the planned value of a block that may not exist after the apply. In it, each attribute that is not
-// null in v is unknown. Marks are kept.
+// Unsure returns the planned value of a block of which it is not known whether it will exist: each attribute that is
+// not null in v is unknown. Marks are kept.
 func (b *Block) Unsure(v cty.Value) cty.Value { return b.shape().unsure(v) }
 
 func (s *shape) unsure(v cty.Value) cty.Value {
@@ -36,7 +36,8 @@ func (s *shape) unsure(v cty.Value) cty.Value {
 	})
 }
 
-// mayBeUnsure reports whether v can be a result of Unsure, so that the planned block may be missing after the apply.
+// mayBeUnsure reports whether v can be an object that Unsure has returned. In such an object it is not known whether
+// the block exists after the apply.
 func (s *shape) mayBeUnsure(v cty.Value) bool {
 	if !known(v) {
 		return !v.IsNull()
@@ -53,7 +54,7 @@ func (s *shape) mayBeUnsure(v cty.Value) bool {
 	return true
 }
 
-// Placeholder returns the configuration with each computed attribute that is null replaced by an unknown value: this is
+// Placeholder returns the configuration with an unknown value in place of each computed attribute that is null. That is
 // the value of a data source before it is read, or of an ephemeral resource before it is opened.
 func (b *Block) Placeholder(config cty.Value) cty.Value { return b.shape().placeholder(config) }
 
@@ -80,9 +81,9 @@ func (b *Block) ConfigEqual(stored, config cty.Value) bool {
 	return config.IsWhollyKnown() && equal(b.Propose(stored, config), stored)
 }
 
-// Coerce converts v to the block's type. Absent attributes become null, and absent lists, sets and maps of blocks
-// become empty. Marks keep their places. Coerce returns an error, which is a cty.PathError, if v is not an object or a
-// map, has an attribute that the schema does not have, or has a value that cannot be converted.
+// Coerce converts v to the block's type. Missing attributes become null, and missing lists, sets and maps of blocks
+// become empty. Marks keep their places. Coerce returns a cty.PathError if v is not an object or a map, has an
+// attribute that the schema does not have, or has a value that cannot be converted.
 func (b *Block) Coerce(v cty.Value) (cty.Value, error) {
 	v, f := b.shape().coerce(v)
 	if f != nil {
@@ -122,7 +123,7 @@ func (s *shape) coerce(v cty.Value) (cty.Value, *failure) {
 	return remark(s.object(vals)), nil
 }
 
-// surplus returns the failure for an object v with an attribute that the schema does not have.
+// surplus returns the failure for an attribute of the object v that the schema does not have.
 func (s *shape) surplus(v cty.Value) *failure {
 	for name := range ctyvalue.Members(v) {
 		if s.node(name) == nil {
@@ -159,8 +160,8 @@ func (n *node) coerce(v cty.Value) (cty.Value, *failure) {
 	return remark(made), f
 }
 
-// coerceEach coerces each element of a list, set or map. If v is not a collection, or an element does not fit, it
-// returns a failure.
+// coerceEach converts each element of a list, set or map. If v is not a collection, or an element cannot be converted,
+// it returns a failure.
 func (n *node) coerceEach(v cty.Value) (cty.Value, *failure) {
 	ty := v.Type()
 	if n.nesting == Map {

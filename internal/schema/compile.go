@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kind is the kind of a codec's type. It is stored in the codec, because the methods of cty.Type that return it are
+// kind is the kind of a type. A codec stores the kind of its type, because the methods of cty.Type that return it are
 // slower.
 type kind uint8
 
@@ -25,7 +25,7 @@ const (
 	kindMap
 	kindTuple
 	kindObject
-	kindOther // capsules, which cannot be encoded
+	kindOther // capsule types, whose values cannot be encoded
 )
 
 // codec encodes and decodes values of one type.
@@ -38,19 +38,19 @@ type codec struct {
 	attrs         []attrCodec  // the codecs of the attributes of an object, sorted by name
 	names         []string     // the names of attrs
 	loose         bool         // the type contains a dynamic type, so the elements of a value may have different types
-	size          atomic.Int32 // length of the last encoding; the next encoding will be about as long
+	size          atomic.Int32 // the length of the last encoding in bytes, to reserve memory for the next
 }
 
 type attrCodec struct {
 	*codec
 	name string
-	wire []byte // the name in MessagePack
-	text []byte // the name in JSON, with the colon
+	wire []byte // the attribute name in MessagePack
+	text []byte // the attribute name in JSON, with the colon
 
-	unstored bool // see Attr
+	unstored bool // the attribute is omitted in JSON; see Attr
 }
 
-// Codecs of primitive types are shared.
+// the codecs of primitive types, which all other codecs share
 var (
 	dynamicCodec = newCodec(kindDynamic, cty.DynamicPseudoType)
 	stringCodec  = newCodec(kindString, cty.String)
@@ -115,7 +115,7 @@ func object(ty cty.Type) *codec {
 	return c
 }
 
-// attr returns the index of the attribute, or -1 if the type has no such attribute. It tries index i first, because
+// attr returns the index of the attribute, or -1 if the type has no such attribute. It first tries the index i, because
 // encoded objects are sorted by name.
 func (c *codec) attr(name string, i int) int {
 	if i < len(c.names) && c.names[i] == name {
@@ -136,12 +136,12 @@ func (c *codec) item(i int) *codec {
 	return c.elem
 }
 
-// failure is an error that travels up from the invalid value. Each level appends its path step to the failure, so that
-// no paths are built as long as decoding succeeds.
+// failure is an error that the callers complete. Each caller appends its path step, so that no paths are built as long
+// as decoding succeeds.
 type failure struct {
 	text     string
-	steps    []cty.PathStep // the innermost first
-	mismatch bool           // the value and the codec have different types
+	steps    []cty.PathStep // the steps of the path, the innermost first
+	mismatch bool           // the value does not have the type of the codec
 }
 
 func fail(text string) *failure { return &failure{text: text} }

@@ -2,8 +2,8 @@ package schema
 
 import "github.com/zclconf/go-cty/cty"
 
-// NullComputed returns an object with null in all attributes that only the provider can set, because a configuration
-// has null there.
+// NullComputed returns an object with null in all attributes that are computed and not optional, because a
+// configuration has null there.
 func (b *Block) NullComputed(v cty.Value) cty.Value { return b.shape().nullComputed(v) }
 
 func (s *shape) nullComputed(v cty.Value) cty.Value {
@@ -23,8 +23,8 @@ func (n *node) nullComputed(v cty.Value) cty.Value {
 	return n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.nullComputed(ev) })
 }
 
-// HasPath reports whether the block's type has a value at path. If the type at a step is dynamic, HasPath accepts all
-// further steps.
+// HasPath reports whether the block's type has a value at path. After a step to a value of dynamic type, HasPath
+// accepts any steps.
 func (b *Block) HasPath(path cty.Path) bool {
 	ty := b.Type()
 	for _, step := range path {

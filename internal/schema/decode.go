@@ -13,25 +13,25 @@ import (
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
-// reader reads MessagePack.
+// reader reads values from MessagePack.
 type reader struct {
 	b     []byte
-	s     string // b as a string, of which decoded strings are substrings; "" if strings must be copied
+	s     string // the bytes of b as a string, whose parts are the decoded strings; "" if strings must be copied
 	pos   int
-	depth int // nesting of dynamic values
+	depth int // the number of dynamic values around the present value
 }
 
 const (
-	// shareLimit is the size in bytes up to which strings are substrings of the message. A substring keeps the whole
-	// message in memory, so strings of larger messages are copied.
+	// shareLimit is the size of a message in bytes up to which decoded strings are parts of the message. Such a string
+	// keeps the whole message in memory, so strings of larger messages are copied.
 	shareLimit = 64 << 10
-	// depthLimit is the nesting limit for dynamic values, and for the type of a dynamic value.
+	// depthLimit is the maximum depth of dynamic values inside one another, and of the type of a dynamic value.
 	depthLimit = 200
-	// typeLimit is the size limit in bytes for the type of a dynamic value.
+	// typeLimit is the maximum size of the type of a dynamic value in bytes.
 	typeLimit = 8 << 20
 )
 
-// smallInts holds the values of small numbers, such as counts, ports and flags, so that they need no allocation.
+// smallInts has the values of small numbers, such as counts, ports and flags, so that they need no allocation.
 var smallInts = func() (vs [256]cty.Value) {
 	for i := range vs {
 		vs[i] = cty.NumberIntVal(int64(i))
@@ -39,7 +39,7 @@ var smallInts = func() (vs [256]cty.Value) {
 	return vs
 }()
 
-// readers holds readers for reuse, after they have reached the end of their value.
+// readers has readers for reuse, which have reached the end of their value.
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
 func newReader(b []byte) *reader {
@@ -61,7 +61,7 @@ func (r *reader) end() *failure {
 	return nil
 }
 
-// rest returns the unread bytes. readTo advances the reader so that the next call of rest returns these bytes.
+// rest returns the unread bytes. readTo moves the reader forward so that rest are the unread bytes.
 func (r *reader) rest() []byte       { return r.b[r.pos:] }
 func (r *reader) readTo(rest []byte) { r.pos = len(r.b) - len(rest) }
 
@@ -96,9 +96,9 @@ func (r *reader) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-// begin reads the header of an array or map. Each element takes at least one byte, and each pair two, so begin fails if
-// the length is more than the remaining bytes can hold. It returns the number of elements, or of pairs. If the next
-// value is no array or map, begin fails, too.
+// begin reads the header of an array or map, and returns the number of elements, or of pairs. Each element takes at
+// least one byte, and each pair two, so begin fails if the remaining bytes are too few. It also fails if the next value
+// is neither an array nor a map.
 func (r *reader) begin(c *codec) (int, *failure) {
 	read, least := msgp.ReadArrayHeaderBytes, 1
 	if c.kind == kindMap || c.kind == kindObject {
@@ -127,8 +127,9 @@ func (r *reader) name(c *codec) (string, *failure) {
 	return "", fail("the names of attributes must be strings")
 }
 
-// readDynamic reads an array of a type and a value of that type, or nil, for which it returns an untyped null. It
-// returns a failure if the type is invalid, the value does not fit it, or the nesting exceeds depthLimit.
+// readDynamic reads a value of dynamic type: an array of a type and a value of that type, or nil, for which it returns
+// a null without a type. It returns a failure if the type is invalid, the value does not have the type, or the depth
+// exceeds depthLimit.
 func readDynamic(r *reader) (cty.Value, *failure) {
 	n, rest, err := msgp.ReadArrayHeaderBytes(r.rest())
 	switch {
@@ -154,7 +155,8 @@ func readDynamic(r *reader) (cty.Value, *failure) {
 	return compile(ty).read(r)
 }
 
-// readUnknown reads an extension, which represents an unknown value. It returns a failure if the extension is invalid.
+// readUnknown reads an extension of MessagePack, which encodes an unknown value. It returns a failure if the extension
+// is invalid.
 func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	ext := r.rest()
 	rest, err := msgp.Skip(ext)
@@ -163,7 +165,7 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	}
 	r.readTo(rest)
 	ext = ext[:len(ext)-len(rest)]
-	head := 2 // bytes before the content: the code, the type and, for some codes, the length
+	head := 2 // the bytes before the content: the code, the type and, for some codes, the length
 	switch ext[0] {
 	case 0xc7, 0xc8, 0xc9:
 		head += 1 << (ext[0] - 0xc7)
@@ -180,8 +182,8 @@ func (c *codec) readUnknown(r *reader) (cty.Value, *failure) {
 	return c.refined(ext)
 }
 
-// knownTypes holds up to mostTypes types of dynamic values by their JSON text. Objects of one resource often have the
-// same types, and parsing a type takes longer than reading its value.
+// knownTypes has up to mostTypes types of dynamic values by their JSON text. Objects of one resource often have the
+// same types, and parsing a type takes longer than reading a value of it.
 var knownTypes struct {
 	sync.RWMutex
 	by map[string]cty.Type
@@ -189,8 +191,8 @@ var knownTypes struct {
 
 const mostTypes = 1000
 
-// typeFromJSON parses the type of a dynamic value, or returns it from knownTypes. It returns a failure if the text is
-// not a type.
+// typeFromJSON returns the type of a dynamic value from its JSON text. It keeps parsed types in knownTypes. It returns
+// a failure if the text is not a type.
 func typeFromJSON(b []byte) (cty.Type, *failure) {
 	knownTypes.RLock()
 	ty, ok := knownTypes.by[string(b)]
@@ -227,7 +229,7 @@ func readType(b []byte) (ty cty.Type, f *failure) {
 	if len(b) > typeLimit {
 		return ty, fail("the type of the value is too long")
 	}
-	defer func() { // cty panics if an optional attribute is not declared
+	defer func() { // cty panics if an optional attribute in the type is not declared
 		if why := recover(); why != nil {
 			f = fail(fmt.Sprintf("invalid type: %v", why))
 		}
@@ -235,13 +237,13 @@ func readType(b []byte) (ty cty.Type, f *failure) {
 	if err := ty.UnmarshalJSON(b); err != nil {
 		return ty, fail("invalid type: " + err.Error())
 	}
-	if !json.Valid(b) { // cty does not read to the end
+	if !json.Valid(b) { // cty ignores text after the end of the type
 		return ty, fail("invalid type: something follows it")
 	}
 	return ty, nil
 }
 
-// str reads a string. It also accepts MessagePack's binary type as a string. It returns false for any other value.
+// str reads a string, which may also have MessagePack's binary type. It returns false for any other value.
 func (r *reader) str() (string, bool) {
 	text, rest, err := ReadText(r.rest())
 	if err != nil {
@@ -254,13 +256,13 @@ func (r *reader) str() (string, bool) {
 }
 
 // tooLong reports whether b begins with a string, a binary value or an extension that has a 32-bit length and is longer
-// than b. On 32-bit systems msgp computes with such lengths without a check for overflow.
+// than b. It is needed because on 32-bit systems msgp computes with such lengths without a check for overflow.
 func tooLong(b []byte) bool {
 	return len(b) >= 5 && (b[0] == 0xdb || b[0] == 0xc6 || b[0] == 0xc9) && uint64(binary.BigEndian.Uint32(b[1:])) > uint64(len(b))
 }
 
-// ReadText reads a MessagePack string. It also accepts the binary type as a string. It returns the bytes that follow,
-// and an error if b begins with another value or is too short. text shares the memory of b.
+// ReadText reads a MessagePack string, which may also have the binary type. rest is the bytes after the string. It
+// returns an error if b begins with another value or is too short. text shares the memory of b.
 func ReadText(b []byte) (text, rest []byte, err error) {
 	if tooLong(b) {
 		return nil, b, msgp.ErrShortBytes
@@ -271,7 +273,7 @@ func ReadText(b []byte) (text, rest []byte, err error) {
 	return text, rest, err
 }
 
-// number reads a number in any of its forms: integer, float, decimal text. It returns a failure if the value is not a
+// number reads a number in one of its forms: integer, float or decimal text. It returns a failure if the value is not a
 // number.
 func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 	var i int64
@@ -311,20 +313,20 @@ func (r *reader) number(t msgp.Type) (v cty.Value, f *failure) {
 	return v, nil
 }
 
-// refinedExt is the type of extensions that hold the refinements of an unknown value: not null, the prefix of a string,
-// bounds of a number or of a length. Package cty/msgpack decodes these extensions, because they are rare.
+// refinedExt is the type of MessagePack extensions with the refinements of an unknown value: not null, the prefix of a
+// string, and bounds of a number or of a length. Package cty/msgpack decodes these extensions, because they are rare.
 const refinedExt = 0x0c
 
 const (
-	refinedLimit = 1024 // size limit in bytes of refinements
-	// lengthLimit is the largest exact length that is accepted as a refinement: cty creates a list with as many unknown
-	// elements. A larger exact length becomes an upper bound.
+	refinedLimit = 1024 // the maximum size of refinements in bytes
+	// lengthLimit is the largest exact length that is accepted as a refinement, because cty creates a list with as many
+	// unknown elements. A larger exact length becomes an upper bound.
 	lengthLimit = 10_000
 )
 
-// refined decodes the refinements of an unknown value. cty panics if refinements contradict one another, so refined
-// recovers and returns a failure. It decodes the lengths of all collections as lengths of a map, because cty creates no
-// elements for maps.
+// refined decodes the refinements of an unknown value. If refinements contradict one another, cty panics, and refined
+// returns a failure. It decodes the lengths of all collections as lengths of a map, because cty creates no elements for
+// maps.
 func (c *codec) refined(ext []byte) (v cty.Value, f *failure) {
 	defer func() {
 		if recover() != nil {
@@ -362,7 +364,7 @@ func (c *codec) refined(ext []byte) (v cty.Value, f *failure) {
 	return b.NewValue(), nil
 }
 
-// monstrous reports whether a bound has an exponent so large that formatting it takes long.
+// monstrous reports whether a bound has such a large exponent that formatting it takes too long.
 func monstrous(bound cty.Value, _ bool) bool {
 	if !bound.IsKnown() || bound.AsBigFloat().IsInf() {
 		return false

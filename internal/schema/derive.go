@@ -7,8 +7,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Type returns the type of the values that the block describes. If the block contains attributes of dynamic type, the
-// type contains cty.DynamicPseudoType. Use it to decode values, but not to compare types.
+// Type returns the type of the values that the block describes. If an attribute has a dynamic type, the type contains
+// cty.DynamicPseudoType, and is suitable for decoding values but not for comparing types.
 func (b *Block) Type() cty.Type {
 	b.typeOnce.Do(func() { b.typ = b.makeType() })
 	return b.typ
@@ -25,7 +25,7 @@ func (b *Block) makeType() cty.Type {
 	return cty.Object(atys)
 }
 
-// Type returns the type of the value that holds all blocks of this type.
+// Type returns the type of the value that has all blocks of this block type.
 func (n *Nested) Type() cty.Type {
 	ty := n.Block.Type()
 	if (n.Nesting == List || n.Nesting == Map) && ty.HasDynamicTypes() {

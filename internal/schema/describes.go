@@ -7,13 +7,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Describes reports whether the JSON form of an object matches the block. It compares names: the form has only names of
-// the block, also in nested blocks and in attributes that contain objects, and it has a value for each block type,
-// which may be null only for nesting Single. Attributes may be missing. The types of primitive values are not compared,
-// and tuples and values of any type are not examined.
+// Describes reports whether the JSON form of an object matches the block. It compares names. The form must have only
+// names of the block, also in nested blocks and in attributes that contain objects. It must have a value for each block
+// type, which may be null only for the nesting Single. Attributes may be missing. Types of primitive values are not
+// compared, and tuples and values of dynamic type are not examined.
 //
 // Describes returns false for invalid JSON. If the form does not match, another release of the provider has stored
-// another form under the same schema version.
+// another form with the same schema version.
 func (b *Block) Describes(json []byte) bool {
 	s := jsontext.Scanner{In: json}
 	return b.shape().describes(&s) && s.Err == nil
@@ -39,7 +39,8 @@ func (s *shape) describes(in *jsontext.Scanner) bool {
 }
 
 // describes reports whether the JSON value of all blocks of one type matches the schema, by the rules of Describes. It
-// reads the value from in. It does not examine the blocks if the type of their collection depends on their values.
+// reads the value from in. If the type of the collection depends on the values of the blocks, it does not examine the
+// blocks.
 func (n *node) describes(in *jsontext.Scanner) bool {
 	null, good := in.Peek() == 'n', true
 	switch {
@@ -56,8 +57,8 @@ func (n *node) describes(in *jsontext.Scanner) bool {
 	return good
 }
 
-// describes reads a value, and reports whether all names in it belong to its type. It does not examine tuples and
-// values of any type.
+// describes reads a value from s, and reports whether the type of the codec has all names in it. It does not examine
+// tuples and values of dynamic type.
 func (c *codec) describes(s *jsontext.Scanner) bool {
 	known := true
 	switch i := 0; {
@@ -82,7 +83,7 @@ func (c *codec) describes(s *jsontext.Scanner) bool {
 	return known
 }
 
-// nests reports whether values of the type may contain objects, whose names must be checked.
+// nests reports whether values of the type may contain objects, whose names must be compared.
 func (c *codec) nests() bool {
 	switch c.kind {
 	case kindObject:
@@ -94,8 +95,8 @@ func (c *codec) nests() bool {
 }
 
 // Strip returns the JSON form of an object without the names that the block does not have, at any depth. It does not
-// add missing names. The result has no white space, and its names are sorted. Strip returns the text unchanged if it is
-// not valid JSON.
+// add missing names. The result has no white space, and its names are sorted. If the text is not valid JSON, Strip
+// returns it unchanged.
 func (b *Block) Strip(text []byte) []byte {
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.UseNumber()

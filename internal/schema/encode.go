@@ -13,21 +13,21 @@ import (
 	ctymsgpack "github.com/zclconf/go-cty/cty/msgpack"
 )
 
-// form is one of the two encodings. It has the parts in which they differ. The method append of codec has the code that
-// both share.
+// form has the parts in which the two encodings (MessagePack and JSON) differ. The method append of codec has the code
+// that both share.
 type form struct {
 	null, yes, no          string
 	comma, endList, endMap string
 	beginList, beginMap    func(b []byte, n int) []byte
 	text, key              func(b []byte, s string) []byte
-	name                   func(a *attrCodec) []byte // the encoded name of an attribute, as a key
+	name                   func(a *attrCodec) []byte // returns the encoded name of an attribute, as a key
 	number                 func(b []byte, f *big.Float) ([]byte, *failure)
 	unknown                func(c *codec, b []byte, v cty.Value) ([]byte, *failure)
-	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // typ is the type in JSON
+	dynamic                func(b, typ []byte, value func([]byte) ([]byte, *failure)) ([]byte, *failure) // encodes a value of dynamic type; typ is its type in JSON
 }
 
-// encode encodes v. It assumes that v has the codec's type, which is nearly always true, and converts v only if
-// encoding fails because the types differ.
+// encode encodes v. It assumes that v has the type of the codec, which is nearly always true. Only if encoding fails
+// because the types differ, it converts v and encodes the result.
 func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
 	out, f := c.append(w, make([]byte, 0, c.size.Load()+16), v)
 	if f == nil {
@@ -46,7 +46,7 @@ func (c *codec) encode(v cty.Value, w *form) ([]byte, error) {
 	return nil, f.err()
 }
 
-// append appends the encoding of v to b. It returns a failure if v is marked, or does not fit the type.
+// append appends the encoding of v to b. It returns a failure if v is marked, or does not have the type of the codec.
 func (c *codec) append(w *form, b []byte, v cty.Value) ([]byte, *failure) {
 	if mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) {
 		return nil, fail("a marked value cannot be encoded")
@@ -134,7 +134,7 @@ func (c *codec) appendObject(w *form, b []byte, v cty.Value) ([]byte, *failure) 
 	return append(b, w.endMap...), nil
 }
 
-// msgpackForm is the protocol's encoding.
+// msgpackForm is the encoding of the provider protocol, as in package cty/msgpack.
 var msgpackForm = form{
 	null: "\xc0", yes: "\xc3", no: "\xc2",
 	beginList: func(b []byte, n int) []byte { return msgp.AppendArrayHeader(b, uint32(n)) },
@@ -150,7 +150,7 @@ var msgpackForm = form{
 }
 
 // appendUnknown encodes an unknown value. A value without refinements is a MessagePack extension of type 0 with one
-// zero byte. Refinements are encoded as by package cty/msgpack.
+// zero byte. Refinements are encoded as in package cty/msgpack.
 func appendUnknown(c *codec, b []byte, v cty.Value) ([]byte, *failure) {
 	ty := v.Type()
 	if !ty.Equals(c.ty) && !(c.loose && ty.TestConformance(c.ty) == nil) {
@@ -185,7 +185,7 @@ func appendNumber(b []byte, f *big.Float) []byte {
 	return msgp.AppendString(b, f.Text('f', -1))
 }
 
-// jsonForm is the encoding of package cty/json.
+// jsonForm is the encoding of values in states, as in package cty/json.
 var jsonForm = form{
 	null: "null", yes: "true", no: "false",
 	comma: ",", endList: "]", endMap: "}",
@@ -213,7 +213,7 @@ func appendJSONNumber(b []byte, f *big.Float) ([]byte, *failure) {
 	case f.IsInf():
 		return nil, fail("infinity cannot be encoded in JSON")
 	case f.Sign() == 0:
-		return append(b, '0'), nil // negative zero, too
+		return append(b, '0'), nil // for negative zero, too
 	}
 	return ctyvalue.AppendNumber(b, f), nil
 }

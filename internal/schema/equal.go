@@ -5,8 +5,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// equal reports whether two unmarked values are the same. Unknown values of one type are equal even if their
-// refinements differ, because an SDK that does not support refinements loses them.
+// equal reports whether two unmarked values are the same. Unknown values of the same type are equal even if their
+// refinements differ, because SDKs that do not support refinements lose them.
 func equal(a, b cty.Value) bool {
 	ty := a.Type()
 	switch {
@@ -31,8 +31,8 @@ func equal(a, b cty.Value) bool {
 	return equalElements(a, b)
 }
 
-// sameType reports whether two types are equal. It is faster than Type.Equals if both are the same object type, which
-// is true for all objects of a block.
+// sameType reports whether two types are equal. If both are the same object type, as for all objects of a block, it is
+// faster than Type.Equals.
 func sameType(a, b cty.Type) bool {
 	if a.IsObjectType() && b.IsObjectType() && ctyvalue.SameMap(a.AttributeTypes(), b.AttributeTypes()) {
 		return true

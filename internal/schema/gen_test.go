@@ -11,10 +11,10 @@ import (
 // gen generates random types and values for all properties of this package.
 
 type gen struct {
-	dynamic bool // types may be dynamic
-	unknown bool // values may be unknown
+	dynamic bool // generated types may be dynamic
+	unknown bool // generated values may be unknown
 	refined bool // unknown values may have refinements
-	null    bool // values may be null
+	null    bool // generated values may be null
 }
 
 func (g gen) typ(t *rapid.T, depth int) cty.Type {

@@ -51,8 +51,8 @@ func genAttr(t *rapid.T, name string, depth int) *Attr {
 
 // source selects the values of a generated object.
 type source struct {
-	config  bool // only values that can be configured
-	unknown bool // some values are unknown
+	config  bool // only attributes that a configuration may set get values
+	unknown bool // some generated values are unknown
 }
 
 func (s source) object(t *rapid.T, attrs []*Attr, blocks []*Nested) cty.Value {

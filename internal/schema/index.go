@@ -7,20 +7,20 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Elements of sets have no names, so the rules find the counterpart of an element by its content. Without an index,
-// each element would have to be compared with each other element. An index groups the elements by a key, which is made
-// of the attributes that must be equal.
+// Elements of sets have no names, so the rules of this package find the element of another set that corresponds to an
+// element by its content. Without an index, each element would have to be compared with each other element. An index
+// groups the elements by a key, which consists of the attributes that must be equal.
 
-// appendKey adds the hash of a value to a key. Equal values have the same hash; different values rarely do.
+// appendKey appends the hash of a value to the key b. Equal values have the same hash; different values rarely do.
 func appendKey(b []byte, v cty.Value) []byte { return binary.AppendVarint(b, int64(v.Hash())) }
 
-// index finds the elements of a set that may be the counterpart of a value: they equal the value in all attributes in
-// names that are known in the value.
+// index finds the elements of a set that may correspond to a value v: for each attribute in names that is known in v,
+// the element has an equal attribute.
 type index struct {
 	elems []cty.Value
-	names []string // names of the attributes in the key, if the elements are objects
+	names []string // the names of the attributes in the key, if the elements are objects
 	all   []int
-	by    map[string]map[string][]int // element indexes by the known attributes (see known) and the key
+	by    map[string]map[string][]int // the indexes of elements, by the result of known and by the key
 }
 
 func newIndex(elems []cty.Value, names []string) *index {
@@ -48,9 +48,9 @@ func (x *index) candidates(v cty.Value) []int {
 	return keys[x.key(v, which)]
 }
 
-// known returns a text that identifies the known attributes of v, for use as a key. It has a letter for each of names:
-// "k" if the attribute is known, and "-" otherwise. For a known value that is not an object it returns "k". It returns
-// "" if nothing in v is known.
+// known returns a text that tells which attributes of v are known. It has a letter for each of x.names: "k" if the
+// attribute is known, and "-" otherwise. For a known value that is not an object it returns "k". It returns "" if
+// nothing in v is known.
 func (x *index) known(v cty.Value) string {
 	if !known(v) || !v.Type().IsObjectType() {
 		if v.IsWhollyKnown() {

@@ -10,14 +10,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// text reads JSON. It reads values by the type that they must have, in one pass.
+// text reads values from JSON. The type of each value is known before it is read, so one pass suffices.
 type text struct {
 	jsontext.Scanner
-	s     string // the input as a string, of which decoded strings are substrings; "" if strings must be copied
-	depth int    // nesting of dynamic values
+	s     string // the input as a string, whose parts are the decoded strings; "" if strings must be copied
+	depth int    // the number of dynamic values around the present value
 }
 
-// someTexts holds texts for reuse, after they were read to the end.
+// someTexts has texts for reuse, which were read to the end.
 var someTexts = sync.Pool{New: func() any { return new(text) }}
 
 func newText(b []byte) *text {
@@ -30,7 +30,7 @@ func newText(b []byte) *text {
 
 func (t *text) complete() bool { return false }
 
-// failure returns the error of the scanner as a failure, or nil.
+// failure returns the error of the scanner as a failure, or nil without an error.
 func (t *text) failure() *failure {
 	if t.Err != nil {
 		return fail(t.Err.What)
@@ -38,8 +38,8 @@ func (t *text) failure() *failure {
 	return nil
 }
 
-// end returns a failure if anything but white space follows the value, or if reading failed before. Otherwise it puts t
-// back for reuse, and returns nil.
+// end returns a failure if the value is followed by more than white space, or if reading failed before. Otherwise it
+// makes t available for reuse, and returns nil.
 func (t *text) end() *failure {
 	if t.Err == nil && (t.Peek() != 0 || t.Pos < len(t.In)) {
 		t.Fail("there is more text after the end of the value")
@@ -52,7 +52,7 @@ func (t *text) end() *failure {
 	return nil
 }
 
-// literal reports whether the remaining input begins with word. If so, it advances past the word.
+// literal reports whether the remaining input begins with word. If so, it moves past word.
 func (t *text) literal(word string) bool {
 	if !bytes.HasPrefix(t.In[t.Pos:], []byte(word)) {
 		return false
@@ -80,9 +80,9 @@ func (t *text) leaf(c *codec) (v cty.Value, is bool, f *failure) {
 	return v, true, f
 }
 
-// readPrimitive reads a string, number or bool. If the type requires another of these three and the text permits it,
-// readPrimitive converts the value, because old states store numbers and bools as strings. If the text does not fit, it
-// returns a failure.
+// readPrimitive reads a string, number or bool. If the type of the codec is another of these three and the text permits
+// it, readPrimitive converts the value, because old states store numbers and bools as strings. Otherwise it returns a
+// failure.
 func (c *codec) readPrimitive(t *text, first byte) (cty.Value, *failure) {
 	switch {
 	case first == '"':
@@ -137,7 +137,7 @@ func (t *text) begin(c *codec) (int, *failure) {
 	return 0, nil
 }
 
-// opens returns the character that begins a list, map or object. The closing character has this code plus 2 in ASCII.
+// opens returns the character that begins a list, map or object. The code of the closing character is larger by 2.
 func (c *codec) opens() byte {
 	if c.kind == kindList || c.kind == kindSet || c.kind == kindTuple {
 		return '['
@@ -157,8 +157,9 @@ func (t *text) name(*codec) (string, *failure) {
 	return name, t.failure()
 }
 
-// readDynamicJSON reads an object with the members type and value, in any order, and decodes the value by the type. If
-// one of them is missing, another member exists, or the value does not fit, it returns a failure.
+// readDynamicJSON reads a value of dynamic type: an object with the members type and value, in any order. It decodes
+// the value with that type. If a member is missing, another member exists, or the value does not have the type, it
+// returns a failure.
 func readDynamicJSON(t *text) (cty.Value, *failure) {
 	const required = "a value of any type must come with its type"
 	if t.In[t.Pos] != '{' {
@@ -204,7 +205,7 @@ func readDynamicJSON(t *text) (cty.Value, *failure) {
 	return v, f
 }
 
-// str reads the string at the current position. It returns "" after an error, which t.Err has.
+// str reads the string at the current position. If that fails, t.Err has the error, and the result is "".
 func (t *text) str() string {
 	from := t.Pos
 	b := t.Str()
@@ -212,9 +213,9 @@ func (t *text) str() string {
 	case t.Err != nil:
 		return ""
 	case !utf8.Valid(b):
-		s, _ := jsontext.Unquote(t.In[from:t.Pos]) // the scanner has accepted the string
+		s, _ := jsontext.Unquote(t.In[from:t.Pos]) // cannot fail, because the scanner has accepted the string
 		return s
-	case t.Pos-from == len(b)+2: // the string has no escapes
+	case t.Pos-from == len(b)+2: // if the lengths are equal, the string has no escapes
 		return t.part(from+1, t.Pos-1)
 	}
 	return string(b)

@@ -77,8 +77,8 @@ func TestMalformedMsgpack(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		data []byte
-		path string // of the error
-		text string // part of the message
+		path string // the path in the error
+		text string // a part of the error message
 	}{
 		{"nothing", nil, "", "ends in the middle"},
 		{"not an object", []byte{0x2a}, "", "an object is required"},

@@ -6,9 +6,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// SensitivePaths returns the paths of the attributes in v that the schema declares as sensitive, sorted by name. It
-// also returns attributes that are null. For an attribute inside a set, it returns the path of the set, because
-// elements of sets have no path.
+// SensitivePaths returns the paths of the attributes in v that are sensitive in the schema, sorted by name, including
+// attributes that are null. For an attribute inside a set, it returns the path of the set, because elements of sets
+// have no path.
 func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.sensitive },
@@ -18,8 +18,8 @@ func (b *Block) SensitivePaths(v cty.Value) []cty.Path {
 	return f.found
 }
 
-// WriteOnly returns the paths of write-only attributes in v that are not null. Unknown values count as not null. For an
-// attribute inside a set, it returns the path of the set.
+// WriteOnly returns the paths of the write-only attributes in v that are not null; an unknown value counts as not null.
+// For an attribute inside a set, it returns the path of the set.
 func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	f := finder{
 		in: func(d deep) bool { return d.writeOnly },
@@ -29,16 +29,16 @@ func (b *Block) WriteOnly(v cty.Value) []cty.Path {
 	return f.found
 }
 
-// HasSensitive reports whether the block contains an attribute that is sensitive in the schema, at any depth.
+// HasSensitive reports whether the block has an attribute that is sensitive in the schema, at any depth.
 func (b *Block) HasSensitive() bool { return b.shape().sensitive }
 
-// HasWriteOnly reports whether the block contains a write-only attribute, at any depth.
+// HasWriteOnly reports whether the block has a write-only attribute, at any depth.
 func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 
-// finder collects the paths of attributes.
+// finder collects the paths of the attributes for which is returns true.
 type finder struct {
-	in    func(deep) bool             // reports whether a node can contain a wanted attribute
-	is    func(*Attr, cty.Value) bool // reports whether the attribute is wanted
+	in    func(deep) bool             // reports whether a node or anything inside it can be wanted
+	is    func(*Attr, cty.Value) bool // reports whether an attribute with this value is wanted
 	here  pathBuilder
 	found []cty.Path
 }
@@ -95,14 +95,14 @@ func (f *finder) node(n *node, v cty.Value) {
 }
 
 // EachSensitive calls visit for each attribute in v that is sensitive in the schema and has a known value that is not
-// null, in the order of the names. Unlike SensitivePaths, it also visits attributes inside of sets: the step to an
-// element of a set has the element as its key. visit must not keep the path.
+// null, in the order of the names. Unlike SensitivePaths, it also visits attributes inside sets: the path step to an
+// element of a set has the element as its key. visit must not keep the path after it returns.
 func (b *Block) EachSensitive(v cty.Value, visit func(path cty.Path, value cty.Value)) {
 	e := sensitiveEach{visit: visit}
 	e.object(b.shape(), v)
 }
 
-// sensitiveEach visits the values of sensitive attributes.
+// sensitiveEach has the state of one call of EachSensitive.
 type sensitiveEach struct {
 	here  pathBuilder
 	visit func(cty.Path, cty.Value)
@@ -156,7 +156,7 @@ func (e *sensitiveEach) node(n *node, v cty.Value) {
 	}
 }
 
-// NullWriteOnly returns v with unmarked nulls in all write-only attributes. All other marks are kept.
+// NullWriteOnly returns v with null, without marks, in all write-only attributes. All other marks in v are kept.
 func (b *Block) NullWriteOnly(v cty.Value) cty.Value { return b.shape().nullWriteOnly(v) }
 
 func (s *shape) nullWriteOnly(v cty.Value) cty.Value {
@@ -184,15 +184,15 @@ func (n *node) nullWriteOnly(v cty.Value) cty.Value {
 	return remark(n.replace(v, func(_ string, _ int, ev cty.Value) cty.Value { return n.inner.nullWriteOnly(ev) }))
 }
 
-// IsWriteOnly reports whether a path leads to or into a write-only attribute.
+// IsWriteOnly reports whether a path leads to a write-only attribute or into one.
 func (b *Block) IsWriteOnly(path cty.Path) bool {
 	found := false
 	b.along(path, func(a *Attr) { found = found || a.WriteOnly })
 	return found
 }
 
-// IsSensitive reports whether a path leads to a sensitive attribute or into one. It also returns true for a path to a
-// set that contains a sensitive attribute, because the mark is then on the whole set.
+// IsSensitive reports whether a path leads to an attribute that is sensitive in the schema, or into one. It also
+// returns true for the path of a set that contains a sensitive attribute, because the whole set is then marked.
 func (b *Block) IsSensitive(path cty.Path) bool {
 	found := false
 	s, last := b.shape(), (*node)(nil)
@@ -212,9 +212,9 @@ func (b *Block) IsSensitive(path cty.Path) bool {
 	return found || last != nil && last.nesting == Set && last.sensitive
 }
 
-// WriteOnlyBeside returns the names of the write-only attributes in the block, or nested attribute, that contains the
-// attribute at the end of a path. If the path leaves the schema, it uses the last block or nested attribute on the
-// path.
+// WriteOnlyBeside returns the names of the write-only attributes beside the attribute at the end of a path: in the same
+// block or nested attribute. If the schema does not have a step of the path, it uses the last block or nested attribute
+// before that step.
 func (b *Block) WriteOnlyBeside(path cty.Path) []string {
 	s := b.shape()
 	for n, step := range path {

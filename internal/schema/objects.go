@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// in returns the value of the node's attribute or blocks in the object obj. It returns null if obj is null, and unknown
-// if obj is unknown.
+// in returns the value of the node's attribute or blocks in the object obj: null if obj is null, and unknown if obj is
+// unknown.
 func (n *node) in(obj cty.Value) cty.Value {
 	switch {
 	case !obj.IsKnown():
@@ -21,7 +21,7 @@ func (n *node) in(obj cty.Value) cty.Value {
 	return v
 }
 
-// few is an array on the stack for the attribute values of an object. It avoids an allocation for most objects.
+// few is memory on the stack for the attribute values of an object, which avoids an allocation for most objects.
 type few [16]cty.Value
 
 func (f *few) room(n int) []cty.Value {
@@ -31,8 +31,8 @@ func (f *few) room(n int) []cty.Value {
 	return make([]cty.Value, n)
 }
 
-// object returns an object with these attribute values, in the order of names. If the type is loose, the values may
-// have more specific types than the schema, and the type of the object is derived from them.
+// object returns an object with the attribute values vals, in the order of c.names. If the type contains a dynamic type
+// (loose), the type of the object is derived from the values.
 func (c *codec) object(vals []cty.Value) cty.Value {
 	if c.loose {
 		return ctyvalue.ObjectOf(cty.NilType, c.names, vals)
@@ -40,8 +40,8 @@ func (c *codec) object(vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(c.ty, c.names, vals)
 }
 
-// collection returns a list, set or tuple of the elements. If the element type is not fixed (loose), the elements may
-// have different types. Only a tuple can hold such elements: for a list or set, collection returns a failure.
+// collection returns a list, set or tuple with the elements vals. If the element type contains a dynamic type, the
+// elements may have different types, which only a tuple permits: for a list or set, collection then returns a failure.
 func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	switch {
 	case c.kind == kindTuple:
@@ -52,7 +52,7 @@ func (c *codec) collection(vals []cty.Value) (cty.Value, *failure) {
 	return listLike(c.null, vals), nil
 }
 
-// mapping returns a map of the elements. If the elements have different types, it returns a failure, and otherwise nil.
+// mapping returns a map with the elements vals. If the elements have different types, it returns a failure.
 func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 	if c.loose && !cty.CanMapVal(vals) {
 		return cty.NilVal, fail("all elements must be of the same type")
@@ -60,7 +60,7 @@ func (c *codec) mapping(vals map[string]cty.Value) (cty.Value, *failure) {
 	return mapLike(c.null, vals), nil
 }
 
-// rebuild returns an object of the shape. Each attribute or block value is the result of f for the value in v.
+// rebuild returns an object in which each attribute or block value is the result of f for the value in v.
 func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty.Value {
 	var few few
 	vals := few.room(len(s.nodes))
@@ -70,9 +70,9 @@ func (s *shape) rebuild(v cty.Value, f func(n *node, v cty.Value) cty.Value) cty
 	return s.object(vals)
 }
 
-// replace applies f to each object of a nested attribute, or to each block of a type, and returns the results in the
-// same collection. v must be known and not null. f receives the key of an object in a map, or the index of an object in
-// a list or set.
+// replace returns the collection v, the value of a nested attribute or of all blocks of a type, with the result of f in
+// place of each object. v must be known and not null. f gets the key of an object in a map, or the index of an object
+// in a list or set.
 func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.Value) cty.Value {
 	switch n.nesting {
 	case Single, Group:
@@ -91,8 +91,8 @@ func (n *node) replace(v cty.Value, f func(key string, i int, v cty.Value) cty.V
 	return listLike(v, vals)
 }
 
-// ObjectLike returns an object with these attributes. It has type ty if names and value types are exactly those in ty.
-// Otherwise its type is derived from the values.
+// ObjectLike returns an object with the attributes names and their values vals. If names and the types of the values
+// are exactly the attributes of ty, the object has the type ty. Otherwise its type is derived from the values.
 func ObjectLike(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	types := ty.AttributeTypes()
 	predicted := len(ty.OptionalAttributes()) == 0 && len(names) == len(types)
@@ -106,8 +106,8 @@ func ObjectLike(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(ty, names, vals)
 }
 
-// listLike returns a list, set or tuple of the elements vals, with the kind and the element type of the value of. The
-// elements have the same types as the elements of of.
+// listLike returns a list, set or tuple with the elements vals, of the same kind and with the same element type as the
+// value of. The types of vals must equal the types of the elements of the value of.
 func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsTupleType():
@@ -122,8 +122,8 @@ func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	return cty.ListVal(vals)
 }
 
-// mapLike returns a map or object of the elements vals, with the kind and the element type of the value of. The
-// elements have the same types as the elements of of.
+// mapLike returns a map or an object with the elements vals, of the same kind and with the same element type as the
+// value of. The types of vals must equal the types of the elements of the value of.
 func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsObjectType():
@@ -134,8 +134,8 @@ func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// lookup returns a function that finds an element of the map or object v by key. The function returns false if v is
-// null or unknown, or has no such key.
+// lookup returns a function that returns the element of the map or object v with a key. That function returns false if
+// v is null or unknown, or has no such key.
 func lookup(v cty.Value) func(string) (cty.Value, bool) {
 	var vals map[string]cty.Value
 	switch {
@@ -151,7 +151,7 @@ func lookup(v cty.Value) func(string) (cty.Value, bool) {
 	}
 }
 
-// orNull returns the element that find returns for the key, or an untyped null.
+// orNull returns the element that find returns for the key, or a null without a type.
 func orNull(find func(string) (cty.Value, bool), key string) cty.Value {
 	if v, ok := find(key); ok {
 		return v
@@ -172,7 +172,7 @@ func known(v cty.Value) bool { return v.IsKnown() && !v.IsNull() }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// pathBuilder is the path from the root to the value that a rule inspects now.
+// pathBuilder is the path from the root to the value that a rule currently inspects.
 type pathBuilder cty.Path
 
 func (t *pathBuilder) step(s cty.PathStep) { *t = append(*t, s) }

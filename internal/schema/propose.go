@@ -5,14 +5,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The proposed new state is the object that would result if the provider chose no values: the configuration, and the
+// The proposed new state is the object that would result if the provider chose no values: the configuration, with the
 // prior values of computed attributes that are not configured. Providers compute their plan from this object, and SDKs
 // rely on its details. So the rules follow Terraform 1.11, whose behavior was observed with ten thousand random objects
-// (testdata holds some of them).
+// (testdata has some of them).
 
-// Propose merges the prior state and the configuration. Both have the block's type. If prior is null, the object is to
-// be created, and computed attributes are null; the provider makes them unknown. If config is null, the object is to be
-// destroyed, and the proposal is null.
+// Propose returns the proposed new state for the prior object and the configuration, which have the block's type. If
+// prior is null, the object will be created: computed attributes are then null, and the provider makes them unknown. If
+// config is null, the object will be destroyed, and the result is null.
 func (b *Block) Propose(prior, config cty.Value) cty.Value {
 	return b.shape().propose(prior, config)
 }
@@ -25,15 +25,16 @@ func (s *shape) propose(prior, config cty.Value) cty.Value {
 }
 
 // propose returns the proposed value of one attribute, or of all blocks of a type: the configured value, or the prior
-// value of a computed attribute that is not configured. If an optional attribute with nested attributes was configured
-// before, it is null. A configured value with computed parts is merged part by part (see proposeEach).
+// value of a computed attribute that is not configured. The exception is an optional attribute with nested attributes
+// that was configured before and no longer is: it becomes null. A configured value with computed parts is merged part
+// by part (see proposeEach).
 func (n *node) propose(prior, config cty.Value) cty.Value {
 	switch {
 	case !n.computed:
 		return config
 	case n.attr != nil && n.attr.Computed && config.IsNull():
 		if n.attr.Optional && n.inner != nil && n.configured(prior) {
-			return config // the prior value was configured, and is not configured any more
+			return config // the prior value came from the configuration, which no longer has the attribute
 		}
 		return prior
 	case n.inner == nil || !known(config):
@@ -42,8 +43,9 @@ func (n *node) propose(prior, config cty.Value) cty.Value {
 	return n.proposeEach(prior, config)
 }
 
-// proposeEach merges elements. Elements of lists belong together if they have the same index, elements of maps if they
-// have the same key, and elements of sets if their content fits (see counterparts).
+// proposeEach merges the elements of a prior and a configured collection. Elements of lists correspond if they have the
+// same index, elements of maps if they have the same key, and elements of sets if their content matches (see
+// counterparts).
 func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	switch n.nesting {
 	case Map:
@@ -56,8 +58,8 @@ func (n *node) proposeEach(prior, config cty.Value) cty.Value {
 	return n.inner.propose(prior, config)
 }
 
-// counterparts returns, for each configured element of a list or set, the prior element that belongs to it. If no prior
-// element belongs to it, the result has null instead.
+// counterparts returns, for each configured element of a list or set, the corresponding prior element. It returns null
+// for an element without a corresponding prior element.
 func (n *node) counterparts(prior cty.Value, config []cty.Value) []cty.Value {
 	was := elements(prior)
 	if n.nesting == Set {
@@ -70,7 +72,7 @@ func (n *node) counterparts(prior cty.Value, config []cty.Value) []cty.Value {
 }
 
 // origins returns, for each configured element of a set, the first prior element that a provider can have made from it
-// (see from), or null. It uses each prior element only once.
+// (see from). It returns null if no prior element fits. It uses each prior element only once.
 func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	free := map[string][]cty.Value{}
 	for _, pv := range prior {
@@ -92,9 +94,9 @@ func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	return found
 }
 
-// fixed returns a key for look-ups. It is made of the attributes that must be equal in a configured element and in the
-// object that a provider makes from it: attributes that are not computed, and sets. It returns "" for an unknown or
-// null value.
+// fixed returns a key for look-ups, which consists of the attributes that must be equal in a configured element and in
+// the object that a provider makes from it: the attributes that are neither computed nor sets. It returns "" for an
+// unknown or null value.
 func (s *shape) fixed(v cty.Value) string {
 	if !known(v) {
 		return ""
@@ -108,9 +110,9 @@ func (s *shape) fixed(v cty.Value) string {
 	return string(key)
 }
 
-// from reports whether a provider can have made the prior object from the configured object. Every difference must be
-// one of these: an attribute that is computed and not configured, or a nested attribute that is null or unknown in the
-// prior object.
+// from reports whether a provider can have made the prior object from the configured object. It must be possible to
+// explain each difference: the attribute is computed and not configured, or it is a nested attribute that is null or
+// unknown in the prior object.
 func (s *shape) from(prior, config cty.Value) bool {
 	switch {
 	case !known(prior) || equal(prior, config):
@@ -160,8 +162,8 @@ func (n *node) from(prior, config cty.Value) bool {
 	return true
 }
 
-// fromUnknown reports whether a provider can have made the prior collection from an unknown list or map. This is true
-// if its elements can have been made from unknown elements.
+// fromUnknown reports whether a provider can have made the prior collection from an unknown list or map. That is
+// possible if each element can have been made from an unknown element.
 func (n *node) fromUnknown(prior cty.Value) bool {
 	for it := prior.ElementIterator(); it.Next(); {
 		if _, pv := it.Element(); !n.inner.from(pv, n.inner.unknown) {
@@ -171,8 +173,8 @@ func (n *node) fromUnknown(prior cty.Value) bool {
 	return true
 }
 
-// configured reports whether a nested attribute contains a value that the provider cannot compute. Such a value must
-// come from the configuration.
+// configured reports whether a nested attribute contains a value that the provider cannot compute, so that the value
+// must come from a configuration.
 func (n *node) configured(v cty.Value) bool {
 	switch {
 	case !known(v):

@@ -9,22 +9,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// input reads a value in one of the two encodings. The type of the value is known before it is read.
+// input reads values in one of the two encodings, MessagePack or JSON. The type of a value is known before it is read.
 type input interface {
-	// leaf reads a null or unknown value, a primitive or a dynamic value. If the type is a collection or an object,
-	// leaf reads nothing and returns is = false.
+	// leaf reads a null, unknown, primitive or dynamic value. If the type is a collection or an object and the value is
+	// neither null nor unknown, leaf reads nothing and returns is = false.
 	leaf(c *codec) (v cty.Value, is bool, f *failure)
-	// begin begins a list, map or object of n parts. If the encoding does not store the number, n has no meaning.
+	// begin reads the beginning of a list, map or object of n elements. For JSON, n has no meaning, because JSON does not
+	// store the number.
 	begin(c *codec) (n int, f *failure)
-	// more reports whether an i-th part follows.
+	// more reports whether the element with the index i follows.
 	more(c *codec, i, n int) bool
 	// name reads the name of a member of a map or object.
 	name(c *codec) (string, *failure)
-	// failure returns the error of the preceding calls of begin and more, or nil.
+	// failure returns the error of the previous calls of begin and more, or nil.
 	failure() *failure
 	// complete reports whether the encoding requires each attribute of an object exactly once.
 	complete() bool
-	// end returns a failure if more input follows.
+	// end returns a failure if more input follows the value.
 	end() *failure
 }
 
@@ -160,13 +161,12 @@ func unsupported(name string) *failure {
 	return fail(fmt.Sprintf("unsupported attribute %q", name))
 }
 
-// required returns the failure "a string is required", or its like for another type, for a value that does not have the
-// type of the codec.
+// required returns the failure for a value that does not have the type of the codec, such as "a string is required".
 func (c *codec) required() *failure {
 	return fail([...]string{"a value", "a string", "a number", "a bool", "a list", "a set", "a map", "a tuple", "an object", "a value"}[c.kind] + " is required")
 }
 
-// exponentLimit and digitLimit bound numbers that arrive as text. Without these limits, printing 1e1000000000 would
+// exponentLimit and digitLimit limit numbers that arrive as text. Without these limits, printing 1e1000000000 would
 // take a gigabyte, and parsing n digits would take a time that grows with the square of n.
 const (
 	exponentLimit = 10_000
@@ -187,8 +187,8 @@ func parseNumber(s string) (cty.Value, *failure) {
 }
 
 // Exponent returns the absolute value of the exponent of a number, which follows e or p. It returns 0 if the number has
-// no exponent. For an exponent above 10,000 it may return a smaller number above 10,000, because such numbers are
-// rejected.
+// no exponent. For an exponent above 10,000 it returns some number above 10,000, because callers reject all such
+// numbers.
 func Exponent(s string) int {
 	i := strings.IndexAny(s, "eEpP")
 	if i < 0 {

@@ -1,8 +1,8 @@
-// Package schema represents a provider's schemas and implements the pure rules that follow from them: how a
-// configuration becomes a value, which value is proposed to the provider, and whether the provider's answer is valid.
+// Package schema represents the schemas of providers, and has the rules that follow from them: how a configuration
+// becomes a value, which value is proposed to the provider, and whether the provider's answer is valid.
 //
-// A Schema does not change after it was built, and all goroutines share it. Derived data (the cty type, codecs, shapes)
-// are computed once and kept. The package does not call providers and does not access files.
+// A Schema does not change after it was built, and all goroutines share it. Data that is computed from it (the cty
+// type, codecs, shapes) is computed at its first use and kept. The package calls no providers and reads no files.
 //
 // The files form layers, each above the files that it uses: the rules (propose.go, check_plan.go, check_apply.go and
 // others); codec.go, the encodings of objects (json_decode.go, encode.go, decode.go), read.go; shape.go, objects.go,
@@ -15,10 +15,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Schema describes one type of object: a resource of some mode, a provider's configuration, or a provider's metadata of
-// a module.
+// Schema describes one type of object: a resource of some mode, a provider's configuration, or the metadata that a
+// module has for a provider.
 type Schema struct {
-	Version int64 // version of the stored form; objects with a lower version are upgraded
+	Version int64 // the version of the stored form; objects with a lower version must be upgraded
 	*Block
 }
 
@@ -30,15 +30,15 @@ type Block struct {
 	Description string
 	Markdown    bool // the description is Markdown
 	Deprecated  bool
-	Deprecation string // the provider's message about the deprecation
+	Deprecation string // the provider's message about the deprecation; "" for none
 
-	derived // computed on first use; see derive.go
+	derived // computed at their first use; see derive.go
 }
 
 // Attr describes one attribute.
 type Attr struct {
 	Name string
-	Type cty.Type // the type of the whole attribute, even if Object is set
+	Type cty.Type // the type of the whole attribute, also if Object is set
 	// Object describes a nested attribute (protocol 6). It is nil for other attributes.
 	Object *Object
 
@@ -48,7 +48,7 @@ type Attr struct {
 	Required, Optional, Computed bool
 	Sensitive                    bool
 	WriteOnly                    bool
-	Unstored                     bool // not in states: Terraform and OpenTofu would reject this built-in attribute
+	Unstored                     bool // a built-in provider adds the attribute; states do not contain it, because Terraform and OpenTofu would reject it
 	Deprecated                   bool
 	Deprecation                  string
 }
@@ -65,22 +65,22 @@ type Nested struct {
 	Block   *Block
 	Nesting Nesting
 	Min     int
-	Max     int // 0: no limit
+	Max     int // the maximum number of blocks; 0 means no limit
 }
 
-// Nesting is the number of objects and the way to distinguish them.
+// Nesting tells how many objects a nested attribute or a block type has, and how they are distinguished.
 type Nesting uint8
 
 // The kinds of nesting.
 const (
 	Single Nesting = iota + 1 // zero or one object
-	Group                     // always one object, with null attributes if the user wrote no block
+	Group                     // always one object; its attributes are null if the configuration has no block
 	List
 	Set
 	Map
 )
 
-// Of returns the type of the collection, if one element has type ty. It returns ty for Single and Group.
+// Of returns the type of the collection of objects, if one object has the type ty. For Single and Group it returns ty.
 func (n Nesting) Of(ty cty.Type) cty.Type {
 	switch n {
 	case List:
@@ -97,7 +97,7 @@ func (n Nesting) String() string {
 	return [...]string{"invalid", "single", "group", "list", "set", "map"}[n]
 }
 
-// derived holds data that are computed from a block's description.
+// derived has data that is computed from the description of a block.
 type derived struct {
 	typeOnce sync.Once
 	typ      cty.Type
@@ -109,36 +109,36 @@ type derived struct {
 	ambiguous     []*Nested
 }
 
-// A shape is a block, or the inside of a nested attribute, prepared for the rules of this package. It lists the
-// attributes and blocks of an object, each with its codec and the properties of everything inside it. The rules walk
-// through shape and value together, and skip nodes that cannot contain anything relevant to the rule.
+// A shape is a block, or the inside of a nested attribute, in the form in which the rules of this package use it. It
+// lists the attributes and block types of an object, each with its codec and with properties of everything inside it.
+// The rules visit the shape and the value together, and skip nodes that cannot contain anything relevant to the rule.
 type shape struct {
 	*codec           // the codec of one object
-	nodes  []*node   // sorted by name
+	nodes  []*node   // the attributes and block types, sorted by name
 	empty  cty.Value // the value of a block without content
-	exact  []string  // names of attributes, not blocks, whose types contain no dynamic type
-	// blockTypes is the number of nodes that are blocks.
+	exact  []string  // the names of attributes, not block types, whose types contain no dynamic type
+	// blockTypes is the number of nodes that are block types.
 	blockTypes int
 	deep
 }
 
 // node is one attribute or one block type of a shape.
 type node struct {
-	*codec // the codec for the value of the attribute, or of all blocks of the type
+	*codec // the codec for the value of the attribute, or of all blocks of the block type
 	name   string
-	step   cty.PathStep // the step from the object to the node
-	attr   *Attr        // nil for blocks
-	block  *Nested      // nil for attributes
-	inner  *shape       // the shape of one element; nil for plain attributes
-	// nesting is the nesting of inner, and 0 for plain attributes.
+	step   cty.PathStep // the path step from the object to the node
+	attr   *Attr        // the attribute; nil for a block type
+	block  *Nested      // the block type; nil for an attribute
+	inner  *shape       // the shape of one object of a nested attribute or block type; nil for other attributes
+	// nesting is the nesting of inner, or 0 if inner is nil.
 	nesting Nesting
 	deep
 }
 
-// deep holds properties of a node and of everything inside it, at any depth.
+// deep has properties of a node and of everything inside it, at any depth.
 type deep struct {
-	computed  bool // contains a value that the provider may set
+	computed  bool // the node contains a value that the provider may set
 	sensitive bool
 	writeOnly bool
-	blocks    bool // contains blocks
+	blocks    bool // the node contains blocks
 }

@@ -249,7 +249,7 @@ func TestAttribute(t *testing.T) {
 	get := func(n string) cty.PathStep { return cty.GetAttrStep{Name: n} }
 	for _, c := range []struct {
 		path cty.Path
-		want string // name of the attribute; "" for nil
+		want string // the name of the found attribute; "" if none is expected
 		wo   bool
 	}{
 		{cty.Path{get("n")}, "n", false},
@@ -351,7 +351,7 @@ func TestValid(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		block *Block
-		want  string // "" for a valid schema
+		want  string // the error; "" for a valid schema
 	}{
 		{"write-only in a set of blocks", in(Set, attrs(wo("a"))), "b.a: an attribute in a set"},
 		{"write-only deep in a set of blocks", in(Set, in(Single, attrs(wo("a")))), "b.b.a: an attribute in a set"},

@@ -76,14 +76,14 @@ func (n *node) element() *codec {
 	switch {
 	case n.nesting == Single || n.nesting == Group:
 		return n.codec
-	case n.codec.elem == nil: // a collection of dynamic types; Valid rejects such schemas
+	case n.codec.elem == nil: // the type is a collection of dynamic types; Valid rejects such schemas
 		return compile(cty.EmptyObject)
 	}
 	return n.codec.elem
 }
 
-// none returns the value of the attribute or the blocks in a configuration that does not contain them: null for an
-// attribute and for Single, an object for Group, and an empty collection otherwise.
+// none returns the value of the attribute or the block type in a configuration that does not contain it: null for an
+// attribute and for the nesting Single, an object for Group, and an empty collection otherwise.
 func (n *node) none() cty.Value {
 	switch {
 	case n.block == nil || n.nesting == Single:
@@ -94,7 +94,7 @@ func (n *node) none() cty.Value {
 	return n.emptyCollection()
 }
 
-// emptyCollection returns the value of a list, set or map without blocks.
+// emptyCollection returns the value of a list, set or map of blocks if there are no blocks.
 func (n *node) emptyCollection() cty.Value {
 	switch {
 	case n.kind == kindDynamic && n.nesting == Map:

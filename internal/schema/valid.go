@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Use is the purpose of a schema.
+// Use is the purpose of a schema, such as a resource or a provider configuration.
 type Use string
 
 // The uses.
@@ -21,9 +21,9 @@ const (
 	UseProvider  Use = "provider configuration"
 )
 
-// Valid returns an error if the schema violates the protocol's rules. The functions of this package require a valid
-// schema. If the schema is valid otherwise, Valid also returns an error if an object other than a managed resource or
-// an action has write-only attributes. Each line of the error names the attribute or block.
+// Valid returns an error if the schema violates the rules of the provider protocol. The functions of this package
+// require a valid schema. If there is no other error, Valid also returns an error if a schema for another use than
+// managed resources and actions has write-only attributes. Each line of the error names an attribute or a block.
 func (b *Block) Valid(use Use) error {
 	v := validator{use: use}
 	v.block(b, "", false)
@@ -49,7 +49,7 @@ func within(place, name string) string {
 	return place + "." + name
 }
 
-// block checks a block. inSet is true if a set contains the block.
+// block checks a block. inSet is true if the block is inside a set.
 func (v *validator) block(b *Block, place string, inSet bool) {
 	seen := v.attrs(b.Attrs, place, inSet)
 	for _, n := range b.Blocks {
@@ -77,7 +77,7 @@ func (v *validator) name(name, at string, seen map[string]bool) {
 	seen[name] = true
 }
 
-// count checks the limits of the number of blocks.
+// count checks the limits Min and Max of the number of blocks.
 func (v *validator) count(n *Nested, at string) {
 	switch {
 	case n.Min < 0 || n.Max < 0:
@@ -147,6 +147,6 @@ func (v *validator) object(a *Attr, at string, inSet bool) {
 	if a.WriteOnly && writeOnly > 0 && writeOnly < len(o.Attrs) {
 		v.add(at, "the attribute is write-only, so either all or none of its nested attributes must be write-only")
 	}
-	// The elements of a write-only set are not stored, so they need not be distinguished.
+	// elements of a write-only set are not stored, so they need not be distinguished
 	v.attrs(o.Attrs, at, inSet || o.Nesting == Set && !a.WriteOnly)
 }

@@ -28,16 +28,16 @@ const mostErrors = 20
 // and errors of the function inner of a Budget, do not wrap it.
 var ErrSpent = errors.New("the template needs too much work")
 
-// Spent is the panic that ends an evaluation.
+// Spent is the value of the panic that ends an evaluation.
 type Spent struct{ Err error }
 
-// Budget is the budget of an expression, or of a template and all templates that it calls.
+// Budget limits the work of evaluating one expression, or one template and all templates that it calls.
 type Budget struct {
 	limits limits.Limits
 	steps  int                         // number of steps that are left
 	bytes  int64                       // number of bytes of text that are left
 	errors int                         // number of failures so far
-	inner  func(*hcl.Diagnostic) error // see NewBudget
+	inner  func(*hcl.Diagnostic) error // gets the first diagnostic of a part that fails; nil: not called
 }
 
 // NewBudget returns a budget of a quarter of l.Elements for the turns of loops, and of l.Bytes for texts. If a part of

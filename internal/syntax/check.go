@@ -31,7 +31,7 @@ import (
 // Problem is the reason why a text must not be parsed.
 type Problem struct {
 	Kind Kind
-	At   int // byte offset in the text; 0 for Tokens
+	At   int // byte offset of the problem in the text; 0 for Tokens
 }
 
 // Kind is the kind of a Problem.
@@ -44,7 +44,7 @@ const (
 	Long            // one expression nests operators and brackets deeper than Operators times limits.Limits.Nesting
 	Tokens          // more words and symbols than limits.Limits.Tokens
 	Number          // a number has more than Longest characters
-	Exponent        // a number has an exponent above Longest
+	Exponent        // a number has an exponent above Longest or below -Longest
 	Name            // a name has more than Longest bytes
 	Text            // a string or heredoc has so many pieces that joining them takes long
 	Comment         // a comment is not closed: at every slash, the library would search for its end again
@@ -60,8 +60,8 @@ const (
 )
 
 const (
-	joined = 10_000_000_000 // limit of the bytes that joining the pieces of all texts moves
-	short  = 8 << 10        // bytes up to which a text is lexed only if it has many brackets
+	joined = 10_000_000_000 // maximum number of bytes that joining the pieces of all texts moves
+	short  = 8 << 10        // maximum number of bytes of a text that is lexed only if it has many brackets
 )
 
 // Parse parses a configuration in native syntax. If the text exceeds a limit, Parse does not parse it: body is nil, and
@@ -78,7 +78,7 @@ func Parse(src []byte, name string, l limits.Limits) (body *hclsyntax.Body, diag
 	switch p = check(src, hclsyntax.LexConfig, l); p.Kind {
 	case None:
 	case Unbalanced:
-		src = src[:p.At] // so that the parser reports the mistake
+		src = src[:p.At] // parse the part before the problem, so that the parser reports the mistake
 	default:
 		return nil, nil, p
 	}
@@ -95,7 +95,7 @@ func parsePieces(src []byte, name string, l limits.Limits) *hclsyntax.Body {
 	for first := true; first || len(src) > 0; first = false {
 		n := len(src)
 		if n > short {
-			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // a string may contain such a line, but rarely with an empty line after it
+			if n = bytes.LastIndex(src[:short], []byte("\n}\n\n")); n < 0 { // a string may contain such a line, but rarely followed by an empty line
 				n = bytes.LastIndex(src[:short], []byte("\n}\n"))
 			}
 			n += len("\n}\n")
@@ -153,7 +153,7 @@ func harmless(src []byte, l limits.Limits) bool {
 		case '(', '[':
 			nested++
 		case '{':
-			nested += 2 // a template sequence is inside a string, or begins a directive
+			nested += 2 // two levels: a template sequence is inside a string, or begins a directive
 		case 'e', 'E':
 			if exp := bytes.TrimLeft(src[i+1:], "+-"); i > 0 && isDigit(src[i-1]) && len(exp) > 4 && isDigit(exp[0]) && isDigit(exp[4]) {
 				return false
@@ -200,13 +200,13 @@ func IdentPart(c byte) bool {
 
 type lexer func(src []byte, filename string, start hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)
 
-// frame is an open bracket, sequence, string or heredoc.
+// frame is an open bracket, template sequence, string or heredoc.
 type frame struct {
 	opener       hclsyntax.TokenType
-	at           int // offset of its first byte
-	before       int // the weight of the counter when the frame began
-	directives   int // open directives in it
-	parts, bytes int // pieces and bytes of a text; a sequence is a piece without bytes
+	at           int // offset of the first byte of the frame
+	before       int // the weight of the counter at the beginning of the frame
+	directives   int // number of open template directives in the frame
+	parts, bytes int // number of pieces and of bytes of a text; a sequence is a piece without bytes
 }
 
 // item returns the weight of the counter at the beginning of an item of the frame (see counter).
@@ -223,13 +223,13 @@ var openers = map[hclsyntax.TokenType]hclsyntax.TokenType{
 type counter struct {
 	frames []frame
 	weight int
-	moved  int64 // bytes that the parser moves to join the pieces of texts
+	moved  int64 // number of bytes that the parser moves to join the pieces of texts
 	wrong  bool
 	last   hclsyntax.TokenType
 }
 
 func check(src []byte, lex lexer, l limits.Limits) Problem {
-	const end = "*/" // closes all comments, so that the lexer does not search the end of each again
+	const end = "*/" // the end of a comment, appended so that the lexer need not search for the end of each open comment again
 	tokens, _ := lex(append(src[:len(src):len(src)], end...), "", hcl.Pos{})
 	c := counter{frames: []frame{{before: -Operators}}}
 	for _, t := range tokens {
@@ -276,7 +276,7 @@ func (c *counter) token(t hclsyntax.Token) {
 			c.weight = f.item()
 		}
 	case hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit:
-		if c.last == t.Type { // the parser appends this piece to the previous piece, and moves the rest
+		if c.last == t.Type { // the parser appends this piece to the previous piece, and moves the rest of the text
 			c.moved += int64(f.bytes + 16*f.parts)
 		}
 		f.bytes, f.parts = f.bytes+len(t.Bytes), f.parts+1
@@ -363,7 +363,7 @@ func CheckJSON(src []byte, l limits.Limits) Problem {
 		at := len(src) - len(rest)
 		switch {
 		case err != nil && bytes.Count(rest, []byte("["))+bytes.Count(rest, []byte("{")) > l.Nesting:
-			return Problem{Unbalanced, at + l.Nesting} // the place where the parser continues after a mistake is unknown
+			return Problem{Unbalanced, at + l.Nesting} // the place where the parser continues after the mistake is unknown, so the text is refused
 		case err != nil || kind != None:
 			return Problem{kind, at}
 		}

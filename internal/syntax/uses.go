@@ -35,7 +35,7 @@ func UsesOf(file, text string) Uses {
 			out.Known = errors.Is(err, io.EOF)
 			return out
 		}
-		if s, ok := t.(string); ok && strings.Contains(s, "{") { // any string may be a template
+		if s, ok := t.(string); ok && strings.Contains(s, "{") { // any string with a brace may be a template
 			tokens, _ := hclsyntax.LexTemplate([]byte(s), file, hcl.InitialPos)
 			out.collect(tokens)
 		}

@@ -36,7 +36,7 @@ var foreign = map[string]string{
 // expression.
 func foreignOperator(d *hcl.Diagnostic, text []byte) {
 	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") && !strings.Contains(d.Summary, "single-argument") {
-		return // a word between arguments and blocks is a name
+		return // a word at the begin of an argument or a block is a name, not an operator
 	}
 	word := string(d.Subject.SliceBytes(text))
 	before := bytes.TrimRight(text[:d.Subject.Start.Byte], " \t")
@@ -46,7 +46,7 @@ func foreignOperator(d *hcl.Diagnostic, text []byte) {
 		}
 	}
 	if strings.Contains(d.Summary, "'for'") && !strings.HasPrefix(d.Detail, "Extra characters") {
-		return // "in" is correct in a for expression
+		return // "in" is correct in a for expression, so keep the message
 	}
 	if here := foreign[word]; here != "" {
 		d.Detail = fmt.Sprintf("There is no operator %q in this language. Write %s.", word, here)
@@ -106,7 +106,7 @@ func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 		}
 	}
 	var out hcl.Diagnostics
-	seen := map[int]int{} // line number to index in out
+	seen := map[int]int{} // by line number: the index of the line's error in out
 	for _, d := range ds {
 		if d.Subject != nil {
 			line := d.Subject.Start.Line
@@ -114,7 +114,7 @@ func firstOfEachLine(ds hcl.Diagnostics) hcl.Diagnostics {
 				continue
 			}
 			if i, again := seen[line]; again {
-				if d.Summary == unclosedInterpolation { // this error is also the reason why the string does not end
+				if d.Summary == unclosedInterpolation { // an interpolation that is not closed is also the reason why the string does not end
 					out[i] = d
 				}
 				continue

@@ -18,7 +18,7 @@ import (
 // entry: two calls with the same Source and Constraints use the same package.
 type Module struct {
 	Source      string // address of the package, without subdirectory and secrets
-	Constraints string // for a registry module: the version argument in the form of Constraint
+	Constraints string // for a registry module: the version argument, in the form that the function Constraint returns
 	Version     string // the version of a registry module
 	Revision    string // commit of a git repository, or digest of a manifest in an OCI registry; otherwise ""
 	Directory   string // directory of the module in the package, from the registry; "" is the root of the package

@@ -22,7 +22,7 @@ import (
 type Provider struct {
 	Provider    addr.Provider
 	Version     string   // the locked version, with all three numbers
-	Constraints string   // the constraints of the configuration, in the form of Constraint; "" if there are no constraints
+	Constraints string   // the constraints of the configuration, in the form that the function Constraint returns; "" if there are no constraints
 	Hashes      []string // "h1:…", "zh:…", sorted
 	Others      []string // hashes of other kinds, which newer programs may compare; they are only kept
 }

@@ -89,7 +89,7 @@ func duplicateKey(key hcl.Expression, seen map[string]hcl.Range) hcl.Diagnostics
 }
 
 func nativeScalar(e hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
-	v, ds := e.Value(nil) // without variables, the library does not interpret templates in strings
+	v, ds := e.Value(nil) // without variables, the library returns strings without interpreting templates
 	r := e.Range()
 	if ds.HasErrors() || v.Type() != cty.String || v.IsNull() || !v.IsKnown() {
 		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: r}, ds
@@ -121,8 +121,8 @@ func Key(name string, r hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.ObjectConsKeyExpr{Wrapped: &hclsyntax.TemplateExpr{Parts: []hclsyntax.Expression{lit}, SrcRange: r}}
 }
 
-// Object returns the expression of an object with one element. key is a result of Key. r is the range that diagnostics
-// report for the whole object.
+// Object returns the expression of an object with one element. key is an expression that the function Key has returned.
+// r is the range that diagnostics report for the whole object.
 func Object(r hcl.Range, key, value hclsyntax.Expression) hclsyntax.Expression {
 	return &hclsyntax.ObjectConsExpr{Items: []hclsyntax.ObjectConsItem{{KeyExpr: key, ValueExpr: value}}, SrcRange: r, OpenRange: r}
 }

@@ -1,4 +1,5 @@
-// Package plaintext finds the parts of a configuration that are not secret.
+// Package plaintext finds the parts of a configuration that are not secret: literal values that the configuration does
+// not declare sensitive or ephemeral.
 package plaintext
 
 import (
@@ -15,11 +16,11 @@ import (
 // that is declared sensitive or ephemeral is not plain. Comments and descriptions are not values.
 
 // notValues holds the arguments of variables and outputs that are texts for people. A secret may occur in such a text
-// by chance, so Of blanks them.
+// by chance, so the function Of replaces them by NUL bytes.
 var notValues = map[string]bool{"description": true, "error_message": true, "deprecated": true}
 
-// Of returns the text of a file with NUL bytes in the place of each part that is not a plain value. In native syntax
-// strings keep their escape sequences. For JSON see plainJSON.
+// Of returns the text of a file with NUL bytes in the place of each part that is not a plain value. Strings in native
+// syntax keep their escape sequences. For a file in JSON syntax, Of returns the result of plainJSON.
 func Of(name string, src []byte) string {
 	if strings.HasSuffix(name, ".json") {
 		return plainJSON(src)

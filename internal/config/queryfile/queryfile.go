@@ -64,7 +64,7 @@ func Texts(dir string, o config.Options) []string {
 // declarations in these files.
 func read(root *config.Module, o config.Options, sources *diag.Sources, bag *diag.Bag) *config.Module {
 	parts := config.NewParts(o, bag)
-	names, _ := parts.Files(root.Dir, suffixes) // an unreadable directory was reported
+	names, _ := parts.Files(root.Dir, suffixes) // ignore the result: Files has reported an unreadable directory
 	warnUnnamed(root.Dir, o, bag)
 	slices.Sort(names)
 	var blocks hcl.Blocks
@@ -140,7 +140,7 @@ func again(bag *diag.Bag, title, what, name string, at, first hcl.Range) {
 	bag.Add(diag.Errorf(title, "A %s named %q was already declared at %s. Query files and the root module share these names: rename or remove one of them.", what, name, first).At(at).See("declared here", first))
 }
 
-// Lists returns the list blocks of a module, sorted.
+// Lists returns the list blocks of a module, sorted by type and name.
 func Lists(m *config.Module) []*config.Resource {
 	var out []*config.Resource
 	for name, r := range m.Resources {

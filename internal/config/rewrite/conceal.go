@@ -24,7 +24,7 @@ func (d *Draft) noteConstants(f *part, e hclsyntax.Expression) {
 		if !ok {
 			return nil
 		}
-		text := strings.TrimRight(f.source(t.SrcRange), "\r\n") // a heredoc may end with its line
+		text := strings.TrimRight(f.source(t.SrcRange), "\r\n") // the text of a heredoc may contain its line end
 		switch {
 		case strings.HasPrefix(text, "<<"):
 			lines := strings.Split(text, "\n")
@@ -32,7 +32,7 @@ func (d *Draft) noteConstants(f *part, e hclsyntax.Expression) {
 				lines[i] = mark.Sensitive.Mask()
 			}
 			d.constants[text] = strings.Join(lines, "\n")
-		case !strings.HasPrefix(text, `"`) || !hasWords(text): // a part of a template, or a separator
+		case !strings.HasPrefix(text, `"`) || !hasWords(text): // the text is a part of a template, or a separator without letters and digits
 		case strings.Contains(text, "%{") || t.IsStringLiteral():
 			d.constants[text] = mark.Sensitive.Mask()
 		default:
@@ -64,7 +64,7 @@ func (f *part) withoutWords(t *hclsyntax.TemplateExpr) string {
 	return b.String()
 }
 
-// Conceal masks the secrets in a text: values of the state, and constants in the moved expressions.
+// Conceal masks the secrets in a text: values of the state, and constants in the expressions that moves have changed.
 func (d *Draft) Conceal(text string) string {
 	if d.concealer == nil {
 		longest := slices.SortedFunc(maps.Keys(d.constants), func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
@@ -86,11 +86,11 @@ func (d *Draft) Difference(f File) string {
 	return hunks().ReplaceAllStringFunc(text, func(head string) string {
 		var from, old, to, next int
 		if n, _ := fmt.Sscanf(head, "@@ -%d,%d +%d,%d @@", &from, &old, &to, &next); n < 4 {
-			return head // a line of the file
+			return head // the matched text is a line of the file, not the head of a hunk
 		}
 		return fmt.Sprintf("@@ -%d,%d +%d,%d @@", from+f.Line, old, to+f.Line, next)
 	})
 }
 
-// hunks matches the lines that begin a hunk of a difference.
+// hunks matches the lines that begin a hunk (a group of changed lines) of a difference.
 var hunks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^@@ .* @@$`) })

@@ -1,8 +1,9 @@
 // Package rewrite edits configurations so that the state no longer stores a secret.
 //
 // A Draft holds the texts of a configuration in memory. The methods WriteOnly, Generator, Data and Variable each make
-// one move. A move analyses the present texts. It either replaces some of them, or returns the reason why it refuses
-// and leaves all texts unchanged. The caller loads the texts, plans with them, and writes them.
+// one move: a set of edits after which one value is no longer stored. A move analyses the present texts. It either
+// edits some of them, or returns the reason why it refuses and leaves all texts unchanged. The caller loads the texts,
+// plans with them, and writes them.
 //
 // An edit replaces a range of the source, so comments and the layout of other lines stay. In a file in the canonical
 // style, hclwrite formats the edited part. Other files keep their style, and all files keep their line ends. A part is

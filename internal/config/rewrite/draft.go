@@ -29,36 +29,36 @@ type Inputs struct {
 	Given func(variable string) string
 	// Exists reports whether the state has an object of the resource.
 	Exists func(addr.Resource) bool
-	// Number reports whether the version for an argument must be a plain number, and not a lethe_secret_version.
+	// Number reports whether the version for a write-only argument must be a plain number, and not the version of a
+	// resource of the type lethe_secret_version.
 	Number func(of addr.Resource, argument string) bool
 	// Hide masks the secrets of the state in a text. It may be nil.
 	Hide  func(string) string
 	Tests []Test
 }
 
-// Result describes one move.
+// Result describes one move: edits after which the state no longer stores a value.
 type Result struct {
 	Refused string   // why nothing was changed, as sentences; "" after a move
 	Lives   []string // where the value is stored after the move, each as the end of a sentence
-	Callers []string // places that pass the value, and must also pass it to apply; each is a noun
-	Notes   []string // sentences
-	// ByHand has the edits that the user must make, because one of the files must not be changed. Then no file was
-	// changed.
+	Callers []string // places that pass the value to plan, and must pass it to apply, too; each is a noun
+	Notes   []string // further sentences for the user
+	// ByHand has the edits that the user must make, because one of the files must not be changed. If it is not empty, the
+	// move changed no file.
 	ByHand []File
-	// Advice describes the edits that the user must make in a JSON file, as text. Then no file was changed. ""
-	// otherwise.
+	// Advice describes the edits that the user must make in a JSON file. If it is not "", the move changed no file.
 	Advice string
 	// Resources are the resources whose arguments were changed.
 	Resources []addr.Resource
-	// Versions are the lethe_secret_version resources that were added.
+	// Versions are the resources of the type lethe_secret_version that were added.
 	Versions []addr.Resource
-	// Arguments are the names of the changed arguments at the top level of these resources.
+	// Arguments are the names of the changed arguments of Resources, at the top level.
 	Arguments []string
 	// ReadsBack is the resource whose write-only argument receives a value that the resource's own object keeps in the
 	// secret manager. The object must not be destroyed before the value was read. ReadsBack is zero for other moves.
 	ReadsBack addr.Resource
 
-	origins []origin // the sources of the value, which Settle makes ephemeral if possible
+	origins []origin // the sources of the value, which the method Settle makes ephemeral if possible
 }
 
 func refused(text string) *Result { return &Result{Refused: text} }
@@ -69,7 +69,7 @@ type Draft struct {
 	modules []*module
 	of      map[*config.Module]*module
 	log     []change                // all edits, so that a refused move can be undone
-	settled map[declaration]*Result // the places of the values of sources
+	settled map[declaration]*Result // the results of the moves that Settle has made, by the variable, data source or other declaration
 	moved   map[origin][]origin     // the sources of the arguments that were moved; the keys are resources with an attribute
 	// fixedFiles has the results of Inputs.Fixed by path.
 	fixedFiles map[string]string
@@ -77,7 +77,7 @@ type Draft struct {
 	constants map[string]string
 	concealer *strings.Replacer // replaces the strings in constants by their texts; nil after constants has changed
 	tests     []test
-	effects   []effect // of the moves on declarations to which tests may refer
+	effects   []effect // the effects of the moves on declarations to which test files may refer
 }
 
 // module is a directory of files. Several module calls may share it.
@@ -85,29 +85,29 @@ type module struct {
 	nodes    []*config.Node
 	files    []*file
 	index    *index
-	mentions map[string]string // the JSON file that may have a reference; nil before the first look-up
+	mentions map[string]string // the name of a JSON file that may have a reference, by the text of the reference; nil before the first look-up
 }
 
-// change is an edit of a part, with its former text.
+// change is an edit of a part (a top-level block of a file), with its former text.
 type change struct {
 	p    *part
 	text []byte
 	body *hclsyntax.Body
 }
 
-// declaration is a symbol in a module.
+// declaration is a named declaration, such as a variable, in a module.
 type declaration struct {
 	m *module
 	symbol
 }
 
-// origin is a place from which the value of an expression comes.
+// origin is a place from which the value of an expression comes, such as a variable or an attribute.
 type origin struct {
 	declaration
 	attribute string // the attribute of a resource; "" for other origins
 	literal   string // the place of a constant in the configuration; "" for other origins
-	file      string // the place of an expression that reads a file
-	fresh     string // the name of a function that returns a new value at each call
+	file      string // the place of an expression that reads a file; "" for other origins
+	fresh     string // the name of a function that returns a new value at each call; "" for other origins
 }
 
 // Texts has the parsed files of a tree. Several drafts of the tree may share it, so that each file is parsed only once.
@@ -132,10 +132,11 @@ func Parse(t *config.Tree) *Texts {
 	return out
 }
 
-// Test is a test file. Moves do not edit test files. They report the places that no longer fit.
+// Test is a test file. Moves do not edit test files. They report the places in them that no longer fit the
+// configuration.
 type Test struct {
 	Name string // the name in messages
-	Dir  string // the directory of the module that it tests
+	Dir  string // the directory of the module that the file tests
 	Text []byte
 }
 
@@ -161,12 +162,12 @@ func parseTests(files []Test) []test {
 	return out
 }
 
-// effect is what a move does to a declaration.
+// effect is the effect of a move on a declaration.
 type effect struct {
 	declaration
 	attribute string // the attribute that becomes null; "" if the declaration is removed, or becomes ephemeral
 	now       string // the end of a sentence about the declaration after the move
-	mark      int    // the length of the log after the edit
+	mark      int    // the length of Draft.log after the edit; the effect exists while the log is at least as long
 }
 
 // New returns a draft with the unchanged texts of a tree.
@@ -210,7 +211,7 @@ type File struct {
 	Name          string // the name in messages
 	Path          string
 	Before, After []byte
-	Line          int // the number of lines before the part
+	Line          int // the number of lines of the file before this part
 }
 
 // Each calls f for each changed file.
@@ -292,7 +293,7 @@ func (m *module) blocks(typ string, labels []string, f func(*part, *hclsyntax.Bl
 // the whole called module.
 func (m *module) uses(s symbol) []use {
 	out := m.usesOf(s)
-	if s.kind == "module" && s.b != "" { // a reference to the whole module counts as well
+	if s.kind == "module" && s.b != "" { // a reference to the whole module refers to the output, too
 		out = append(out, m.usesOf(symbol{"module", s.a, ""})...)
 	}
 	return out
@@ -329,7 +330,7 @@ func (m *module) inJSON(s symbol) string {
 	return m.mentions[s.text()]
 }
 
-// children returns the modules to which a module call in m leads.
+// children returns the modules that the module call with the name call in m can lead to.
 func (d *Draft) children(m *module, call string) []*module {
 	var out []*module
 	for _, n := range m.nodes {
@@ -393,7 +394,7 @@ func (d *Draft) fixed(f *file) string {
 	return why
 }
 
-// isGenerated reports whether a comment in the first lines of a text says that a program generated it.
+// isGenerated reports whether a comment in the first lines of a text contains a notice that a program generated it.
 func isGenerated(text []byte) bool {
 	head := ""
 	for range 10 {

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// edit replaces a range of the text of a part.
+// edit replaces a range of the text of a part (a top-level block of a file).
 type edit struct {
 	f        *part
 	from, to int

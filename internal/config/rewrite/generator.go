@@ -11,13 +11,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema/published"
 )
 
-// manager is a resource of a secret manager that stores a value. The provider must also have an ephemeral resource of
-// the same type, which reads the value.
+// manager is a resource of a secret manager that stores a value, such as aws_secretsmanager_secret_version. The
+// provider must also have an ephemeral resource of the same type, which reads the value.
 type manager struct {
 	f         *part
 	block     *hclsyntax.Block
-	argument  string   // the present argument
-	attribute string   // the stored argument, which is also the attribute of the ephemeral resource
+	argument  string   // the name of the present argument that stores the value
+	attribute string   // the attribute that the ephemeral resource returns; it is also the stored argument
 	required  []string // the names of the required arguments of the ephemeral resource
 }
 
@@ -71,7 +71,7 @@ func (d *Draft) moveGenerator(m *module, of addr.Resource, attribute string, r *
 	return d.readBack(m, of, attribute, in, generator, from, uses, r)
 }
 
-// whole reports whether a reference is the whole expression at its place.
+// whole reports whether a reference is the whole expression of its argument or value.
 func whole(u use) bool {
 	t, ok := u.whole.(*hclsyntax.ScopeTraversalExpr)
 	return ok && len(t.Traversal) == len(u.traversal)
@@ -100,7 +100,7 @@ func (d *Draft) managerAt(m *module, u use) *manager {
 	for _, a := range reader.Attrs {
 		if a.Required {
 			if u.block.Body.Attributes[a.Name] == nil {
-				return nil // only the object knows the value, so its own write-only argument cannot depend on the value
+				return nil // the object itself computes the value, so its write-only argument cannot depend on it
 			}
 			x.required = append(x.required, a.Name)
 		}
@@ -135,7 +135,7 @@ func (d *Draft) readBack(m *module, of addr.Resource, attribute string, in *part
 			edits = append(edits, insert(from.f, from.block, a, v.Name+" = "+number(v))...)
 		}
 	}
-	for _, e := range edits { // another edit inside the generator, which is removed
+	for _, e := range edits { // skip an edit inside the generator's block, which is removed
 		if e.f == in && e.from > edits[0].from && e.from < edits[0].to {
 			return fmt.Sprintf("%s uses itself.", of)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/config"
 )
 
-// Over returns the files of the disk, with other texts for some existing files. texts has the texts by path.
+// Over returns the files of the disk, but some existing files have other texts: texts, by path.
 func Over(texts map[string][]byte) config.Files {
 	o := &over{Files: config.Disk, texts: map[string][]byte{}}
 	for path, text := range texts {

@@ -17,8 +17,8 @@ type file struct {
 	index      *index
 	name, path string
 	before     []byte // the text before all edits
-	tidy       bool   // in the canonical style
-	generated  bool   // a comment in the first lines says that a program wrote the file
+	tidy       bool   // the text is in the canonical style of the formatter
+	generated  bool   // a comment in the first lines contains a notice that a program wrote the file
 	parts      []*part
 }
 
@@ -28,22 +28,22 @@ type part struct {
 	*file
 	place int // number of the part in the order of the configuration
 	text  []byte
-	body  *hclsyntax.Body  // nil for JSON, which is one part
+	body  *hclsyntax.Body  // the parsed text; nil for a JSON file, which is one part
 	uses  map[symbol][]use // the references in the part
 }
 
 // symbol is the name of a declaration in its module.
 type symbol struct {
-	kind string // var, local, data, ephemeral, module or resource
+	kind string // "var", "local", "data", "ephemeral", "module" or "resource"
 	a, b string // the names; b is the name of an output for module, and "" for var and local
 }
 
-// kind is the kind of a reference's place.
+// kind is the kind of the place at which a reference occurs.
 type kind uint8
 
 const (
 	argument  kind = iota // an argument of a resource, data or ephemeral block
-	session               // an argument of a provider
+	session               // an argument of a provider block
 	provision             // an argument of a provisioner or a connection
 	condition             // a condition of a variable, an output, a resource or a check
 	local                 // a local value
@@ -51,14 +51,14 @@ const (
 	output                // the value of an output
 	order                 // depends_on
 	repeat                // count or for_each
-	other                 // everything else
+	other                 // any other place
 )
 
-// place is the place of a reference.
+// place is the place at which a reference occurs.
 type place struct {
 	kind  kind
 	f     *part
-	block *hclsyntax.Block // the block at the top level, or in a check block
+	block *hclsyntax.Block // the block with the reference: at the top level, or in a check block
 	path  []string         // the path of the argument, or of the nested block with for_each; empty outside of arguments
 	name  string           // the name of a local value, an output, or an input; otherwise a name for messages
 	// whole is the whole expression at the place.
@@ -106,7 +106,7 @@ func (f *file) split() {
 			to = whole.above(whole.body.Blocks[i+1])
 		}
 		p := &part{file: f, text: f.before[from:to]}
-		if p.body, _ = parse(f.name, p.text); p.body == nil || len(p.body.Blocks) != 1 { // for example a comment over two lines
+		if p.body, _ = parse(f.name, p.text); p.body == nil || len(p.body.Blocks) != 1 { // the text is not one block, for example because of a comment over two blocks
 			return
 		}
 		parts = append(parts, p)
@@ -154,7 +154,7 @@ func newIndex() *index {
 	return &index{map[symbol]map[*part]bool{}, map[head]map[*part]bool{}}
 }
 
-// add adds the recorded content of a part.
+// add adds a part to the index, under its references and blocks.
 func (x *index) add(p *part) {
 	for s := range p.uses {
 		put(x.uses, s, p)
@@ -164,7 +164,7 @@ func (x *index) add(p *part) {
 	}
 }
 
-// remove removes the present content of a part.
+// remove removes a part from the index, under its present references and blocks.
 func (x *index) remove(p *part) {
 	for s := range p.uses {
 		delete(x.uses[s], p)
@@ -235,7 +235,7 @@ func (f *part) indent(at int) string {
 // afterLine returns the offset after the line in which a range ends.
 func (f *part) afterLine(at hcl.Range) int {
 	end := at.End.Byte
-	if end > 0 && f.text[end-1] == '\n' { // a heredoc
+	if end > 0 && f.text[end-1] == '\n' { // the range of a heredoc includes its line end
 		return end
 	}
 	if n := bytes.IndexByte(f.text[end:], '\n'); n >= 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// permission is the result of following a value from its declaration to all its uses.
+// permission is the result of following a value from its declaration to all its uses, to find out whether it may be
+// ephemeral.
 type permission struct {
 	d       *Draft
 	flips   []declaration        // variables, and outputs of child modules, that must become ephemeral
@@ -17,8 +18,8 @@ type permission struct {
 	visited map[declaration]bool // the declarations that were followed
 }
 
-// permits reports whether each reference to a declaration accepts an ephemeral value. If not, why is the reason, as the
-// end of a sentence.
+// permits follows a declaration to all its uses. If each of them accepts an ephemeral value, why is "". Otherwise why
+// is the reason, as the end of a sentence. The result lists the declarations and calls that must change with it.
 func (d *Draft) permits(of declaration) (_ *permission, why string) {
 	p := &permission{d: d, visited: map[declaration]bool{}}
 	return p, p.follow(of)
@@ -35,7 +36,7 @@ func (p *permission) follow(of declaration) string {
 		p.flips = append(p.flips, of)
 	}
 	m := of.m
-	if of.kind == "module" { // an output: its uses are in the modules that call its module
+	if of.kind == "module" { // of is an output: its uses are in the modules that call its module
 		why := ""
 		p.d.calls(m, func(parent *module, call string) {
 			if why == "" {
@@ -59,7 +60,7 @@ func (p *permission) uses(m *module, s symbol) string {
 	return ""
 }
 
-// use returns the reason why one use refuses an ephemeral value, or "" if it accepts it.
+// use returns the reason why one reference refuses an ephemeral value, or "" if it accepts the value.
 func (p *permission) use(m *module, u use, s symbol) string {
 	switch u.kind {
 	case session, provision, condition:
@@ -150,7 +151,7 @@ func (d *Draft) declare(flips []declaration) bool {
 			}
 		})
 		if !found && !seenAny(of, typ, seen) {
-			return false // declared in JSON
+			return false // the declaration is in a JSON file
 		}
 	}
 	if !d.apply(edits) {

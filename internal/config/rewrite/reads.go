@@ -12,9 +12,9 @@ import (
 // a[each.key].password and values(a)[*].password, other steps come before the name of the attribute.
 type reading struct {
 	of    symbol
-	name  string          // the name of the attribute
-	held  map[string]bool // the variables that have an object of the resource
-	item  bool            // the elements of the present splat are such objects
+	name  string          // the name of the attribute whose use is sought
+	held  map[string]bool // the names of variables, such as each, whose value has an object of the resource
+	item  bool            // the elements of the splat that is being examined are objects of the resource
 	found bool
 }
 
@@ -26,7 +26,7 @@ func (u use) reads(s symbol, name string) bool {
 		return false
 	}
 	if held := r.holds(u.whole); held && u.kind == repeat && u.name == "for_each" && len(u.path) == 0 {
-		r.of, r.held["each"] = symbol{}, true // its other references are other uses
+		r.of, r.held["each"] = symbol{}, true // other references to the resource are separate uses, which are examined separately
 		r.body(u.block.Body)
 	} else if held {
 		return true
@@ -34,12 +34,12 @@ func (u use) reads(s symbol, name string) bool {
 	return r.found
 }
 
-// isAddress reports whether a reference only names a resource.
+// isAddress reports whether a reference only names a resource, such as in depends_on, and reads no value.
 func (u use) isAddress() bool {
 	switch u.block.Type {
 	case "import", "moved", "removed":
 		return u.name == "to" || u.name == "from"
-	case "run", "override_resource", "mock_provider": // in test files
+	case "run", "override_resource", "mock_provider": // blocks of test files
 		return u.name == "target" || u.name == "replace" || u.name == "expect_failures"
 	}
 	return u.kind == order || u.name == "replace_triggered_by"
@@ -71,13 +71,14 @@ func (r *reading) all(list ...hclsyntax.Expression) {
 	}
 }
 
-// The functions whose results have the objects of their arguments, and those whose results have no value of them.
+// The functions whose results contain the objects in their arguments, and the functions whose results contain no values
+// of these objects.
 var (
 	passing = map[string]bool{"concat": true, "element": true, "flatten": true, "merge": true, "one": true, "slice": true, "tolist": true, "try": true, "values": true}
 	sizing  = map[string]bool{"keys": true, "length": true}
 )
 
-// holds reports whether the value of an expression is an object of the resource, or a collection of them.
+// holds reports whether the value of an expression is an object of the resource, or a collection of such objects.
 func (r *reading) holds(e hclsyntax.Expression) bool {
 	switch e := e.(type) {
 	case *hclsyntax.ScopeTraversalExpr:
@@ -151,7 +152,7 @@ func (r *reading) reference(t hcl.Traversal) bool {
 	root := t.RootName()
 	held, local := r.held[root]
 	switch s, ok := symbolOf(t); {
-	case local && root == "each": // each.key has no object
+	case local && root == "each": // each.key is a key, not an object
 		return len(t) > 1 && isName(t[1], "value") && r.steps(t[2:])
 	case local:
 		return held && r.steps(t[1:])

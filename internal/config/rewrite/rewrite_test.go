@@ -15,7 +15,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// block returns schemas: managers and receivers of secrets, and a generator.
+// block returns the schema of a type that the tests use: resources that store secrets or receive them in write-only
+// arguments, their ephemeral and data counterparts, and a generator of passwords. It returns nil for other types.
 func block(_ addr.Provider, mode addr.Mode, typ string) *schema.Block {
 	text := func(name string) *schema.Attr { return &schema.Attr{Name: name, Type: cty.String, Optional: true} }
 	writeOnly := func(name string) *schema.Attr {

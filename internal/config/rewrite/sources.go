@@ -12,11 +12,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fresh has the functions that return another value at each call.
+// fresh has the functions that return another value at each call, also for the same arguments.
 var fresh = map[string]bool{"uuid": true, "timestamp": true, "bcrypt": true}
 
-// scope has the expressions that set the variables of an expression: each of a block, the iterators of dynamic blocks,
-// and the variables of "for" expressions.
+// scope has, by name, the expressions that set the variables in an expression: each of a block, the iterators of
+// dynamic blocks, and the variables of "for" expressions.
 type scope map[string]hclsyntax.Expression
 
 // with returns a scope with one more variable.
@@ -141,9 +141,9 @@ func (w *tracing) symbol(m *module, s symbol) {
 	}
 }
 
-// Settle makes the sources of moved values ephemeral if all uses permit that, and records where the values are
-// afterwards. It must be called once, after all moves of arguments. Settle moves data sources first: they may be the
-// only users of a variable that do not accept an ephemeral value.
+// Settle makes the sources of moved values ephemeral if all uses permit that, and records in each result where the
+// value is afterwards. It must be called once, after all moves of arguments. Settle moves data sources before
+// variables: a data source may be the only user of a variable that does not accept an ephemeral value.
 func (d *Draft) Settle(results []*Result) {
 	for _, kind := range []string{"data", ""} {
 		for _, r := range results {
@@ -179,7 +179,7 @@ func (d *Draft) settle(o origin, r *Result) {
 		for _, text := range of.Callers {
 			r.caller(text)
 		}
-	case o.kind == "resource" && d.moved[o] != nil: // by another move
+	case o.kind == "resource" && d.moved[o] != nil: // another move has moved the attribute of the resource
 		for _, source := range d.moved[o] {
 			d.settle(source, r)
 		}
@@ -297,7 +297,7 @@ func (d *Draft) convert(of declaration) string {
 	taken := false
 	m.blocks("ephemeral", []string{of.a, of.b}, func(*part, *hclsyntax.Block) { taken = true })
 	switch {
-	case !found && taken: // another move has converted it before
+	case !found && taken: // another move has converted the data source before
 		return ""
 	case !found:
 		return "its block is in no file that can be edited"
@@ -331,8 +331,8 @@ func unique(edits []edit) []edit {
 	return out
 }
 
-// Data moves the result of a data source: its block becomes an ephemeral block. If that is not possible, the draft does
-// not change, and the result has the reason in Refused, or the work for the user in ByHand.
+// Data makes the result of a data source ephemeral: its block becomes an ephemeral block. If that is not possible, the
+// draft does not change. The result then has the reason in Refused, or the edits for the user in ByHand.
 func (d *Draft) Data(of addr.Resource) *Result {
 	m := d.module(of.Module)
 	if m == nil {
@@ -348,8 +348,8 @@ func (d *Draft) Data(of addr.Resource) *Result {
 	})
 }
 
-// Variable makes a root variable ephemeral. If that is not possible, the draft does not change, and the result has the
-// reason in Refused, or the work for the user in ByHand.
+// Variable makes a root variable ephemeral. If that is not possible, the draft does not change. The result then has the
+// reason in Refused, or the edits for the user in ByHand.
 func (d *Draft) Variable(name string) *Result {
 	m := d.module(addr.Module{})
 	r := &Result{}
@@ -366,8 +366,8 @@ func (d *Draft) Variable(name string) *Result {
 	})
 }
 
-// attempt makes a move. If make returns a reason, or an edited file must not be changed, attempt restores all texts.
-// The result then has Refused or ByHand.
+// attempt makes a move. If make returns a reason, or an edited file must not be changed, attempt restores all texts. In
+// the first case the reason is in r.Refused, and in the second case the edits are in r.ByHand.
 func (d *Draft) attempt(r *Result, make func() (why string)) *Result {
 	mark := len(d.log)
 	if why := make(); why != "" {

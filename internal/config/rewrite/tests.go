@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// note records an effect of the edits that were just made.
+// note records the effect of the last edits on a declaration.
 func (d *Draft) note(of declaration, attribute, now string) {
 	d.effects = append(d.effects, effect{of, attribute, now, len(d.log)})
 }
@@ -18,7 +18,7 @@ func (d *Draft) note(of declaration, attribute, now string) {
 // runs that test a module with an output that has become ephemeral. Each is a sentence.
 func (d *Draft) Broken() []string { return d.brokenBy(d.effects) }
 
-// brokenBy returns the same for some effects.
+// brokenBy returns the places in test files that no longer fit after some effects, as sentences.
 func (d *Draft) brokenBy(effects []effect) []string {
 	var out []string
 	for _, t := range d.tests {
@@ -64,7 +64,7 @@ func (t test) broken(e effect) []string {
 	return out
 }
 
-// at returns the name of a line of a part.
+// at returns the name of a file and the number of a line in it, for messages. line is the line inside the part.
 func (p *part) at(line int) string { return fmt.Sprintf("%s, line %d", p.name, p.line()+line) }
 
 // tests reports whether a block of a test file is about a module. A block outside of runs may be about any module.

@@ -17,7 +17,7 @@ func (s symbol) text() string {
 	case "data", "ephemeral":
 		return s.kind + "." + s.a + "." + s.b
 	}
-	return s.kind + "." + s.a // an output may be read through an index
+	return s.kind + "." + s.a // return only the call, because a reference to an output may have an index before the name of the output
 }
 
 // String returns the name of the symbol for messages.
@@ -127,7 +127,8 @@ func keyOf(e hclsyntax.Expression) string {
 	return ""
 }
 
-// record records the references in a part. It discards earlier records. A part without a body has none.
+// record records the references in a part (a top-level block of a file). It discards earlier records. A part that could
+// not be parsed has no records.
 func (f *part) record() {
 	f.uses = map[symbol][]use{}
 	if f.body == nil {
@@ -186,7 +187,7 @@ func (f *part) block(b *hclsyntax.Block) {
 	}
 }
 
-// all records all references in a body, which is at one place.
+// all records all references in a body. They all have the place p.
 func (p place) all(b *hclsyntax.Body) {
 	for name, a := range b.Attributes {
 		at := p
@@ -238,7 +239,7 @@ func (p place) resource() {
 func (p place) lifecycle(b *hclsyntax.Block) {
 	for name, a := range b.Body.Attributes {
 		if name == "ignore_changes" {
-			continue // relative to the resource
+			continue // the paths in ignore_changes are relative to the resource, so they are no references
 		}
 		at := p
 		at.name = name

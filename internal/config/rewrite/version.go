@@ -35,16 +35,16 @@ func beside(b *schema.Block, names []string) []*schema.Attr {
 	return attrs
 }
 
-// version returns the value for the version argument attr beside an argument of a resource. If the value is not a
-// number, version also returns the edit that adds the lethe_secret_version, which counts the changes of the argument's
-// expression.
+// version returns the value for the version argument attr, which belongs to a write-only argument of a resource. If the
+// value is not a number, version also returns the edit that adds a resource of the type lethe_secret_version, which
+// counts the changes of the argument's expression.
 func (d *Draft) version(m *module, of addr.Resource, a occurrence, attr, stored *schema.Attr, r *Result) (value string, counter []edit) {
 	if a.inside || stored == nil || stored.Type != cty.String || !refers(a.expr) || m.ownTaken() || d.in.Number(of, a.name) {
 		return number(attr), nil
 	}
 	name := m.freeIn("resource", "lethe_secret_version", of.Name+"_"+a.name)
 	key, repeat := "", ""
-	var home *part // in an override file, a block overrides another one, so the first block counts
+	var home *part // the first block: an override file may have a second block for the same resource
 	var block *hclsyntax.Block
 	m.blocks("resource", []string{of.Type, of.Name}, func(f *part, b *hclsyntax.Block) {
 		if home == nil {
@@ -91,7 +91,7 @@ func (m *module) freeIn(mode, typ, wanted string) string {
 	}
 }
 
-// occurrence is one assignment of an argument.
+// occurrence is one assignment of an argument in a resource block.
 type occurrence struct {
 	f     *part
 	block *hclsyntax.Block // the block of the resource
@@ -99,14 +99,14 @@ type occurrence struct {
 	name  string
 	at    hcl.Range // the range of the name
 	expr  hclsyntax.Expression
-	// These fields describe where the argument is: the block that has it, or the object with its items.
+	// These fields describe where the argument is: in a block (body), or in an object that is the value of attr.
 	body   *hclsyntax.Block
 	attr   *hclsyntax.Attribute
 	object *hclsyntax.ObjectConsExpr
 	inside bool // the argument is in a nested block or an object, so there may be several
 }
 
-// HasWriteOnly reports whether a schema has a write-only argument at a path of names.
+// HasWriteOnly reports whether a schema has a write-only argument at a path of names, such as ["auth", "token_wo"].
 func HasWriteOnly(b *schema.Block, names []string) bool {
 	for _, a := range beside(b, names) {
 		if a.Name == names[len(names)-1] {
@@ -116,7 +116,7 @@ func HasWriteOnly(b *schema.Block, names []string) bool {
 	return false
 }
 
-// number returns the first version, in the type of a version argument.
+// number returns the text of the first version, 1, in the type of a version argument: 1 or "1".
 func number(v *schema.Attr) string {
 	if v.Type == cty.String {
 		return `"1"`

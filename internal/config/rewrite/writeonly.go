@@ -12,10 +12,10 @@ import (
 )
 
 // WriteOnly moves the value of an argument of a managed resource to a write-only argument. stored and to are the paths
-// of the two arguments, as names. If the resource is not declared, the argument is not assigned, or a reference to it
-// cannot be replaced, the result has the reason in Refused.
+// of the two arguments, as names. If the resource is not declared, the argument is not assigned, or a reference to the
+// argument cannot be replaced, the result has the reason in Refused.
 func (d *Draft) WriteOnly(of addr.Resource, stored, to []string) *Result {
-	stored = stored[:min(len(stored), len(to))] // the path may lead inside the argument, but the whole value moves
+	stored = stored[:min(len(stored), len(to))] // the path may lead to a part of the argument's value, but the whole value moves
 	m := d.module(of.Module)
 	if m == nil || d.in.Tree == nil {
 		return refused(undeclared(of))
@@ -68,7 +68,7 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 		d.noteConstants(a.f, a.expr)
 		edits = append(edits, replace(a.f, a.at, last))
 		if !a.inside && i < len(found)-1 {
-			continue // an override file has another value
+			continue // this block is in an override file, with another value
 		}
 		here := d.origins(m, a.f, a.expr, a.in)
 		for _, o := range here {
@@ -105,7 +105,7 @@ func becomesNull(stored []string) string {
 	return "is null afterwards."
 }
 
-// versionEdits returns the edits that set the version beside a write-only argument.
+// versionEdits returns the edits that set the version argument of a write-only argument.
 func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
 	if version == nil || a.has(version.Name) {
 		return nil
@@ -132,7 +132,7 @@ func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schem
 	return out
 }
 
-// has reports whether another argument is assigned beside this one.
+// has reports whether the block or object of this assignment also assigns the argument name.
 func (a occurrence) has(name string) bool {
 	if a.object == nil {
 		return a.body.Body.Attributes[name] != nil
@@ -206,7 +206,7 @@ func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names 
 			}
 			out = append(out, occurrence{f: f, block: resource, in: in, name: names[0], at: item.KeyExpr.Range(), expr: item.ValueExpr, object: e, inside: true})
 		}
-		if !any { // no item has the name: e is a map of objects
+		if !any { // no item has the name, so e is a map of objects
 			for _, item := range e.Items {
 				out = append(out, inObject(f, resource, item.ValueExpr, names, in)...)
 			}
@@ -235,8 +235,7 @@ func ignores(b *hclsyntax.Block, name string) bool {
 }
 
 // substitute returns the edits that replace references to an attribute, which is null after the move, by the expression
-// that the argument has now. If that is not possible, substitute returns the reason. The reason is "" if it is
-// possible.
+// that the argument has now. If that is not possible, substitute returns the reason. Otherwise the reason is "".
 func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found []occurrence) ([]edit, string) {
 	s := symbol{"resource", of.Type, of.Name}
 	null := func(u use, which string) string {
@@ -268,7 +267,7 @@ func (d *Draft) substitute(m *module, of addr.Resource, stored []string, found [
 	return edits, ""
 }
 
-// portable reports whether an expression has the same value outside its resource.
+// portable reports whether an expression has the same value outside its resource: it does not use self, each or count.
 func portable(e hclsyntax.Expression) bool {
 	for _, t := range hclsyntax.Variables(e) {
 		if n := t.RootName(); n == "each" || n == "count" || n == "self" {

@@ -1,4 +1,5 @@
-// Package storeblock divides state_store blocks into the settings of the store and of its provider.
+// Package storeblock divides a state_store block into the settings of the store and the settings of the store's
+// provider.
 package storeblock
 
 import (
@@ -13,15 +14,15 @@ import (
 // Provider is the type of the block with the settings of the provider.
 const Provider = "provider"
 
-// Parts are the parts of a block.
+// Parts are the parts of a state_store block.
 type Parts struct {
 	Local    string          // the local name of the provider
 	Provider *config.Backend // the settings of the provider
 	Own      *config.Backend // the settings of the store
 }
 
-// Divide divides a state_store block into the settings of the provider and the settings of the store. It reports an
-// error and returns false if the block does not have one block "provider".
+// Divide divides a state_store block into the settings of the provider and the settings of the store. The block must
+// contain exactly one block of the type provider. Otherwise, Divide reports an error and returns false.
 func Divide(b *config.Backend, bag *diag.Bag) (Parts, bool) {
 	content, rest, ds := b.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: Provider, LabelNames: []string{"name"}}}})
 	if bag.HCL(ds); ds.HasErrors() {

@@ -6,7 +6,7 @@
 // becomes the expression in it, and the types of variables lose their quotes. Each replacement is an edit of the text.
 // Afterwards the whole text is laid out.
 //
-// The result is equal to the result of Terraform and OpenTofu, byte for byte, if their result is stable. Their result
-// is not stable for some texts, such as an interpolation with a comment at its end: when they format it again, it
-// changes or becomes invalid. In these cases, the result of Lethe is a stable form.
+// If Terraform and OpenTofu return a stable result for a text, Lethe's result is equal to it, byte for byte. Their
+// result is not stable for some texts, such as an interpolation with a comment at its end: when they format the result
+// again, it changes or becomes invalid. For such a text, the result of Lethe is a stable form.
 package style

@@ -14,8 +14,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxRounds is the maximum number of times that a text is formatted until it does not change. Usually the first time
-// makes all changes, and the second time confirms that.
+// maxRounds is the maximum number of times that a text is formatted until it does not change. Usually the first
+// formatting makes all changes, and the second shows that the text no longer changes.
 const maxRounds = 4
 
 // Format formats a text in native syntax in the canonical style. If the text cannot be parsed, Format adds the errors
@@ -40,7 +40,7 @@ func Format(name string, src []byte, bag *diag.Bag) ([]byte, bool) {
 	return src, true
 }
 
-// layout formats a text once.
+// layout returns the text after one formatting.
 func layout(src []byte, body *hclsyntax.Body) []byte {
 	e := &editor{src: src}
 	e.body(body, nil)
@@ -96,7 +96,7 @@ func (e *editor) body(b *hclsyntax.Body, types []string) {
 	}
 }
 
-// labels quotes the labels of a block.
+// labels puts quotes around the labels of a block that have none.
 func (e *editor) labels(b *hclsyntax.Block) {
 	n := len(b.Labels)
 	if n == 0 {
@@ -197,7 +197,7 @@ var oldTypes = map[string]string{
 	"map":      "map(any)",
 }
 
-// typeOf writes the type of a variable in the present form.
+// typeOf replaces an old form of the type of a variable by the present form.
 func (e *editor) typeOf(a *hclsyntax.Attribute) {
 	r := a.Expr.Range()
 	if better, ok := oldTypes[string(e.src[r.Start.Byte:r.End.Byte])]; ok {

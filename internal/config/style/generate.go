@@ -20,12 +20,12 @@ import (
 // Generation describes an object without configuration, for which Generate writes a block.
 type Generation struct {
 	Type, Name string
-	ID         string        // the ID of its import, for the comment; "": the comment names no ID
+	ID         string        // the ID with which the object is imported, for the comment; "": the comment names no ID
 	Provider   string        // the value of the argument provider (ProviderOf); "" if the type implies the provider
 	Schema     *schema.Block // the schema of the resource type
 	Value      cty.Value     // the object that the provider returned: a value of the schema, without marks
-	// Omit reports whether an attribute or block is omitted, because the provider rejected it in combination with
-	// others (Settle). It may be nil.
+	// Omit reports whether an attribute or block is omitted, because the provider rejects it in combination with others.
+	// The method Settle sets it. It may be nil.
 	Omit func(cty.Path) bool
 	// Exact is true if the block must have exactly the values of the object. Otherwise an argument with JSON becomes a call
 	// of jsonencode even if it changes spaces and the order of keys.
@@ -72,7 +72,8 @@ func ProviderOf(typ string, name config.ProviderName, key addr.Key) string {
 	return name.String()
 }
 
-// Import returns an import block for an object with an identity. provider is as in Generation.
+// Import returns an import block for an object with an identity. provider is the value of the argument provider; "" if
+// the type implies the provider.
 func Import(to addr.Resource, provider string, identity cty.Value) string {
 	w := &writer{}
 	w.line("import {")
@@ -92,12 +93,13 @@ func Import(to addr.Resource, provider string, identity cty.Value) string {
 	return string(hclwrite.Format([]byte(w.b.String())))
 }
 
-// Settle omits what a provider rejects. objections returns the rejected paths of a configuration. If some of them have
-// empty values, only these are omitted at first: the others are then often accepted.
+// Settle sets g.Omit so that the block omits the arguments that a provider rejects. objections returns the rejected
+// paths of a configuration. If some of them have empty values, only these are omitted at first: the others are then
+// often accepted. Settle calls objections at most three times.
 func (g *Generation) Settle(objections func(config cty.Value) []cty.Path) {
 	var omitted []cty.Path
 	g.Omit = func(path cty.Path) bool { return slices.ContainsFunc(omitted, path.Equals) }
-	for range 3 { // empty values, the others, and what the provider rejects without them
+	for range 3 { // empty values, then other rejected values, then values that are rejected without the others
 		rejected := slices.DeleteFunc(objections(g.Config()), g.Omit)
 		unneeded := slices.DeleteFunc(slices.Clone(rejected), func(p cty.Path) bool {
 			v, err := p.Apply(g.Value)
@@ -123,7 +125,7 @@ func (g Generation) Config() cty.Value {
 			return v, nil
 		}
 		if last, ok := path[len(path)-1].(cty.GetAttrStep); !ok || last.Name != a.Name {
-			return v, nil // the path leads inside the value of an attribute
+			return v, nil // the path leads into the value of an attribute, which stays unchanged
 		}
 		id := len(path) == 1 && a.Name == "id"
 		if a.Computed && (!a.Optional || id || unset(a, v, zeros)) || a.Deprecated || a.WriteOnly || g.Omit != nil && g.Omit(path) {
@@ -132,7 +134,7 @@ func (g Generation) Config() cty.Value {
 		return v, nil
 	})
 	if err != nil {
-		panic(err) // the function returns no errors
+		panic(err) // the function for Transform returns no errors
 	}
 	return v
 }
@@ -143,11 +145,11 @@ type writer struct {
 	omit  func(cty.Path) bool
 	refer func(string) string
 	exact bool
-	zeros bool // the result of the function zeros for the schema
+	zeros bool // optional computed arguments that are not set have zero values (see the function zeros)
 }
 
-// zeros reports whether the provider returns zero values for optional computed arguments that are not set. The library
-// of older providers does. It declares id as an argument.
+// zeros reports whether the provider returns zero values for optional computed arguments that are not set. The SDK of
+// older providers does so, and declares id as an optional computed argument.
 func zeros(b *schema.Block) bool {
 	return slices.ContainsFunc(b.Attrs, func(a *schema.Attr) bool { return a.Name == "id" && a.Optional && a.Computed })
 }
@@ -324,7 +326,8 @@ func (w *writer) expression(b *strings.Builder, v cty.Value) {
 	}
 }
 
-// elements returns the writer of the elements of a value. Providers ignore changes of spaces only in whole arguments.
+// elements returns a writer for the elements of a value, in which exact is true: only for whole arguments do providers
+// ignore changes of spaces in JSON.
 func (w *writer) elements() *writer {
 	return &writer{omit: w.omit, refer: w.refer, exact: true, zeros: w.zeros}
 }

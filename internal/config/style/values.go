@@ -19,8 +19,8 @@ func WriteValue(v cty.Value) string {
 	return string(apart(hclwrite.Format(hclwrite.TokensForValue(v).Bytes())))
 }
 
-// WriteValues returns the text of a file of values (see config.LoadValues), sorted by name. It returns an error for a
-// name that no variable can have.
+// WriteValues returns the text of a file of values for variables, sorted by name. It returns an error for a name that
+// no variable can have.
 func WriteValues(values map[string]cty.Value) (string, error) {
 	f := hclwrite.NewEmptyFile()
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -30,8 +30,8 @@ var (
 // mockSuffixes are the suffixes of mock files.
 var mockSuffixes = []string{".tfmock.hcl", ".tofumock.hcl", ".tfmock.json", ".tofumock.json"}
 
-// mockProvider reads a mock_provider block, and the mock files that it names. It reports mistakes to the bag, and drops
-// a second mock of the same provider.
+// mockProvider reads a mock_provider block, and the mock files that it names. It reports mistakes to r.Bag, and drops a
+// second mock of the same provider.
 func (r *reader) mockProvider(b *hcl.Block) {
 	content, _ := r.Content(b.Body, mockSchema)
 	m := &Mock{ProviderName: config.ProviderName{Local: b.Labels[0]}, Range: config.Place(b)}
@@ -76,9 +76,9 @@ func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	}
 }
 
-// mocked reads the blocks of a mock: the defaults for types, and the overrides for objects. If a type has several
-// defaults, the first count. Defaults in the test file may precede defaults of a mock file for the same type. Any other
-// repetition is an error.
+// mocked reads the blocks of a mock: the defaults for types, and the overrides for objects. If the test file and a mock
+// file have defaults for the same type, the defaults of the test file count. Any other repetition of a type is an
+// error.
 func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 	for _, b := range blocks {
 		if strings.HasPrefix(b.Type, "override_") {
@@ -100,7 +100,8 @@ func (r *reader) mocked(m *Mock, blocks hcl.Blocks) {
 	}
 }
 
-// modeOf returns the resource mode in the name of a mock or override block, 0 for modules.
+// modeOf returns the resource mode in the type of a mock or override block, such as override_data. It returns 0 for
+// override_module.
 func modeOf(block string) addr.Mode {
 	_, what, _ := strings.Cut(block, "_")
 	if what == addr.Action.Block() {
@@ -110,8 +111,8 @@ func modeOf(block string) addr.Mode {
 	return mode
 }
 
-// override reads an override block and returns into with the override. If the block is invalid, override reports an
-// error.
+// override reads an override block, and returns the list into with the override added. If the block is invalid,
+// override reports an error and returns into unchanged.
 func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	o := &Override{Mode: modeOf(b.Type), Range: config.Place(b)}
 	content, ok := r.Content(b.Body, overrideSchema)

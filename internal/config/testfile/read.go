@@ -15,8 +15,8 @@ var fileSchema = &hcl.BodySchema{Blocks: slices.Concat([]hcl.BlockHeaderSchema{
 }, overrideBlocks)}
 
 // Read reads the test files of some directories, sorted by name within each directory. The first directory must be the
-// directory of the root module. Read reports mistakes and returns the files that it could parse. found has true for
-// each directory that could be read.
+// directory of the root module. Read reports mistakes and returns the files that it could parse. found has one element
+// for each directory: true if it could be read.
 func Read(dirs []string, o config.Options, sources *diag.Sources, bag *diag.Bag) (files []*File, found []bool) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -75,7 +75,7 @@ func (r *reader) read(body hcl.Body) {
 		}
 	}
 	r.backends()
-	if understood { // otherwise a missing block may be a misspelt block
+	if understood { // if something was not understood, a missing block may be a misspelt block
 		r.passed()
 		r.references()
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Refs holds the names to which expressions of a test file refer. The value is the range of one reference to the name.
+// Refs holds the names to which expressions of a test file refer. The value of a name is the range of one reference to
+// it.
 type Refs map[Ref]diag.Range
 
-// Ref is the first two names of a reference.
+// Ref is the first two names of a reference, such as run and setup in run.setup.id.
 type Ref struct{ Root, Name string }
 
 // Run returns the run to which a reference refers, directly or by the variable of the run (see RunVariable). It returns
@@ -118,14 +119,15 @@ func OutputsOf(es ...hcl.Expression) (out []Output) {
 // ProviderOutputs returns the outputs of runs that the settings of a provider refer to.
 func ProviderOutputs(p *config.Provider) []Output { return OutputsOf(settings(p)...) }
 
-// Lease is a reference to the leases of an ephemeral resource in a run. Its value tells how often the resource was
-// opened, renewed and closed, and how long it was open.
+// Lease is a reference to the leases (the openings) of an ephemeral resource in a run. Its value contains how often the
+// resource was opened, renewed and closed, and how long it was open.
 type Lease struct {
 	Resource addr.Resource
 	Range    diag.Range
 }
 
-// LeasesOf returns the references of the form lease.ephemeral.TYPE.NAME in an expression. It ignores all others.
+// LeasesOf returns the references of the form lease.ephemeral.TYPE.NAME in an expression. It ignores all other
+// references.
 func LeasesOf(e hcl.Expression) (out []Lease) {
 	for _, t := range e.Variables() {
 		if len(t) < 4 || t.RootName() != "lease" {
@@ -227,7 +229,7 @@ type Wait struct {
 func (f *File) Waits() []Wait {
 	everywhere := f.uses()
 	waits := make([]Wait, len(f.Runs))
-	alone := 0 // index of the first run that may run at the same time as the next run
+	alone := 0 // the index of the first run that the next run may run at the same time with
 	for i, run := range f.Runs {
 		if !run.alongside() {
 			waits[i].Before = i

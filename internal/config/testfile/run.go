@@ -25,7 +25,7 @@ var (
 	moduleSchema      = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "source", Required: true}, {Name: "version"}}}
 )
 
-// run reads a run block, and reports mistakes to the bag. The result lacks the arguments with mistakes.
+// run reads a run block, and reports mistakes to r.Bag. The result lacks the arguments with mistakes.
 func (r *reader) run(b *hcl.Block) *Run {
 	run := &Run{Name: b.Labels[0], Range: config.Place(b), Variables: map[string]*Value{}, Parallel: r.parallel, SkipCleanup: r.skipCleanup}
 	r.Name(b, "Invalid run block name")
@@ -84,7 +84,7 @@ func (r *reader) blocks(run *Run, blocks hcl.Blocks) {
 	}
 }
 
-// planOptions reads the plan_options block of a run, and reports mistakes to the bag.
+// planOptions reads the plan_options block of a run, and reports mistakes to r.Bag.
 func (r *reader) planOptions(run *Run, b *hcl.Block) {
 	content, _ := r.Content(b.Body, planOptionsSchema)
 	if a := content.Attributes["mode"]; a != nil {
@@ -144,7 +144,7 @@ func (r *reader) checkable(ref *config.Reference) {
 	case "local", "path", "terraform", "module", "run", "each", "count", "self":
 	default:
 		if t, err := addr.ParseTarget(ref.Text); err == nil && t.Mode != 0 {
-			ref.Text = strings.TrimPrefix(ref.Text, "resource.") // diagnostics name resources without this prefix
+			ref.Text = strings.TrimPrefix(ref.Text, "resource.") // diagnostics name resources without the prefix resource.
 			return
 		}
 	}

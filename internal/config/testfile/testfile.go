@@ -2,7 +2,8 @@
 // overrides of providers. It does not evaluate expressions.
 //
 // The files form layers: read.go (files and their top-level blocks), run.go (runs), mocks.go (mocks and overrides),
-// reader.go (the reader that these use), refs.go (references of expressions), testfile.go (declarations).
+// reader.go (the type reader, which the other files use), refs.go (references of expressions), testfile.go
+// (declarations).
 package testfile
 
 import (
@@ -20,15 +21,15 @@ import (
 type File struct {
 	Name      string                                   // the name in messages
 	Dir       string                                   // directory, as passed to Read
-	Variables map[string]*Value                        // from the variables blocks of the file
-	Declared  map[string]*config.Variable              // from the variable blocks: types of values from outside the file
+	Variables map[string]*Value                        // values from the variables blocks of the file, by variable name
+	Declared  map[string]*config.Variable              // the variable blocks of the file, which declare the types of values from outside the file
 	Providers map[config.ProviderName]*config.Provider // the provider blocks of the file, for all runs
 	Mocks     map[config.ProviderName]*Mock            // the mock_provider blocks of the file, for all runs
 	Overrides []*Override                              // the overrides for all runs
-	Runs      []*Run                                   // in the order of the file
+	Runs      []*Run                                   // the run blocks, in the order of the file
 }
 
-// Expression is an expression of a test file.
+// Expression is an expression of a test file, such as the condition of an assertion.
 type Expression = hcl.Expression
 
 // Value is a value in a test file, as an expression.
@@ -39,24 +40,24 @@ type Value struct {
 	Range diag.Range // the name and the expression
 }
 
-// Run is one run block.
+// Run is a run block of a test file: one plan or apply with its assertions.
 type Run struct {
 	Name  string
 	Range diag.Range
 
 	Plan        bool            // create a plan without applying it
-	RefreshOnly bool            // plan_options: mode = refresh-only
-	NoRefresh   bool            // plan_options: refresh = false
-	Targets     []addr.Target   // as the option -target
-	Replace     []addr.Instance // as the option -replace
+	RefreshOnly bool            // mode = refresh-only in plan_options
+	NoRefresh   bool            // refresh = false in plan_options
+	Targets     []addr.Target   // the addresses in target of plan_options, with the meaning of the option -target
+	Replace     []addr.Instance // the addresses in replace of plan_options, with the meaning of the option -replace
 
 	Variables map[string]*Value
-	Module    *config.Call    // module to test instead of the root module; nil: the root module
-	Providers []config.Passed // nil: all configurations of the file, with their names
+	Module    *config.Call    // the module to test; nil: the root module
+	Providers []config.Passed // nil: the run gets all configurations of the file, with their names
 	Asserts   []*config.Condition
 	Expected  []config.Reference // objects whose conditions must fail
 	Overrides []*Override
-	StateKey  string    // "" is the state of the module under test
+	StateKey  string    // the key of the state that the run uses; "": the state of the module under test
 	NoLeak    []*Canary // the values that must not occur in stored data or in output
 
 	Parallel    bool            // the run may run at the same time as other runs
@@ -70,7 +71,7 @@ type Canary struct {
 	Range diag.Range
 }
 
-// During is the phase in which made-up values become known.
+// During is the phase, plan or apply, from which on the made-up values of a mock or an override are known.
 type During uint8
 
 // The phases.
@@ -80,13 +81,13 @@ const (
 	DuringPlan                // computed values are known during plan
 )
 
-// Mock replaces a provider configuration.
+// Mock replaces a provider configuration by made-up answers (a mock_provider block).
 type Mock struct {
 	config.ProviderName
 	Defaults  []*Default
 	Overrides []*Override
 	During    During
-	ForEach   hcl.Expression // as in the replaced provider block; nil if absent
+	ForEach   hcl.Expression // the for_each of the replaced provider block; nil if absent
 	Range     diag.Range
 }
 
@@ -94,7 +95,7 @@ type Mock struct {
 type Default struct {
 	Mode   addr.Mode
 	Type   string
-	Values hcl.Expression // nil if absent
+	Values hcl.Expression // an object with values of computed attributes; nil if absent
 	During During
 	Range  diag.Range
 }
@@ -103,13 +104,14 @@ type Default struct {
 type Override struct {
 	Mode   addr.Mode // 0: a module
 	Target addr.Target
-	Values hcl.Expression // nil if absent
+	Values hcl.Expression // an object with values of attributes or outputs; nil if absent
 	During During
 	Range  diag.Range
 	At     diag.Range // range of the target
 }
 
-// Key returns the name under which the module of a run is installed, in Terraform's form: test.FILE.RUN.
+// Key returns the name under which the module of a run is installed, in Terraform's form: test.FILE.RUN, where FILE is
+// the name of the test file without its suffix.
 func Key(f *File, r *Run) string { return f.Key() + "." + r.Name }
 
 // testSuffixes are the suffixes of test files.

@@ -12,8 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Binary is a binary operation. It handles two known numbers, strings or booleans directly, without the cost of a
-// function call, and leaves everything else to the HCL library.
+// Binary is a binary operation, such as a + b. If both operands are known numbers, strings or booleans without marks,
+// it computes most results itself, which is faster. For all other operands, the HCL library evaluates the operation.
 type Binary struct{ *hclsyntax.BinaryOpExpr }
 
 func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -48,8 +48,8 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// howToJoin extends the errors of an addition whose operands are strings, collections or objects: it suggests how to
-// join them. It keeps only the first error, because errors about the two operands have one cause. It returns all other
+// howToJoin adds to the errors of an addition whose operands are strings, collections or objects how to join such
+// operands. It keeps only the first error, because errors about the two operands have one cause. It returns all other
 // errors unchanged.
 func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	if len(ds) == 0 || ds[0].Summary != "Invalid operand" {
@@ -71,8 +71,8 @@ func howToJoin(l, r cty.Value, ds hcl.Diagnostics) hcl.Diagnostics {
 	return ds[:1]
 }
 
-// tooLong returns an error for a number that takes too long to write because it has too many digits. Every operation
-// and conversion calls tooLong for its result, so no value contains such a number.
+// tooLong returns an error for a number that has too many digits to be written in reasonable time. Every operation and
+// conversion calls tooLong for its result, so no value contains such a number.
 func tooLong(v cty.Value) error {
 	if v.Type() != cty.Number {
 		return nil
@@ -84,9 +84,9 @@ func tooLong(v cty.Value) error {
 	return convert.Writable(unmarked)
 }
 
-// surelyDiffer reports whether two values of one type differ for all possible values of their unknown parts. The HCL
-// library compares the parts in no defined order and stops at the first unknown part, so its result is not
-// deterministic. surelyDiffer returns false for sets, for capsules, and for values of different types.
+// surelyDiffer reports whether two values of one type differ whatever the values of their unknown parts are. It is
+// needed because the HCL library compares the parts in no defined order and stops at the first unknown part, so its
+// result varies. surelyDiffer returns false for sets, for capsules, and for values of different types.
 func surelyDiffer(l, r cty.Value) bool {
 	l, _ = mark.Unmark(l)
 	r, _ = mark.Unmark(r)
@@ -142,8 +142,8 @@ func (e *Binary) quick(l, r cty.Value) (cty.Value, bool) {
 	return e.count(l, r)
 }
 
-// count calculates with two numbers, or compares them. It returns false for calculations on which it could disagree
-// with the HCL library: with a number that is negative, very large or very small, or with zero as the second number.
+// count calculates with two numbers, or compares them. It returns false if the HCL library must calculate: for a number
+// that is negative, very large or very small, or for zero as the second number.
 func (e *Binary) count(l, r cty.Value) (cty.Value, bool) {
 	switch e.Op {
 	case hclsyntax.OpLessThan:
@@ -200,7 +200,8 @@ func (e *Unary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(out), diags
 }
 
-// NullTest is x == null or x != null. The result does not depend on the parts of x, so it has none of their marks.
+// NullTest is x == null or x != null. The result does not depend on the elements or attributes of x, so it does not get
+// their marks.
 type NullTest struct{ *hclsyntax.BinaryOpExpr }
 
 func (e *NullTest) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {

@@ -10,52 +10,53 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Body is a body compiled against a schema. It evaluates to a value of the schema's type.
+// Body is the body of a block, compiled against a schema. It evaluates to a value of the schema's type.
 type Body struct {
 	Schema *schema.Block
 	Ty     cty.Type
 	Attrs  []BodyAttr
 	Nested []BodyBlocks
-	Ready  cty.Value // the whole value, if it is constant; else NilVal
+	Ready  cty.Value // the value of the body, if it is constant; otherwise NilVal
 }
 
 // BodyAttr is one attribute of the schema, set or not.
 type BodyAttr struct {
 	Attr  *schema.Attr
-	Want  cty.Type             // the type of the conversion, with optional attributes
-	Expr  hclsyntax.Expression // nil if the attribute is not set; Ready is null then
-	Ready cty.Value            // the constant value; NilVal if it must be evaluated
+	Want  cty.Type             // the type to which the value is converted, with optional attributes
+	Expr  hclsyntax.Expression // nil if the attribute is not set; then Ready is null
+	Ready cty.Value            // the value, if it is constant; otherwise NilVal
 }
 
-// BodyBlocks is one block type of the schema with all its blocks in the body.
+// BodyBlocks is one block type of the schema, with all blocks of this type in the body.
 type BodyBlocks struct {
 	*schema.Nested
 	Items []BodyBlock
-	Ready cty.Value // the value, if it is constant; else NilVal
+	Ready cty.Value // the value of all blocks together, if it is constant; otherwise NilVal
 
-	// Attr is true if the blocks set an attribute. If dynamic blocks generate no block, the value of the attribute is
-	// null, and not an empty list. To set an empty list, the configuration must contain an empty list.
+	// Attr is true if the blocks set an attribute of the schema. If dynamic blocks then generate no block, the value of
+	// the attribute is null, and not an empty list. To set an empty list, the configuration must contain the attribute
+	// with an empty list.
 	Attr bool
 }
 
 // BodyBlock is one block or dynamic block in the configuration. Dynamic is nil for a block.
 type BodyBlock struct {
 	Body     *Body
-	Labels   []string // the label, for blocks in a map; nil otherwise
+	Labels   []string // the labels of a block whose type has the nesting mode Map; nil otherwise
 	Dynamic  *Dynamic
-	Mistakes []diag.Diagnostic // mistakes in the content of a dynamic block; they matter only if it generates a block
+	Mistakes []diag.Diagnostic // mistakes in the content of a dynamic block, which matter only if it generates a block
 	At       hcl.Range
-	Raw      written // the source of the block
+	Raw      written // finds positions in the source of the block
 }
 
-// written is the source of a block.
+// written finds positions in the source of a block.
 type written interface {
 	// Where returns the range of the last step of a path that the source contains, or at if it contains no step.
 	Where(at hcl.Range, path cty.Path) hcl.Range
 }
 
-// Eval evaluates the body in ctx, a context of the evaluation s, which receives the errors. A value of the wrong type
-// becomes an unknown value of the right type. If the whole body is constant, s and ctx may be nil.
+// Eval evaluates the body in the context ctx of the evaluation s, which receives the errors. In place of a value of the
+// wrong type, it returns an unknown value of the right type. If the whole body is constant, s and ctx may be nil.
 func (b *Body) Eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	if b.Ready != cty.NilVal {
 		return b.Ready
@@ -81,8 +82,8 @@ func (b *Body) Eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	return schema.ObjectLike(b.Ty, names, vals)
 }
 
-// WriteOnly returns a copy of the body that evaluates only write-only arguments and the blocks that can contain them.
-// It returns nil if the body sets no such arguments.
+// WriteOnly returns a copy of the body that evaluates only write-only arguments and the blocks that may contain such
+// arguments. It returns nil if the body sets no write-only argument.
 func (b *Body) WriteOnly() *Body {
 	out, empty, written := &Body{Schema: b.Schema, Ty: b.Ty}, b.Schema.Empty(), false
 	for _, a := range b.Attrs {
@@ -119,14 +120,14 @@ func (a *BodyAttr) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 		return cty.UnknownVal(a.Attr.Type)
 	}
 	if a.Attr.WriteOnly && a.Attr.Required && out.IsNull() {
-		// The provider cannot report this mistake, because the planned value of a write-only argument is always null.
+		// the provider cannot report this mistake, because the planned value of a write-only argument is always null
 		s.Error(diag.Errorf("Missing required argument", "The argument %q is required, but its value is null.", a.Attr.Name).At(a.Expr.Range()))
 	}
 	s.Finite(out, a.Attr.Name, a.Expr, ctx)
 	return out
 }
 
-// blockValue is the value of one block. key is the label of a block in a map.
+// blockValue is the value of one block. key is the label of a block whose type has the nesting mode Map.
 type blockValue struct {
 	val cty.Value
 	key string
@@ -134,7 +135,7 @@ type blockValue struct {
 	raw written
 }
 
-// eval evaluates all blocks of a type.
+// eval evaluates all blocks of one type, including the blocks that dynamic blocks generate.
 func (n *BodyBlocks) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	e := &expansion{s: s, n: n}
 	for i := range n.Items {
@@ -143,14 +144,14 @@ func (n *BodyBlocks) eval(s *Env, ctx *hcl.EvalContext) cty.Value {
 	return e.value()
 }
 
-// expansion collects the blocks of one type, including the blocks generated by dynamic blocks.
+// expansion collects the values of the blocks of one type, including the blocks that dynamic blocks generate.
 type expansion struct {
 	s       *Env
 	n       *BodyBlocks
-	elems   []blockValue                // the known blocks so far
-	unknown bool                        // the number of blocks is unknown
-	unsure  cty.Value                   // a sample block, if the number of blocks is unknown
-	remark  []func(cty.Value) cty.Value // functions that add the marks of the for_each values
+	elems   []blockValue                // the values of the blocks so far
+	unknown bool                        // the number of blocks is unknown, because a for_each or a label is unknown
+	unsure  cty.Value                   // the value of one possible block, if the number of blocks is unknown
+	remark  []func(cty.Value) cty.Value // functions that add the marks of the for_each values to the result
 }
 
 func (e *expansion) item(it *BodyBlock, ctx *hcl.EvalContext) {
@@ -179,7 +180,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 	case !collection.IsKnown() && (collection.Type() == cty.DynamicPseudoType || iterable(collection.Type())):
 		e.unknown = true
 		s.errors(it.Mistakes)
-		s.Suppose(func() { e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) }) // to report mistakes early
+		s.Suppose(func() { e.once(it, ctx, cty.DynamicVal, cty.DynamicVal) }) // evaluate one block with unknown iterator values, to report mistakes early
 		e.unsure = e.elems[len(e.elems)-1].val
 		e.elems = e.elems[:len(e.elems)-1]
 		return
@@ -196,7 +197,7 @@ func (e *expansion) dynamic(it *BodyBlock, ctx *hcl.EvalContext) {
 	}
 }
 
-// once evaluates one generated block of a dynamic block, with k and v as the key and the value of the iterator.
+// once evaluates one block that a dynamic block generates, with k and v as the key and the value of the iterator.
 func (e *expansion) once(it *BodyBlock, ctx *hcl.EvalContext, k, v cty.Value) {
 	child := ctx.NewChild()
 	child.Variables = map[string]cty.Value{it.Dynamic.Iterator: cty.ObjectVal(map[string]cty.Value{"key": k, "value": v})}
@@ -207,8 +208,8 @@ func (e *expansion) once(it *BodyBlock, ctx *hcl.EvalContext, k, v cty.Value) {
 	e.elems = append(e.elems, blockValue{it.Body.Eval(e.s, child), key, it.At, it.Raw})
 }
 
-// label evaluates the label of a generated block. It returns "" if the value cannot be a label, after reporting an
-// error, or if the value is unknown; then e.unknown is true.
+// label evaluates the label of a generated block. If the value cannot be a label, it reports an error and returns "".
+// If the value is unknown, it returns "" and sets e.unknown.
 func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 	l := it.Dynamic.Labels[0]
 	v, err := convert.To(e.s.EvalIn(l, ctx), cty.String)
@@ -228,13 +229,13 @@ func (e *expansion) label(it *BodyBlock, ctx *hcl.EvalContext) string {
 }
 
 // value returns the value of all blocks of the type together, with the marks of the for_each values. If the number of
-// blocks is unknown, the value is unknown, or for a single block an object whose unknown parts are inside it.
+// blocks is unknown, that value is unknown; for a type with at most one block, it is an object with unknown attributes.
 func (e *expansion) value() cty.Value {
 	n := e.n
 	var v cty.Value
 	switch {
 	case e.unknown && e.unsure != cty.NilVal && !n.Attr && (n.Nesting == schema.Single || n.Nesting == schema.Group):
-		v = n.Block.Unsure(e.unsure) // a provider must not receive a wholly unknown single block
+		v = n.Block.Unsure(e.unsure) // a provider must not receive an unknown object for a block type with at most one block
 	case e.unknown:
 		v = cty.UnknownVal(n.Type())
 		if n.Nesting != schema.Single && !n.Attr {
@@ -300,7 +301,7 @@ func (e *expansion) many() cty.Value {
 	return cty.ListVal(vals)
 }
 
-// leaf records the place of the first ephemeral value in the blocks of a set (see Env.SetLeaves).
+// leaf records in Env.SetLeaves the first ephemeral value in each block of a set.
 func (e *expansion) leaf() {
 	for _, el := range e.elems {
 		if m, ok := mark.Split(el.val).Find(mark.Ephemeral); ok {
@@ -328,8 +329,9 @@ func (e *expansion) mapping(ty cty.Type) cty.Value {
 	return cty.MapVal(vals)
 }
 
-// Fold evaluates constant blocks once. It returns NilVal if the blocks are not constant, or if the evaluation would
-// report an error: each later evaluation must report this error for its instance.
+// Fold evaluates the blocks of a type if they are constant, so that later evaluations need not. It returns NilVal if
+// the blocks are not constant, or if the evaluation would report an error, because each later evaluation must report
+// this error for its instance.
 func (n *BodyBlocks) Fold() cty.Value {
 	least, most := blockCounts(n.Nested)
 	if len(n.Items) < least || most > 0 && len(n.Items) > most || n.Nesting == schema.Map && len(n.Items) > 1 {
@@ -350,8 +352,8 @@ func blockCounts(n *schema.Nested) (int, int) {
 	return n.Min, n.Max
 }
 
-// conversion reports a value of the wrong type. The message has no parts of the value, but the diagnostic lists the
-// values of the names in the expression that are not marked.
+// conversion reports a value that cannot be converted to the type of its attribute. The message contains no part of the
+// value, but the diagnostic lists the values of the names in the expression that are not marked.
 func (s *Env) conversion(a *BodyAttr, err error, ctx *hcl.EvalContext) {
 	d := diag.Errorf("Incorrect attribute value type", "Inappropriate value for attribute %q: %s.", a.Attr.Name, ConversionText(err)).At(a.Expr.Range())
 	s.Error(s.WithValues(d, a.Expr, ctx))
@@ -366,7 +368,7 @@ func (s *Env) labelError(detail string, at hcl.Range) {
 	s.Error(diag.Errorf("Invalid dynamic block label", "%s", detail).At(at))
 }
 
-// countBlocks reports an error if a body has too few or too many blocks of a type. A maximum of 0 is no limit.
+// countBlocks reports an error if the body has too few or too many blocks of a type. A maximum of 0 means no limit.
 func (s *Env) countBlocks(n *BodyBlocks, elems []blockValue) {
 	min, max := n.Min, n.Max
 	switch {
@@ -395,7 +397,7 @@ func (e *BlocksAsList) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 	return e.N.eval(envOf(ctx), ctx), nil
 }
 
-// ConversionText returns the text of a conversion error, with the place inside the value.
+// ConversionText returns the text of a conversion error, with the path inside the value at which the conversion failed.
 func ConversionText(err error) string {
 	if pe, ok := err.(cty.PathError); ok && len(pe.Path) > 0 {
 		return mark.PathString(pe.Path) + ": " + pe.Error()
@@ -403,7 +405,7 @@ func ConversionText(err error) string {
 	return err.Error()
 }
 
-// Dynamic holds the iterator, for_each and labels of a dynamic block.
+// Dynamic has the iterator, the for_each and the labels of a dynamic block.
 type Dynamic struct {
 	ForEach  hclsyntax.Expression
 	Iterator string

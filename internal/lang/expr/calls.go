@@ -10,27 +10,28 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// The HCL library and some functions lose marks of arguments. A Call keeps them. If the call fails, the result has the
-// marks of all arguments. If the result is unknown, it has the ephemeral marks of all arguments, because no ephemeral
-// value may lose its mark. In all other cases, and for sensitive marks of unknown results, the function decides
-// (package funcs).
+// The HCL library and some functions lose marks (sensitive or ephemeral) of arguments. A Call adds lost marks to the
+// result. If the call fails, the result gets the marks of all arguments. If the result is unknown, it gets the
+// ephemeral marks of all arguments, because no ephemeral value may lose its mark. If an unknown result is itself
+// sensitive, it also gets the sensitive marks of all arguments. In all other cases the function decides (package
+// funcs).
 
 // Call is a call of a function.
 type Call struct {
 	*hclsyntax.FunctionCallExpr
-	Marks bool // the result may have marks that no argument has
+	Marks bool // the result may have marks that no argument has, because the function adds marks
 }
 
-// marking lists the functions that can add marks. Templates may call sensitive.
+// marking has the functions that can add marks to their result. A template may call sensitive.
 var marking = map[string]bool{"sensitive": true, "templatefile": true, "templatestring": true}
 
-// NewCall returns the node for a call whose arguments are compiled: an Attempt for try and can, the unchanged call for
-// functions that remove marks intentionally, and otherwise a Call.
+// NewCall returns the node for a function call whose arguments are compiled. For try and can it is an Attempt. For
+// functions whose purpose is to remove marks, it is the call unchanged. Otherwise it is a Call.
 func NewCall(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	switch name := strings.TrimPrefix(e.Name, "core::"); name {
 	case "try", "can":
 		return &Attempt{e}
-	case "ephemeralasnull", "nonsensitive", "issensitive": // they remove marks intentionally, but lose none
+	case "ephemeralasnull", "nonsensitive", "issensitive": // these functions remove marks intentionally, and lose none
 		return e
 	default:
 		for i, a := range e.Args {
@@ -53,7 +54,7 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := e.run(ctx)
 	if len(s.seen) > first {
 		v = keepMarks(v, diags, s.seen[first:]...)
-		if e.Name != "keys" && e.Name != "core::keys" { // the elements are names, not parts of the argument
+		if e.Name != "keys" && e.Name != "core::keys" { // the elements of the result of keys are names, not parts of the argument
 			v = mark.MadeOf(mark.Compact(v), s.seen[first:])
 		}
 		s.noteNames(v, s.seen[first:])
@@ -63,7 +64,8 @@ func (e *Call) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// noteNames records the attribute names in the type of an ephemeral result that the types of the arguments do not have.
+// noteNames records the attribute names in the type of an ephemeral result that occur in no type of an argument. Such a
+// name was made from ephemeral text.
 func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	if !structural(v.Type()) || !mark.Is(v, mark.Ephemeral) {
 		return
@@ -75,7 +77,7 @@ func (s *Env) noteNames(v cty.Value, args []cty.Value) {
 	s.Names.Learn(v.Type(), of...)
 }
 
-// run calls the function. If the argument that "..." expands is unknown, run returns an unknown value without calling
+// run calls the function. If the argument that "..." expands is unknown, run returns an unknown value and does not call
 // the function.
 func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if !e.ExpandFinal {
@@ -99,8 +101,8 @@ func (e *Call) run(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return call.Value(ctx)
 }
 
-// Argument is an argument of a Call. While the call runs, Argument records its value for the call, and counts the work
-// of the function on this value.
+// Argument wraps an argument of a Call. It records the value of the argument for the Call, and counts the work that the
+// function does on this value.
 type Argument struct {
 	hclsyntax.Expression
 	cost int
@@ -122,11 +124,12 @@ func (e *Argument) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// UnwrapExpression returns the wrapped expression, for functions that require a reference.
+// UnwrapExpression returns the wrapped expression. Functions such as HCL's that need a reference as an argument call
+// it.
 func (e *Argument) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// Attempt is a call of try or can. It evaluates each of its expressions at most once, even if the function evaluates
-// its arguments several times. Without this, n nested attempts would take two to the power of n evaluations.
+// Attempt is a call of try or can. It evaluates each argument at most once, although the function may evaluate an
+// argument several times. Without this, n nested calls of try would take two to the power of n evaluations.
 type Attempt struct{ *hclsyntax.FunctionCallExpr }
 
 func (e *Attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -144,7 +147,7 @@ func (e *Attempt) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// remembered is an expression that is evaluated only once and keeps its result.
+// remembered wraps an expression, evaluates it only once, and keeps the result.
 type remembered struct {
 	hclsyntax.Expression
 	done  bool
@@ -163,33 +166,33 @@ func (e *remembered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // UnwrapExpression returns the wrapped expression.
 func (e *remembered) UnwrapExpression() hcl.Expression { return e.Expression }
 
-// Value calls a provider function. If Bind has reported an error for the call, the result is unknown.
+// Value calls a provider function through the Scope. If the function does not exist, the result is unknown.
 func (e *ProviderCall) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
-		return cty.DynamicVal, nil // Bind has reported the error
+		return cty.DynamicVal, nil // Bind, which found that the function does not exist, has reported the error
 	}
 	return envOf(ctx).Scope.Call(e, ctx)
 }
 
-// CallWith evaluates the call e with the function f, although f is not in the table of functions.
+// CallWith evaluates the call e with the function f, which need not be in the table of functions.
 func CallWith(e *hclsyntax.FunctionCallExpr, f function.Function, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	child := ctx.NewChild()
 	child.Functions = map[string]function.Function{e.Name: f}
 	return (&Call{e, true}).Value(child)
 }
 
-// FreeArgument returns an argument of a function. The work of the function on this argument is not counted.
+// FreeArgument wraps an argument of a function whose work on this argument is not counted.
 func FreeArgument(e hclsyntax.Expression) hclsyntax.Expression { return &Argument{e, costNone} }
 
-// The costs of a function, for each element of an argument, or for every 16 bytes of text.
+// The cost of a function for each element of its arguments, or for every 16 bytes of text.
 const (
-	costNone  = 0  // the function reads only the part that it selects
+	costNone  = 0  // the work does not depend on the number of elements: the function selects a part, counts elements or passes its argument on
 	costLook  = 1  // the function reads each element
 	costMake  = 8  // the function converts or compares each element
 	costBuild = 32 // the function sorts or encodes each element, or matches it with a regular expression
 )
 
-// costs lists the functions whose cost is not the default, costMake.
+// costs has the functions whose cost is not costMake.
 var costs = map[string]int{
 	"lookup": costNone, "element": costNone, "one": costNone, "coalesce": costNone, "slice": costNone, "length": costNone,
 	"tostring": costNone, "tonumber": costNone, "tobool": costNone, "sensitive": costNone,
@@ -198,8 +201,8 @@ var costs = map[string]int{
 	"strcontains": costLook, "startswith": costLook, "endswith": costLook,
 }
 
-// costPerElement returns the cost of a function for each element of its arguments: costMake, unless costs has the
-// function.
+// costPerElement returns the cost of a function for each element of its arguments: the cost in the map costs, or
+// costMake if the function is not there.
 func costPerElement(name string) int {
 	if t, ok := costs[strings.TrimPrefix(name, "core::")]; ok {
 		return t

@@ -49,9 +49,8 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return remark(mark.Same(out, other)), diags
 }
 
-// unifyArms returns the type of a conditional's result. The literal null has the type of the other arm. If the type of
-// an arm is unknown, the result has no fixed type. unifyArms returns false if the values of the two arms have no common
-// type.
+// unifyArms returns the type of the result of a conditional. The literal null gets the type of the other arm. If the
+// type of an arm is unknown, the result has no fixed type. unifyArms returns false if the two arms have no common type.
 func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	yt, nt := yes.Type(), no.Type()
 	switch {
@@ -68,9 +67,9 @@ func unifyArms(yes, no cty.Value) (cty.Type, bool) {
 	return ty, ty != cty.NilType
 }
 
-// selectsAbsent reports whether, during validation, an arm selects an instance that may not exist. The type of such an
-// arm is ignored: a condition often decides which of two repeated resources has an instance, and the other arm is not
-// evaluated.
+// selectsAbsent reports whether, during validation, an arm of a conditional selects an instance that may not exist. The
+// type of such an arm is ignored: a condition often decides which of two repeated resources has an instance, and the
+// arm about the other resource is then not evaluated.
 func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	s := envOf(ctx)
 	if s == nil || !s.Validate {
@@ -93,8 +92,8 @@ func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 
 func isNullLiteral(v cty.Value) bool { return v.Type() == cty.DynamicPseudoType && v.IsNull() }
 
-// mismatch returns the error of the HCL library about two arms with different types. If the types contain names made
-// from ephemeral text, mismatch hides the details.
+// mismatch returns the HCL library's error about two arms with different types. If the types contain attribute names
+// that were made from ephemeral text, the error has no details.
 func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostics {
 	stub := *e.ConditionalExpr
 	stub.Condition = &hclsyntax.LiteralValueExpr{Val: cty.True, SrcRange: e.Condition.Range()}
@@ -111,9 +110,9 @@ func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagn
 	return diags
 }
 
-// either returns the value of a conditional whose condition is unknown: null if both results are null, or an unknown
-// value of type ty. The refinements of the unknown value, such as its range, permit both results. The library combines
-// them. If the types of the results differ, the value has no refinements.
+// either returns the value of a conditional whose condition is unknown: null if both arms are null, or else an unknown
+// value of type ty. The refinements of the unknown value, such as a range of numbers, permit both arms. If the types of
+// the arms differ, the value has no refinements.
 func (e *Conditional) either(yes, no cty.Value, ty cty.Type) cty.Value {
 	yes, _ = mark.UnmarkDeep(yes)
 	no, _ = mark.UnmarkDeep(no)

@@ -7,10 +7,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Deferred replaces an expression whose mistakes matter only if it is evaluated. Its evaluation reports the mistakes
-// and returns an unknown value.
+// Deferred replaces an expression with mistakes that matter only if it is evaluated. Its evaluation reports the
+// mistakes and returns an unknown value.
 type Deferred struct {
-	hclsyntax.Expression // the source expression
+	hclsyntax.Expression // the expression in the source
 	Mistakes             []diag.Diagnostic
 }
 

@@ -51,7 +51,7 @@ func describeObject(ty cty.Type) string {
 	return fmt.Sprintf("object with %d attributes", len(atys))
 }
 
-// longest is the number of bytes of a string that are shown.
+// longest is the maximum number of bytes of a string that messages show.
 const longest = 500
 
 func shorten(s string) string {

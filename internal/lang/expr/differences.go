@@ -11,11 +11,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// mostDifferences limits the list of differences between two values.
+// mostDifferences is the maximum length of the list of differences between two values.
 const mostDifferences = 10
 
-// differences lists the differences between a, which is a collection or object, and b. name is the name of a in the
-// list. Marked and unknown parts of either value are skipped. The result is nil if a or b has no parts.
+// differences returns the differences between a, a collection or an object, and b. name is the name of a in the result.
+// Marked and unknown parts of either value are omitted. The result is nil if a or b has no parts.
 func differences(a, b cty.Value, name string) []diag.Value {
 	var c comparison
 	if kindOf(a) == single || kindOf(b) == single {
@@ -41,10 +41,10 @@ func (c *comparison) add(name, statement string) {
 type kind uint8
 
 const (
-	single   kind = iota // no parts: primitive, null, unknown or marked
-	keyed                // parts with keys
-	numbered             // parts with indexes
-	unsorted             // a set
+	single   kind = iota // the value has no parts: it is primitive, null, unknown or marked
+	keyed                // the parts have keys: a map or an object
+	numbered             // the parts have indexes: a list or a tuple
+	unsorted             // the value is a set
 )
 
 func kindOf(v cty.Value) kind {
@@ -62,7 +62,7 @@ func kindOf(v cty.Value) kind {
 	return single
 }
 
-// concealed reports whether a value itself is sensitive, ephemeral or unknown, so that it cannot be shown.
+// concealed reports whether a value is itself sensitive, ephemeral or unknown, so that it cannot be shown.
 func concealed(v cty.Value) bool {
 	return mark.Is(v, mark.Sensitive) || mark.Is(v, mark.Ephemeral) || !v.IsKnown()
 }
@@ -117,8 +117,8 @@ func (c *comparison) numbers(left, right []cty.Value, name string) {
 	}
 }
 
-// maybe compares two parts. NilVal means that the part is missing. At most one may be missing. It does not mention a
-// missing part if the other part is concealed.
+// maybe compares two parts of values. NilVal means that the part is missing; at most one of the two may be missing. If
+// one part is missing and the other is concealed, maybe adds nothing.
 func (c *comparison) maybe(a, b cty.Value, name string) {
 	switch {
 	case a == cty.NilVal && !concealed(b):

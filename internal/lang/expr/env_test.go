@@ -38,8 +38,8 @@ func (f *few) Keep(*int, cty.Value, hcl.Range) bool {
 func (f *few) TextLimit() int { return f.text }
 func (f *few) Exceeded() bool { return false }
 
-// in returns an evaluation in which a reference with the Local index i has the value values[i], and the bag of the
-// evaluation. Limits are 1000 elements, and texts of 1000 bytes.
+// in returns an evaluation and its bag of diagnostics. In the evaluation, a reference with the Local index i has the
+// value values[i]. The limits are 1000 elements, and texts of 1000 bytes.
 func in(values ...cty.Value) (*Env, *diag.Bag) {
 	bag := &diag.Bag{}
 	v := NewEnv(bag)

@@ -8,10 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// EphemeralNames holds the names of attributes that were made from ephemeral text: keys of objects, and names in
-// decoded ephemeral documents. A name is part of a type, and types have no marks. A null, an unknown value or an empty
-// list keeps its type, and so the name, although it contains no marked value. Forget removes the types of such values
-// before they are stored. An object with such a name needs no treatment, because its marks prevent that it is stored.
+// EphemeralNames has the attribute names that were made from ephemeral text: keys of objects, and names in decoded
+// ephemeral documents. A name is part of a type, and types have no marks. A null, an unknown value or an empty list
+// keeps its type, and so the name, although it contains no marked value. Forget removes the types of such values before
+// the values are stored. An object with such a name needs no treatment, because its marks prevent that it is stored.
 type EphemeralNames struct {
 	some  atomic.Bool
 	mu    sync.RWMutex
@@ -45,7 +45,7 @@ func (h *EphemeralNames) add(name string) {
 	h.some.Store(true)
 }
 
-// Has reports whether a name was made from ephemeral text.
+// Has reports whether an attribute name was made from ephemeral text.
 func (h *EphemeralNames) Has(name string) bool {
 	if !h.some.Load() {
 		return false
@@ -56,13 +56,13 @@ func (h *EphemeralNames) Has(name string) bool {
 	return ok
 }
 
-// in reports whether a type contains a name that was made from ephemeral text.
+// in reports whether a type contains an attribute name that was made from ephemeral text.
 func (h *EphemeralNames) in(ty cty.Type) bool {
 	return structural(ty) && !namesOf(ty, func(name string) bool { return !h.Has(name) })
 }
 
 // Forget returns v without the types that contain names made from ephemeral text. place is the type of the attribute
-// that stores v: parts of v whose type place fixes remain unchanged.
+// that stores v. Where place requires a type, v keeps it.
 func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	if !h.some.Load() || !h.in(v.Type()) {
 		return v
@@ -86,8 +86,8 @@ func (h *EphemeralNames) Forget(v cty.Value, place cty.Type) cty.Value {
 	return v
 }
 
-// untyped returns v with an untyped part in place of each null or unknown part whose type contains a name made from
-// ephemeral text.
+// untyped returns v, with a value of unknown type in place of each null or unknown part whose type contains a name made
+// from ephemeral text.
 func (h *EphemeralNames) untyped(v cty.Value) cty.Value {
 	ty := v.Type()
 	if !h.in(ty) {
@@ -99,7 +99,7 @@ func (h *EphemeralNames) untyped(v cty.Value) cty.Value {
 		return remark(cty.NullVal(cty.DynamicPseudoType))
 	case !unmarked.IsKnown():
 		return remark(cty.DynamicVal)
-	case ty.IsObjectType() || ty.IsMapType(): // elements of one map may get different types
+	case ty.IsObjectType() || ty.IsMapType(): // becomes an object, because the elements of a map may now have different types
 		attrs := unmarked.AsValueMap()
 		for name, a := range attrs {
 			attrs[name] = h.untyped(a)
@@ -113,7 +113,7 @@ func (h *EphemeralNames) untyped(v cty.Value) cty.Value {
 	return remark(cty.TupleVal(elems))
 }
 
-// structural reports whether a type can contain names.
+// structural reports whether a type can contain attribute names.
 func structural(ty cty.Type) bool {
 	for ty.IsCollectionType() {
 		ty = ty.ElementType()
@@ -121,7 +121,7 @@ func structural(ty cty.Type) bool {
 	return ty.IsObjectType() || ty.IsTupleType()
 }
 
-// namesOf calls visit for each name in a type until visit returns false. It returns false in this case.
+// namesOf calls visit for each attribute name in a type, until visit returns false. Then namesOf returns false.
 func namesOf(ty cty.Type, visit func(string) bool) bool {
 	switch {
 	case ty.IsCollectionType():

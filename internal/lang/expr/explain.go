@@ -15,11 +15,11 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Eval evaluates a compiled expression, and adds its diagnostics to the bag. If the evaluation fails, Broken or Failed
-// is true, and the value must not be used.
+// Eval evaluates a compiled expression, and adds its diagnostics to the bag. If the evaluation fails, v.Broken or
+// v.Failed is true, and the returned value must not be used.
 func (v *Env) Eval(e hclsyntax.Expression) cty.Value { return v.EvalIn(e, v.Ctx) }
 
-// EvalIn works like Eval, in ctx, a child of the root context of v.
+// EvalIn evaluates a compiled expression like Eval, in ctx, a child of the root context of v.
 func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
 	if lit, ok := e.(*hclsyntax.LiteralValueExpr); ok {
 		return lit.Val
@@ -31,8 +31,8 @@ func (v *Env) EvalIn(e hclsyntax.Expression, ctx *hcl.EvalContext) cty.Value {
 	return out
 }
 
-// Trail formats the origin of a value with its places: "local.cfg (main.tf:12) ← var.password (main.tf:1)". It returns
-// "" for nil.
+// Trail formats the origin of a value as a chain of names with their positions: "local.cfg (main.tf:12) ← var.password
+// (main.tf:1)". It returns "" for nil.
 func Trail(o *mark.Origin) string {
 	var parts []string
 	for ; o != nil; o = o.From {
@@ -45,8 +45,8 @@ func Trail(o *mark.Origin) string {
 	return strings.Join(parts, " ← ")
 }
 
-// Report adds diagnostics of the HCL library to the bag, with the values of the names in the expression, suggestions
-// for misspelt names, and the signature of the called function.
+// Report adds diagnostics of the HCL library to the bag. It adds to them the values of the names in the expression,
+// suggestions for misspelt names, and the signature of the called function.
 func (s *Env) Report(ds hcl.Diagnostics) {
 	for _, d := range ds {
 		out := diag.FromHCL(d)
@@ -59,7 +59,8 @@ func (s *Env) Report(ds hcl.Diagnostics) {
 	}
 }
 
-// calling returns the called function of a diagnostic and its signature, or nil if the diagnostic is not about a call.
+// calling returns the function call that a diagnostic is about, with the function's signature, or nil if the diagnostic
+// is not about a call.
 func calling(d *hcl.Diagnostic) *diag.Call {
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok || call.CalledFunctionName() == "" || d.EvalContext == nil {
@@ -102,7 +103,7 @@ func parameterOf(p function.Parameter) diag.Param {
 	return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
 }
 
-// About is the subject of a diagnostic. It determines which values the diagnostic shows to help the user.
+// About is the subject of a diagnostic. It determines which values the diagnostic shows.
 type About uint8
 
 // The subjects of a diagnostic.
@@ -112,14 +113,15 @@ const (
 	AboutMarks                // a sensitive or ephemeral value
 )
 
-// WithValues adds the values of the names in an expression to a diagnostic about the expression. It never shows marked
-// values. It mentions their marks only if the diagnostic is about marks.
+// WithValues adds the values of the names in the expression e to the diagnostic d about e. It never shows marked
+// values.
 func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext) diag.Diagnostic {
 	return s.WithValuesAbout(d, e, ctx, AboutValue)
 }
 
-// WithValuesAbout works like WithValues. what tells whether the diagnostic is about a wrong value, an unknown value or
-// marks. While it evaluates the names for one diagnostic, a nested call returns d unchanged.
+// WithValuesAbout adds the values of the names in the expression e to the diagnostic d about e. what tells whether d is
+// about a wrong value, an unknown value or marks. It never shows marked values, and mentions their marks only if d is
+// about marks. A call during the evaluation of the names for another diagnostic returns d unchanged.
 func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
 	if s.explaining {
 		return d
@@ -203,7 +205,7 @@ func (c *collector) Enter(n hclsyntax.Node) hcl.Diagnostics {
 func (c *collector) Exit(hclsyntax.Node) hcl.Diagnostics { return nil }
 
 // ref evaluates a reference again, and adds the values of its parts. This is cheap, because the variables, locals and
-// outputs that it reads have been evaluated. It skips references to all instances or all outputs, because some of them
+// outputs that it reads keep their values. It skips references to all instances or all outputs, because some of them
 // may not exist yet. It adds nothing if the evaluation fails.
 func (c *collector) ref(e *Ref) {
 	if e.Repeated && !e.HasKey || e.Root == RootCall && e.Output == "" {
@@ -216,8 +218,8 @@ func (c *collector) ref(e *Ref) {
 	c.steps(v, e.Traversal[:len(e.Traversal)-len(e.Rest)], e.Rest)
 }
 
-// traversal adds the value that a traversal selects from a loop variable or an iterator. It adds nothing for the whole
-// variable.
+// traversal adds the value that a traversal selects from a loop variable or an iterator. For the whole variable it adds
+// nothing.
 func (c *collector) traversal(t hcl.Traversal) {
 	if len(t) < 2 {
 		return
@@ -228,7 +230,8 @@ func (c *collector) traversal(t hcl.Traversal) {
 	}
 }
 
-// steps selects from v along rest as far as possible, and adds the value at the end. name is the traversal of v.
+// steps selects from v along rest as far as possible, and adds the value at the end. name is the name of v in the
+// source.
 func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 	for i, step := range rest {
 		next, diags := step.TraversalStep(v)
@@ -245,7 +248,7 @@ func (c *collector) steps(v cty.Value, name, rest hcl.Traversal) {
 }
 
 // statement describes a value, such as "is 5" or "is list of string with 2 elements". For a sensitive or ephemeral
-// value, it names the mark if the diagnostic is about marks. Otherwise it returns "", because the value cannot be
+// value, it names the mark if the diagnostic is about marks, and otherwise returns "", because the value cannot be
 // shown.
 func (c *collector) statement(v cty.Value) string {
 	for tag, text := range map[mark.Tag]string{mark.Sensitive: "has a sensitive value", mark.Ephemeral: "has an ephemeral value"} {
@@ -278,7 +281,7 @@ func (c *collector) unknown(ty cty.Type) string {
 	return "is " + ofType(ty)
 }
 
-// ofType describes any value of a type.
+// ofType describes a type, such as "a string".
 func ofType(ty cty.Type) string {
 	switch name := ty.FriendlyName(); {
 	case ty.IsObjectType():

@@ -14,9 +14,9 @@ import (
 // For is a for expression.
 type For struct{ *hclsyntax.ForExpr }
 
-// Value evaluates the collection, then the body once for each element. If the elements are unknown, it evaluates the
-// body once with unknown elements, to report its errors, and the result is unknown. The result is also unknown after an
-// error.
+// Value evaluates the collection, and then the clauses once for each element. If the elements are unknown, it evaluates
+// the clauses once with unknown elements, to report their errors, and the result is unknown. The result is also unknown
+// after an error.
 func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.CollExpr, ctx); ok {
 		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}
@@ -64,10 +64,10 @@ func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // veiledTurn evaluates one iteration over a sensitive collection. As in HCL, the loop variables are not sensitive, but
-// the result of the loop is sensitive: nonsensitive() around the loop reveals the whole result. Diagnostics must not
-// show the elements of coll. If the iteration reports a diagnostic, veiledTurn evaluates it again with sensitive
-// variables, and reports the diagnostics of this evaluation instead. Ephemeral marks stay on the variables, because
-// Names recognizes names made from ephemeral text by their mark.
+// the result of the loop is, so nonsensitive() around the loop reveals the whole result. Diagnostics must not show the
+// elements of coll. If the iteration reports a diagnostic, veiledTurn evaluates it again with sensitive variables, and
+// reports the diagnostics of the second evaluation instead. Ephemeral marks stay on the variables, because names made
+// from ephemeral text are recognized by these marks.
 func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	visible := mark.Without(coll, mark.Sensitive)
 	before, reported := len(t.diags), &diag.Bag{}
@@ -77,7 +77,7 @@ func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	}
 	seen := t.diags[before:]
 	t.diags, t.child = t.diags[:before:before], nil
-	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // an error about a limit shows no values
+	if t.s != nil && t.s.Meter != nil && t.s.Meter.Exceeded() { // an error about an exceeded limit shows no values, so a second evaluation is not needed
 		t.s.Bag.Add(reported.List()...)
 		return
 	}
@@ -94,7 +94,7 @@ func (t *turns) veiledTurn(k, v, coll cty.Value) {
 	}
 }
 
-// reportingTo calls evaluate and collects its diagnostics in bag instead of the bag of the evaluation.
+// reportingTo calls evaluate, and collects its diagnostics in bag instead of the bag of the evaluation.
 func (t *turns) reportingTo(bag *diag.Bag, evaluate func()) {
 	if t.s == nil {
 		evaluate()
@@ -106,7 +106,8 @@ func (t *turns) reportingTo(bag *diag.Bag, evaluate func()) {
 	t.s.Bag = outer
 }
 
-// withoutValues replaces the details of diagnostics that may show an element of a sensitive collection.
+// withoutValues returns diagnostics in which the details that may show an element of a sensitive collection are
+// replaced.
 func withoutValues(ds hcl.Diagnostics) hcl.Diagnostics {
 	out := make(hcl.Diagnostics, len(ds))
 	for i, d := range ds {
@@ -130,18 +131,18 @@ func (e *For) iterable(v cty.Value, ctx *hcl.EvalContext) *hcl.Diagnostic {
 	return errorIn(e.CollExpr, ctx, e.CollExpr.Range(), e.SrcRange, "Iteration over non-iterable value", fmt.Sprintf("A value of type %s cannot be used as the collection in a 'for' expression.", v.Type().FriendlyName()))
 }
 
-// turns is the state of one evaluation of a loop.
+// turns is the state of one evaluation of a for expression.
 type turns struct {
 	e       *For
-	s       *Env // nil outside of a frame
+	s       *Env // the evaluation; nil if the expression is evaluated without an Env
 	ctx     *hcl.EvalContext
-	child   *hcl.EvalContext // context of the current iteration; iterations without diagnostics share one
+	child   *hcl.EvalContext // the context of the current iteration; iterations without diagnostics share one context
 	diags   hcl.Diagnostics
-	known   bool        // false: the result is unknown, because of a key, a condition, an error or a limit
-	result  cty.Value   // has the marks of the collection, conditions and keys
-	dropped []cty.Value // values not in the result because a key or condition is unknown; their marks are in it
+	known   bool        // false if the result is unknown, because of a key, a condition, an error or a limit
+	result  cty.Value   // a value with the marks of the collection, the conditions and the keys, which the result gets
+	dropped []cty.Value // values that are not in the result because a key or a condition is unknown; the result gets their marks
 
-	made   int // number of elements made
+	made   int // the number of elements that the loop has made
 	list   []cty.Value
 	obj    map[string]cty.Value
 	groups map[string][]cty.Value
@@ -158,10 +159,10 @@ func (t *turns) begin(n int) {
 	}
 }
 
-// enough is the number of errors after which a loop stops. Further errors are probably the same.
+// enough is the number of errors after which a loop stops, because further errors are probably the same.
 const enough = 20
 
-// within reports whether the meter allows one more iteration.
+// within reports whether the meter permits one more iteration.
 func (t *turns) within() bool {
 	if t.s == nil || t.s.Meter == nil || t.s.Meter.Element(t.e.SrcRange) {
 		return true
@@ -171,7 +172,7 @@ func (t *turns) within() bool {
 }
 
 // scope returns the context of one iteration, with k and v as the values of the loop variables. All iterations share
-// one context: a call changes the context that the last call returned.
+// one context, so a call changes the context that the last call returned.
 func (t *turns) scope(k, v cty.Value) *hcl.EvalContext {
 	if t.child == nil {
 		t.child = t.ctx.NewChild()
@@ -207,7 +208,7 @@ func (t *turns) turn(k, v cty.Value) {
 	name, ok := t.key(ctx)
 	val, diags := t.e.ValExpr.Value(ctx)
 	if !ok {
-		t.dropped = append(t.dropped, val) // the result gets the marks of val
+		t.dropped = append(t.dropped, val) // so that the result gets the marks of val
 		return
 	}
 	t.report(diags...)
@@ -224,7 +225,7 @@ func (t *turns) turn(k, v cty.Value) {
 	}
 }
 
-// weigh counts a new element of the result. If the limit is exceeded, weigh returns an unknown value, and the result of
+// weigh counts a new element of the result. If that exceeds a limit, weigh returns an unknown value, and the result of
 // the loop becomes unknown.
 func (t *turns) weigh(v cty.Value) cty.Value {
 	if t.s != nil && t.s.Meter != nil && !t.s.Meter.Keep(&t.made, v, t.e.SrcRange) {
@@ -253,7 +254,7 @@ func (t *turns) included(ctx *hcl.EvalContext) bool {
 		t.wrong(ctx, t.e.CondExpr, "Invalid 'for' condition", fmt.Sprintf("The 'if' clause value is invalid: %s.", err))
 	case !b.IsKnown():
 		t.known = false
-		val, diags := t.e.ValExpr.Value(ctx) // the result gets the marks of this element
+		val, diags := t.e.ValExpr.Value(ctx) // evaluated only because the result gets the marks of this element
 		if !diags.HasErrors() {
 			t.dropped = append(t.dropped, val)
 		}
@@ -294,7 +295,7 @@ func (t *turns) key(ctx *hcl.EvalContext) (string, bool) {
 	return str.AsString(), true
 }
 
-// wrong reports an invalid clause, once for all iterations.
+// wrong reports an invalid clause of the loop, once for all iterations.
 func (t *turns) wrong(ctx *hcl.EvalContext, e hcl.Expression, title, detail string) {
 	if t.known {
 		t.report(errorIn(e, ctx, e.Range(), t.e.SrcRange, title, detail))
@@ -302,7 +303,7 @@ func (t *turns) wrong(ctx *hcl.EvalContext, e hcl.Expression, title, detail stri
 	t.known = false
 }
 
-// duplicate reports a duplicate key. It does not show the key if the result is marked.
+// duplicate reports a key that occurs twice. If the result is marked, the message does not show the key.
 func (t *turns) duplicate(name string, ctx *hcl.EvalContext) {
 	what := fmt.Sprintf("the key %q", name)
 	if t.result.IsMarked() {
@@ -316,8 +317,8 @@ func (t *turns) duplicate(name string, ctx *hcl.EvalContext) {
 	t.report(d)
 }
 
-// tryCondition evaluates the if clause with unknown loop variables. It is called for a loop without known elements. If
-// the clause is invalid, tryCondition reports an error and returns false.
+// tryCondition evaluates the if clause with unknown loop variables, for a loop whose elements are not known. If the
+// clause is invalid, tryCondition reports an error and returns false.
 func (t *turns) tryCondition() bool {
 	if t.e.CondExpr == nil {
 		return true
@@ -340,7 +341,7 @@ func (t *turns) tryCondition() bool {
 }
 
 // probe evaluates the clauses of the loop for an unknown element. It returns the result with the marks that the clauses
-// add. During validation, it also reports the mistakes in the clauses.
+// add. During validation, it also reports mistakes in the clauses.
 func (t *turns) probe(k, v cty.Value) cty.Value {
 	ctx := t.scope(k, v)
 	out := t.result
@@ -357,9 +358,9 @@ func (t *turns) probe(k, v cty.Value) cty.Value {
 	return out
 }
 
-// finish returns the result of the loop, with the marks of conditions and keys: a tuple, or an object if the loop has
-// keys. In a loop that groups (...), the values of the object are tuples. If the result is unknown, it also has the
-// marks of all elements.
+// finish returns the result of the loop: a tuple, or an object if the loop has keys. In a loop that groups with "...",
+// the values of the object are tuples. The result has the marks of conditions and keys. If the result is unknown, it
+// also has the marks of all elements.
 func (t *turns) finish() cty.Value {
 	if !t.known {
 		out := Raise(Raise(t.result, t.dropped...), t.list...)
@@ -404,12 +405,12 @@ func (e *Splat) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return out, diags
 }
 
-// splatOf returns the splat with v as the value of its source.
+// splatOf returns the splat e with v as the already evaluated value of its source.
 func (e *Splat) splatOf(v cty.Value, diags hcl.Diagnostics) *hclsyntax.SplatExpr {
 	return &hclsyntax.SplatExpr{Source: &evaluated{e.Source, v, diags}, Each: e.Each, Item: e.Item, SrcRange: e.SrcRange, MarkerRange: e.MarkerRange}
 }
 
-// elementsOf lists the elements of a known list, set or tuple. It returns nil for other values.
+// elementsOf returns the elements of a known list, set or tuple, and nil for any other value.
 func elementsOf(v cty.Value) []cty.Value {
 	v, _ = mark.Unmark(v)
 	if ty := v.Type(); v.IsNull() || !v.IsKnown() || !ty.IsListType() && !ty.IsSetType() && !ty.IsTupleType() {
@@ -418,8 +419,8 @@ func elementsOf(v cty.Value) []cty.Value {
 	return v.AsValueSlice()
 }
 
-// sample returns a value for any instance of source, if source refers to a repeated declaration whose instances are not
-// known (see Scope.Sample). ok is false for other sources.
+// sample returns a value that represents any instance of source, if source refers to a repeated declaration whose
+// instances are not known (Scope.Sample). For any other source, ok is false.
 func sample(source hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	e, ok := source.(*Ref)
 	if !ok || !e.Repeated || e.HasKey || e.Wrong || len(e.Rest) > 0 {

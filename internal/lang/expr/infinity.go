@@ -8,10 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Expressions can calculate with infinity, but infinity cannot be stored or sent to a provider. An infinite value that
-// leaves the language is reported before any change is made.
+// An expression may contain infinity, but infinity cannot be stored or sent to a provider. If a result that is stored
+// or sent contains infinity, an error is reported before any change is made.
 
-// infinite returns the path of an infinite number in v, or false.
+// infinite returns the path of an infinite number in v, and whether there is one.
 func infinite(v cty.Value) (cty.Path, bool) {
 	if v.Type() == cty.String || v.Type() == cty.Bool {
 		return nil, false
@@ -28,7 +28,7 @@ func infinite(v cty.Value) (cty.Path, bool) {
 	return at, found
 }
 
-// Finite reports whether v contains no infinite number. If v contains one, Finite adds an error. The parameter what
+// Finite reports whether v contains no infinite number. If v contains one, Finite adds an error and returns false. what
 // names the value in the error. e is the expression that was evaluated in ctx.
 func (s *Env) Finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	path, found := infinite(v)

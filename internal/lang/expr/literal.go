@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Fold evaluates e at once if all its parts are literals, and returns the value as a literal. If a part is no literal,
-// or the evaluation reports a diagnostic, Fold returns e.
+// Fold evaluates e at once if all its parts are literals, and returns the value as a literal. If a part is not a
+// literal, or the evaluation reports a diagnostic, Fold returns e.
 func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expression {
 	for _, p := range parts {
 		if _, ok := Constant(p); !ok {
@@ -24,9 +24,9 @@ func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expre
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: e.Range()}
 }
 
-// InsideExpr returns the range of the expression that a path leads to inside object and tuple constructors. If the
-// expression spells only a part of the path, InsideExpr returns the range at the end of this part. at is the range of
-// e.
+// InsideExpr returns the range of the part of the expression e to which a path leads, inside object and tuple
+// constructors. If the constructors contain only the beginning of the path, InsideExpr returns the range at the end of
+// that beginning. at is the range of e.
 func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return at
@@ -51,8 +51,8 @@ func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
-// stepNumber returns the number that a step of a path selects, or false if it selects by a name or another key. An
-// attribute whose name is a number counts too, because some callers have paths of names only.
+// stepNumber returns the number that a step of a path selects, or false if the step selects by a name or another key.
+// An attribute whose name is a number also counts, because some callers have paths that consist of names.
 func stepNumber(s cty.PathStep) (int, bool) {
 	switch s := s.(type) {
 	case cty.GetAttrStep:
@@ -66,7 +66,7 @@ func stepNumber(s cty.PathStep) (int, bool) {
 	return 0, false
 }
 
-// StepName returns the name that a step of a path selects: an attribute, or a string key. It returns "" if the step
+// StepName returns the name that a step of a path selects: an attribute name or a string key. It returns "" if the step
 // selects by another key.
 func StepName(s cty.PathStep) string {
 	switch s := s.(type) {
@@ -99,12 +99,12 @@ func LiteralKey(e hclsyntax.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// Path converts a relative traversal to a path. The path ends at the first step that is not constant.
+// Path returns the path of the constant steps at the beginning of a relative traversal.
 func Path(t hcl.Traversal) cty.Path {
 	var out cty.Path
 	for _, step := range t {
 		switch step := step.(type) {
-		case hcl.TraverseRoot: // the relative traversals of ignore_changes may begin with a name
+		case hcl.TraverseRoot: // the traversals of ignore_changes may begin with a name instead of an attribute step
 			out = out.GetAttr(step.Name)
 		case hcl.TraverseAttr:
 			out = out.GetAttr(step.Name)

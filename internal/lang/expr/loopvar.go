@@ -9,13 +9,13 @@ import (
 )
 
 // LoopVar is the name of a loop variable or of an iterator, with the steps after it. Loops evaluate many such names, so
-// LoopVar selects attributes directly if possible. In all other cases, including errors, the HCL library evaluates the
-// name.
+// LoopVar selects attributes directly if that is possible. In all other cases, including errors, the HCL library
+// evaluates the name.
 type LoopVar struct {
 	*hclsyntax.ScopeTraversalExpr
 	name  string
-	attrs []string // the selected attributes
-	plain bool     // all steps are attributes
+	attrs []string // the names of the selected attributes
+	plain bool     // all steps select attributes
 }
 
 // NewLoopVar compiles a reference to a loop variable or an iterator.
@@ -32,7 +32,7 @@ func NewLoopVar(e *hclsyntax.ScopeTraversalExpr) *LoopVar {
 	return out
 }
 
-// Value finds the innermost variable of the name and selects from it.
+// Value finds the innermost variable with the name, and selects the steps from it.
 func (e *LoopVar) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.plain {
 		for c := ctx; c != nil; c = c.Parent() {

@@ -14,12 +14,12 @@ import (
 // Object is { key = value, … }.
 type Object struct {
 	*hclsyntax.ObjectConsExpr
-	names   []string // the names of all attributes, if all keys are constant
+	names   []string // the names of all attributes, if all keys are constant strings; otherwise nil
 	builder *ctyvalue.ObjectBuilder
 }
 
 // NewObject returns the node for an object constructor whose parts are compiled. If all keys are constant strings, the
-// node has their names, which makes its evaluation faster.
+// node keeps them as names, which makes its evaluation faster.
 func NewObject(e *hclsyntax.ObjectConsExpr) *Object {
 	names := make([]string, 0, len(e.Items))
 	for _, item := range e.Items {
@@ -38,7 +38,7 @@ func (e *Object) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	}
 	vals := make(map[string]cty.Value, len(e.Items))
 	var diags hcl.Diagnostics
-	var keys []cty.Value // marked keys
+	var keys []cty.Value // the keys that have marks
 	dropped := []cty.Value{}
 	known := true
 	for _, item := range e.Items {
@@ -81,15 +81,15 @@ func (e *Object) named(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return e.builder.Object(e.names, vals), diags
 }
 
-// noteKey records name, the name of an attribute, if it was made from an ephemeral key.
+// noteKey records the attribute name in Env.Names, if the key from which it was made is ephemeral.
 func noteKey(ctx *hcl.EvalContext, key cty.Value, name string) {
 	if s := envOf(ctx); s != nil && mark.Is(key, mark.Ephemeral) {
 		s.Names.add(name)
 	}
 }
 
-// objectKey converts a key to an attribute name. If the key is invalid, it returns a diagnostic and false. If the key
-// is unknown, it returns no diagnostic and false.
+// objectKey converts a key to an attribute name. It returns false if the key is invalid or unknown, and a diagnostic
+// only if the key is invalid.
 func objectKey(key cty.Value, item hclsyntax.ObjectConsItem, ctx *hcl.EvalContext) (string, bool, *hcl.Diagnostic) {
 	key, _ = mark.Unmark(key)
 	if key.IsNull() {

@@ -8,8 +8,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// traverse selects from a value. If a step fails, the result has the marks of the value at that step, because the
-// failure reveals information about that value.
+// traverse selects steps from a value. If a step fails, the result gets the marks of the value at that step, because
+// the failure reveals something about that value.
 func traverse(v cty.Value, steps hcl.Traversal) (cty.Value, hcl.Diagnostics) {
 	for _, step := range steps {
 		next, diags := step.TraversalStep(v)
@@ -21,7 +21,7 @@ func traverse(v cty.Value, steps hcl.Traversal) (cty.Value, hcl.Diagnostics) {
 	return v, nil
 }
 
-// Relative is source.steps.
+// Relative is source.steps, where source is an expression and not a name.
 type Relative struct {
 	*hclsyntax.RelativeTraversalExpr
 }
@@ -39,7 +39,7 @@ func (e *Relative) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// Value evaluates the target of the reference, then selects from it. Outside of an Env, where no names exist, it
+// Value evaluates the target of the reference, and selects e.Rest from it. Without an Env, no names exist, and it
 // returns an error.
 func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	s := envOf(ctx)
@@ -57,7 +57,7 @@ func (e *Ref) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 // ofAny turns errors about a resource into warnings, if validation does not know whether the resource has an instance.
-// So a module for another version of a provider is valid if the resource has no instance.
+// So a module that refers to an attribute of another provider version is valid if the resource has no instance.
 func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics {
 	if len(diags) == 0 || e.Root != RootResource {
 		return diags
@@ -72,7 +72,8 @@ func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics
 	return onceKnown(diags, "an instance of "+syntax.ReferenceText(e.Traversal))
 }
 
-// onceKnown turns errors into warnings. It adds a sentence to each warning: this becomes an error when what exists.
+// onceKnown turns errors into warnings, and adds to each that it becomes an error when the thing that what names
+// exists.
 func onceKnown(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	for i, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -85,7 +86,7 @@ func onceKnown(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	return diags
 }
 
-// After returns the number of steps that the source has after the name of the target.
+// After returns the number of steps in the source after the name of the target.
 func (e *Ref) After() int {
 	if e.Root == RootCall && e.Output != "" {
 		return len(e.Rest) + 1
@@ -103,7 +104,7 @@ func (e *Ref) KeyRange() hcl.Range {
 	return e.SrcRange
 }
 
-// base returns the value from which e.Rest selects.
+// base returns the value of the target, from which e.Rest selects.
 func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	if e.Wrong {
 		return cty.DynamicVal, nil
@@ -111,11 +112,11 @@ func (e *Ref) base(s *Env) (cty.Value, hcl.Diagnostics) {
 	return s.Scope.Value(e)
 }
 
-// Index is collection[key]. For a repeated declaration it evaluates only one instance. For other collections, the
-// result has the marks of the key, which the HCL library drops for objects and maps.
+// Index is collection[key]. If the collection is a repeated declaration, only one instance is evaluated. For other
+// collections, the result has the marks of the key, which the HCL library drops for objects and maps.
 type Index struct {
 	*hclsyntax.IndexExpr
-	Target *Ref // the repeated declaration; nil for other collections
+	Target *Ref // the reference, if the collection is a repeated declaration; nil for other collections
 }
 
 func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -128,7 +129,7 @@ func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		switch {
 		case more.HasErrors():
 			v = mark.Same(v, coll)
-		case !key.IsKnown(): // the key may select any element
+		case !key.IsKnown(): // an unknown key may select any element, so the result gets the marks of all elements
 			v = keepMarks(v, nil, coll)
 		}
 		return mark.Same(v, key), append(diags, more...)
@@ -146,7 +147,7 @@ func (e *Index) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 // OutputOf is module.call[key].output.rest.
 type OutputOf struct {
 	*hclsyntax.RelativeTraversalExpr
-	Target *Ref // the module call and the output
+	Target *Ref // the reference to the module call, with the output
 	Key    hclsyntax.Expression
 	KeyAt  hcl.Range // the range of the key
 }
@@ -168,8 +169,8 @@ func (e *OutputOf) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, append(diags, more...)
 }
 
-// at evaluates the instance of target that key selects. The result has the marks of key. It is unknown if target.Wrong
-// is set. The parameter at is the range of the key.
+// at evaluates the instance of target that key selects. The result has the marks of key. If target.Wrong is true, the
+// result is unknown. The parameter at is the range of the key.
 func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	if target.Wrong {
 		return cty.DynamicVal, nil
@@ -178,7 +179,7 @@ func (s *Env) at(target *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagn
 	return mark.Same(v, key), diags
 }
 
-// UnknownAt returns a constant expression with an unknown value, in place of an expression whose error was reported.
+// UnknownAt returns an expression with an unknown value, to replace an expression about which an error was reported.
 func UnknownAt(r hcl.Range) hclsyntax.Expression {
 	return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: r}
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// MostNames is the largest number of attributes or keys for which messages suggest a similar name. If a value has more,
-// no message suggests one.
+// MostNames is the largest number of attributes or keys among which messages search for a similar name.
 const MostNames = 1000
 
-// suggest returns " Did you mean …?" for a missing attribute or key if its object or map has a similar name, or "". It
-// does not list names in a marked value.
+// suggest returns " Did you mean …?" for the error that an attribute or a key is missing, if the object or map has a
+// similar name. Otherwise, and for a marked object or map, it returns "".
 func (s *Env) suggest(d *hcl.Diagnostic) string {
 	switch d.Summary {
 	case "Unsupported attribute", "Invalid index", "Missing map element":
@@ -39,8 +38,8 @@ func (s *Env) suggest(d *hcl.Diagnostic) string {
 	return diag.DidYouMean(given, NamesIn(v))
 }
 
-// missing returns the value that lacks a name, and the name, for an expression that failed. The name is "" if they
-// cannot be determined.
+// missing returns the value that lacks a name, and the name, for an expression whose evaluation failed. If they cannot
+// be determined, the name is "".
 func (s *Env) missing(e hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, string) {
 	switch e := unwrapNode(e).(type) {
 	case *Ref:
@@ -86,7 +85,7 @@ func follow(v cty.Value, steps hcl.Traversal) (cty.Value, string) {
 	return cty.DynamicVal, ""
 }
 
-// keyText returns a string key, or "" for any other key.
+// keyText returns the text of a string key, or "" for any other key.
 func keyText(key cty.Value) string {
 	if key.Type() != cty.String || !key.IsKnown() || key.IsNull() {
 		return ""

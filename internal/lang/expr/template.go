@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// TemplateJoin is a loop in a template.
+// TemplateJoin is a %{ for } loop in a template.
 type TemplateJoin struct{ *hclsyntax.TemplateJoinExpr }
 
 func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -31,7 +31,7 @@ func (e *TemplateJoin) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) 
 }
 
 // Template is a template with more than one part. Unlike the template of the HCL library, it limits the length of its
-// result: if each template contains the previous one twice, the length doubles with every template.
+// result: if each of several templates contains the previous one twice, the length doubles with every template.
 type Template struct{ *hclsyntax.TemplateExpr }
 
 func (e *Template) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -50,10 +50,10 @@ type writer struct {
 	e     *Template
 	ctx   *hcl.EvalContext
 	buf   []byte
-	known bool        // all parts so far are known
-	long  bool        // the result is longer than limit
-	limit int         // the greatest length of the result in bytes
-	marks []cty.Value // the parts that have marks; the result gets their marks
+	known bool        // all parts that were evaluated so far are known
+	long  bool        // the result exceeds limit, and an error was reported
+	limit int         // the maximum length of the result in bytes
+	marks []cty.Value // the parts with marks, which the result gets
 	diags hcl.Diagnostics
 }
 
@@ -74,7 +74,7 @@ func (w *writer) part(part hclsyntax.Expression) {
 		return
 	}
 	switch {
-	case !w.known && v.Type().IsPrimitiveType(): // text after the first unknown part does not matter
+	case !w.known && v.Type().IsPrimitiveType(): // the text after the first unknown part is dropped
 	case v.Type() == cty.String:
 		w.write(part, v.AsString())
 	case v.Type() == cty.Number:
@@ -104,7 +104,8 @@ func (w *writer) error(part hclsyntax.Expression, detail string) {
 	w.diags = append(w.diags, errorIn(part, w.ctx, part.Range(), w.e.SrcRange, "Invalid template interpolation value", detail))
 }
 
-// prefixLength is the number of bytes of known prefix that an unknown result keeps, as in the library.
+// prefixLength is the number of bytes before the first unknown part that an unknown result keeps as its known prefix.
+// The HCL library keeps as many.
 const prefixLength = 128
 
 func (w *writer) value() (cty.Value, hcl.Diagnostics) {
@@ -123,8 +124,8 @@ func (w *writer) value() (cty.Value, hcl.Diagnostics) {
 	return v, w.diags
 }
 
-// numberText formats a number like the library. A number with too many digits has an exponent. Small integers take a
-// short path.
+// numberText formats a number as the HCL library does. A number with too many digits gets an exponent. Small integers
+// are formatted faster.
 func numberText(v cty.Value) string {
 	f := ctyvalue.Number(v)
 	if n, acc := f.Int64(); acc == 0 && n > -1e15 && n < 1e15 {

@@ -9,10 +9,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ActionReader evaluates actions and the action_trigger blocks that name them.
+// ActionReader evaluates actions (action blocks) and the action_trigger blocks that name them.
 type ActionReader struct{ f *Frame }
 
-// Actions returns the reader of the actions in a frame.
+// Actions returns the ActionReader for the module instance f.
 func Actions(f *Frame) ActionReader { return ActionReader{f} }
 
 // ActionInstance is an instance of an action.
@@ -21,15 +21,16 @@ type ActionInstance struct {
 	Key  addr.Key
 }
 
-// Triggers returns the action_trigger blocks of a resource.
+// Triggers returns the action_trigger blocks in the lifecycle of a resource.
 func (r ActionReader) Triggers(d program.Decl) []*program.ActionTrigger {
 	return r.f.local(d).Lifecycle.ActionTriggers
 }
 
 // Holding evaluates the condition of t, an action_trigger block of the resource d, for the instance k, and returns the
 // result. It returns true for a block without a condition, and during validation also for an unknown condition. self is
-// the value of the symbol self, or nil. If the condition fails, is ephemeral, or is not a known boolean, Holding
-// returns false and a status other than OK, and the bag or an earlier evaluation has the error.
+// the value of the symbol self, or nil. face selects the prior values (Before) or the planned values (After). If the
+// condition fails, is ephemeral, or is not a known boolean, Holding returns false and a status other than OK, and the
+// bag or an earlier evaluation has the error.
 func (r ActionReader) Holding(d program.Decl, k addr.Key, t *program.ActionTrigger, self *mark.Value, face Face, bag *diag.Bag) (bool, Status) {
 	f := r.f
 	if t.Test == nil {
@@ -104,8 +105,8 @@ func (r ActionReader) Invoked(d program.Decl, k addr.Key, ref program.ActionRef,
 	return out, OK
 }
 
-// ProviderKey evaluates the key of the provider instance that an instance of an action uses. If the action no longer has
-// the instance (see Invoked), the provider may lack its key, too.
+// ProviderKey evaluates the key of the provider instance that an instance of an action uses. If the action no longer
+// has the instance, the result may be a key that the provider no longer has, without an error.
 func (r ActionReader) ProviderKey(i ActionInstance, face Face, bag *diag.Bag) (addr.Key, Status) {
 	if d := r.f.local(i.Decl); d.ProviderKey != nil && r.f.keys(d, face, &diag.Bag{}).Lacks(i.Key) {
 		return providerKey(r.f, d.ProviderKey, d, i.Key, face, bag)
@@ -129,7 +130,7 @@ func (r ActionReader) Config(i ActionInstance, caller *mark.Value, face Face, ba
 	return BlockOf(v, program.ActionConfig, f.w.p.Schema(i.Decl).Empty()), OK
 }
 
-// BlockOf returns the nested block called name in a value. If the block is absent, BlockOf returns empty.
+// BlockOf returns the nested block called name in a value, or empty if the block is absent.
 func BlockOf(v mark.Value, name string, empty cty.Value) mark.Value {
 	out := mark.Plain(empty)
 	inner := v.Raw.GetAttr(name)

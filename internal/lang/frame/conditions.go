@@ -14,10 +14,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Result is the result of one condition.
+// Result is the result of one condition, such as a precondition.
 type Result struct {
 	Status  state.Status
-	Message string // the message of a failed condition, if it can be shown
+	Message string // the message of a failed condition, if it may be shown
 	Range   diag.Range
 }
 
@@ -27,10 +27,10 @@ var failedTitles = map[program.When]string{
 	program.Tested: "Test assertion failed",
 }
 
-// Assertion is a condition that is not part of the program, such as an assertion of a test file.
+// Assertion is a condition that the program does not contain, such as an assertion of a test file.
 type Assertion struct {
 	*config.Condition
-	Names  map[string]cty.Value    // values of names that the program does not declare
+	Names  map[string]cty.Value    // the values of additional names, which the program does not declare
 	Source func(diag.Range) string // returns the source text of a range
 }
 
@@ -56,10 +56,11 @@ func (f *Frame) Holds(c Assertion, face Face, bag *diag.Bag) Result {
 	return out
 }
 
-// Conditions evaluates the conditions of one kind of a declaration, for the instance k, with the values after the
-// changes of the run (After). It adds failures to the bag, and returns the results in the order of the source. self is
-// the value of the symbol self, or nil. Conditions returns nil if the declaration has no such conditions. If given
-// outputs replace the module instance, it evaluates only validation rules, and returns nil for other conditions.
+// Conditions evaluates the conditions of one kind (when) of a declaration, for the instance k, with the planned values
+// (the face After). It adds failures to the bag, and returns the results in the order of the source. self is the value
+// of the symbol self, or nil. Conditions returns nil if the declaration has no such conditions. If given outputs
+// replace the module instance (Options.Replaced), it evaluates only validation rules, and returns nil for other
+// conditions.
 func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *mark.Value, bag *diag.Bag) []Result {
 	ld := f.local(d)
 	conds := ld.Conditions[when]
@@ -76,8 +77,9 @@ func (f *Frame) Conditions(d program.Decl, k addr.Key, when program.When, self *
 	return out
 }
 
-// Refuse discards the value of a variable after a validation error was reported. Evaluations that read the variable
-// later fail without a further error. Before Refuse, only the validation rules may read the variable.
+// Refuse discards the value of a variable after a validation rule has failed and the error was reported. Later
+// evaluations that read the variable fail without a further error. Before Refuse, only the validation rules may read
+// the variable.
 func (f *Frame) Refuse(d program.Decl) {
 	ld := f.local(d)
 	c := &f.vals[2*ld.Index+int32(f.faceOf(ld, After))]
@@ -89,11 +91,11 @@ type conditionCheck struct {
 	s      *scope
 	c      *program.Condition
 	when   program.When
-	source func(diag.Range) string // returns the source text of a range, for assertions of a test; nil otherwise
+	source func(diag.Range) string // returns the source text of a range, for an assertion of a test; nil for other conditions
 }
 
-// noBool reports a condition whose result is neither true nor false. The message for a validation rule of a variable
-// contains the argument validation as the reason. The message for any other condition contains the argument but.
+// noBool reports a condition whose result is neither true nor false. The message for a validation rule contains the
+// argument validation as the reason. The message for any other condition contains the argument but.
 func (k *conditionCheck) noBool(but, validation string) {
 	d := diag.Errorf("Invalid condition result", "Condition expression must return either true or false, %s.", but)
 	if k.when == program.Validation {
@@ -138,14 +140,14 @@ func (k *conditionCheck) run() Result {
 	return out
 }
 
-// decided reports whether a false condition is an error. Outside validation, it always is. During validation, only the
-// conditions of outputs, and of variables that a module call sets, are decided. A resource or a check may turn out to
-// have no instance, and then its conditions are never checked.
+// decided reports whether a false condition is an error. In a plan or apply it always is. During validation, only the
+// conditions of outputs, and of variables that a module call sets, are decided. A resource or a check may have no
+// instance later, and then its conditions are never checked.
 func (k *conditionCheck) decided() bool {
 	return !k.s.f.w.o.Validate || k.when == program.OutputPre || k.s.tried != nil
 }
 
-// tryMessage evaluates the error message even if the condition holds, to find mistakes in the message.
+// tryMessage evaluates the error message of a condition that holds, to find mistakes in the message.
 func (k *conditionCheck) tryMessage() {
 	if k.c.Message == nil {
 		return
@@ -156,8 +158,8 @@ func (k *conditionCheck) tryMessage() {
 	}
 }
 
-// messageType converts the message to a string, which may be unknown. If the conversion fails or the message is null,
-// it reports an error and returns false.
+// messageType converts the error message to a string, which may be unknown. If the conversion fails or the message is
+// null, it reports an error and returns false.
 func (k *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
 	str, err := convert.To(v, cty.String)
 	switch {
@@ -171,8 +173,8 @@ func (k *conditionCheck) messageType(v cty.Value) (cty.Value, bool) {
 	return str, false
 }
 
-// message reports a failed condition and returns the text of its error message, or a text in place of a message that
-// cannot be shown.
+// message reports a failed condition, and returns the text of its error message, or another text if the message cannot
+// be shown.
 func (k *conditionCheck) message() string {
 	c, when := k.c, k.when
 	const hidden = "This check failed, and its error message is invalid. Other messages describe the problem."
@@ -199,8 +201,8 @@ func (k *conditionCheck) message() string {
 	return text
 }
 
-// givenAt returns the place that sets the validated variable: the argument of the module call, or otherwise the
-// declaration of the variable.
+// givenAt returns the range that sets the validated variable: the argument of the module call, or the declaration of a
+// root variable.
 func (k *conditionCheck) givenAt() diag.Range {
 	if k.s.f.parent != nil {
 		if a := k.s.f.parent.u.Defs[k.s.f.n.Call].Inputs.Args[k.s.d.Name]; a != nil {
@@ -210,7 +212,7 @@ func (k *conditionCheck) givenAt() diag.Range {
 	return k.s.d.At
 }
 
-// markedMessages lists the marks that prevent a message from being shown.
+// markedMessages has the marks with which a message cannot be shown, and the words about each mark.
 var markedMessages = []struct {
 	tag         mark.Tag
 	what, trail string

@@ -15,9 +15,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Config evaluates a resource's body into a value of its schema's type. For a managed resource or a data source, it
-// reports ephemeral values in all arguments that are not write-only. If the evaluation fails, Config returns a status
-// other than OK, and the value must not be used.
+// Config evaluates the body of a resource for the instance k to a value of its schema's type. face selects the prior
+// values (Before) or the planned values (After). For a managed resource or a data source, it reports ephemeral values
+// in all arguments that are not write-only. If the evaluation fails, Config returns a status other than OK, and the
+// value must not be used.
 func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	ld := f.local(d)
 	v, leaves, outcome := evalBody(f, ld, k, nil, face, bag)
@@ -31,8 +32,8 @@ func (f *Frame) Config(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (ma
 // configurations of ephemeral resources and of list blocks are not stored.
 func stores(m addr.Mode) bool { return m == addr.Managed || m == addr.Data || m == addr.Action }
 
-// WriteOnly evaluates the write-only arguments of an instance. All other arguments in the value are empty. It returns
-// false if the configuration sets no write-only arguments, or if an argument cannot be evaluated. It drops diagnostics,
+// WriteOnly evaluates the write-only arguments of an instance. All other arguments in the result are empty. It returns
+// false if the configuration sets no write-only argument, or if an argument cannot be evaluated. It drops diagnostics,
 // because Config reports them.
 func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	ld := f.local(d)
@@ -49,8 +50,8 @@ func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bo
 	return s.split(v), s.outcome() == OK
 }
 
-// Settings evaluates the body of the instance k of a provider configuration. An implied configuration, which has no
-// block, is empty.
+// Settings evaluates the body of the instance k of a provider configuration. An implied configuration (a provider
+// without a block) evaluates to an empty body.
 func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	if f.w.p.NodeOf(d) == nil {
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
@@ -59,12 +60,12 @@ func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (
 	return v, outcome
 }
 
-// evalBody evaluates the body of d for the instance k. It also returns the places of ephemeral values inside sets.
+// evalBody evaluates the body of d for the instance k. It also returns the positions of ephemeral values inside sets.
 // After an error it returns an unknown value and a status other than OK.
 func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face, bag *diag.Bag) (mark.Value, []expr.SetLeaf, Status) {
 	b := f.w.p.Body(d)
 	if b == nil {
-		return mark.Plain(cty.DynamicVal), nil, Broken // Bind reported that the schema is missing
+		return mark.Plain(cty.DynamicVal), nil, Broken // Bind has reported that the schema is missing
 	}
 	s := newScope(f, face, bag).of(d, k)
 	defer s.release()
@@ -79,8 +80,8 @@ func evalBody(f *Frame, d *program.Def, k addr.Key, self *mark.Value, face Face,
 	return s.split(v), s.SetLeaves, OK
 }
 
-// acceptEphemeral reports an error for each ephemeral value that would be stored: in any argument except write-only
-// arguments. It returns true if the value has no such parts.
+// acceptEphemeral reports an error for each ephemeral value that would be stored, which means in any argument that is
+// not write-only. It returns true if there is no such value.
 func acceptEphemeral(f *Frame, d *program.Def, v mark.Value, leaves []expr.SetLeaf, bag *diag.Bag) bool {
 	ok := true
 	for _, m := range v.Marks {
@@ -112,13 +113,13 @@ func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path 
 	}
 	detail += sinkPath(d, b, path)
 	out := diag.Errorf("Invalid use of an ephemeral value", "%s", detail).At(at).In(m.Path)
-	out.Address = d.Src.Res.In(f.n.Config.Path).String() // without the key, so that the error appears once for all instances
+	out.Address = d.Src.Res.In(f.n.Config.Path).String() // without the instance key, so that the error appears once for all instances
 	bag.Add(out)
 }
 
-// sinkPath returns a paragraph that suggests arguments which accept ephemeral values: the write-only counterpart of an
-// attribute if it exists, and otherwise the write-only arguments of the type. It returns "" if the type has none at its
-// top level.
+// sinkPath returns a paragraph for the error about an ephemeral value that suggests arguments which accept ephemeral
+// values. It suggests the write-only counterpart of the attribute if one exists, and otherwise the write-only arguments
+// of the type. It returns "" if the type has none at its top level.
 func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		step, ok := path[i].(cty.GetAttrStep)
@@ -150,8 +151,8 @@ func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	return fmt.Sprintf("\n\nThese arguments accept ephemeral values: %s.", strings.Join(names, ", "))
 }
 
-// Where returns the range in the configuration that sets an attribute of a body: the range of the last step of the path
-// that the source contains, or the range of the block. It returns an empty range for an implied provider configuration.
+// Where returns the range in the configuration that sets the attribute at path: the range of the last step of the path
+// that the source contains, or the range of the block. For an implied provider configuration it returns an empty range.
 func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	if f.w.p.NodeOf(d) == nil {
 		return diag.Range{}
@@ -159,8 +160,8 @@ func (f *Frame) Where(d program.Decl, path cty.Path) diag.Range {
 	return sourceRange(f.local(d), path)
 }
 
-// WhereIn works like Where for a body without a declaration, such as the body of a provisioner. otherwise is the range
-// of the block.
+// WhereIn returns the range that sets the attribute at path in a body without a declaration, such as the body of a
+// provisioner. otherwise is the range of the block.
 func (f *Frame) WhereIn(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return f.n.Where(b, sch, otherwise, path)
 }

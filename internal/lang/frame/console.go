@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// LongestInput is the greatest length in bytes of one typed expression. It keeps the depth of the parser's recursion
-// within the stack.
+// LongestInput is the maximum length of one typed expression in bytes. It keeps the recursion of the parser within the
+// stack.
 const LongestInput = 64 << 10
 
 // Console evaluates expressions that a user types, in one module instance, with the values on one face: Before (the
@@ -44,12 +44,12 @@ func (c Console) Eval(src []byte, filename string, bag *diag.Bag) (mark.Value, S
 	return c.f.Eval(e, Scope{}, c.face, bag)
 }
 
-// callable reports whether e may be evaluated. It reports an error for a call of a provider function that cannot exist
-// (see offered). It also reports an error if a call of the function type is a part of another expression: the result of
-// type can be shown, but is not a value.
+// callable reports whether the expression e may be evaluated. It reports an error for a call of a provider function
+// that cannot exist (see offered), and for a call of the function type inside another expression: the result of type
+// can be shown, but is not a value.
 func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	ok := true
-	whole := map[hclsyntax.Node]bool{} // calls of type that are the whole expression, or the argument of such a call
+	whole := map[hclsyntax.Node]bool{} // the calls of type that are the whole expression, or the whole argument of such a call
 	for inner := e; inner != nil; {
 		switch x := inner.(type) {
 		case *hclsyntax.ParenthesesExpr:
@@ -80,8 +80,8 @@ func callable(f *Frame, e hclsyntax.Expression, bag *diag.Bag) bool {
 	return ok
 }
 
-// offered reports whether a provider function may exist. The provider must be declared, and must either have the
-// function or have a configuration that may add it. If not, offered adds an error.
+// offered reports whether a provider function may exist: the provider must be declared, and must have the function or a
+// configuration that may add functions. If not, offered adds an error.
 func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *diag.Bag) bool {
 	e := &expr.ProviderCall{Local: parts[1], Name: parts[len(parts)-1], Provider: f.n.Config.Provider(parts[1])}
 	required := f.u.Module.Required
@@ -96,22 +96,22 @@ func offered(f *Frame, call *hclsyntax.FunctionCallExpr, parts []string, bag *di
 	return true
 }
 
-// Input is the state of the typed text.
+// Input tells whether a typed text is complete.
 type Input uint8
 
 // The states of an input.
 const (
-	Blank  Input = iota // only white space and comments
-	Open                // a bracket or heredoc is not closed, or the text ends with a backslash
-	Closed              // complete, ready for evaluation
+	Blank  Input = iota // the text has only white space and comments
+	Open                // a bracket or a heredoc is not closed, or the text ends with a backslash
+	Closed              // the text is complete and can be evaluated
 )
 
-// Typed returns the state of the typed text: Open if a bracket, template or heredoc is open or the text ends with a
-// backslash, Blank if it has only comments and white space, and otherwise Closed. A text that is too long for Eval is
-// Closed.
+// Typed returns whether the typed text is complete: Open if a bracket, template or heredoc is not closed or the text
+// ends with a backslash, Blank if it has only comments and white space, and otherwise Closed. A text that is too long
+// for Eval is Closed.
 func Typed(src []byte) Input {
 	if len(src) > LongestInput {
-		return Closed // Eval rejects such a text
+		return Closed // Eval reports an error for such a text
 	}
 	if bytes.HasSuffix(bytes.TrimRight(src, " \t\r\n"), []byte(`\`)) {
 		return Open

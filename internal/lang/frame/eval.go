@@ -17,10 +17,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// moduleCalls reads the outputs of the modules that the scope's module calls.
+// moduleCalls reads the outputs of the modules that the module of the scope calls.
 type moduleCalls struct{ s *scope }
 
-// Value returns the value of a reference (expr.Scope).
+// Value returns the value that a reference names. It is a method of expr.Scope.
 func (r references) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	switch e.Root {
 	case expr.RootVariable, expr.RootLocal:
@@ -48,7 +48,8 @@ func (r references) Value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	return symbols(r).value(e)
 }
 
-// Instance returns the value of one instance of the resource or module that a reference names (expr.Scope).
+// Instance returns the value of one instance of the resource or module that a reference names. It is a method of
+// expr.Scope.
 func (r references) Instance(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	if e.Root == expr.RootCall {
 		return moduleCalls(r).moduleAt(e, key, at)
@@ -57,7 +58,8 @@ func (r references) Instance(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Valu
 }
 
 // Sample returns a value that represents any instance of a repeated resource or module. It returns false if the
-// instances are known (expr.Scope). During validation, they count as known only if there are few (see placeholders).
+// instances are known. During validation, they count as known only if they are few (see placeholders). It is a method
+// of expr.Scope.
 func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 	d := r.s.f.u.Defs[e.Local]
 	if keys := r.s.keysOf(r.s.f, d); keys.Status == Known && (!r.s.f.w.o.Validate || r.s.placeholders(d) != nil) {
@@ -65,15 +67,16 @@ func (r references) Sample(e *expr.Ref) (cty.Value, bool) {
 	}
 	if e.Root == expr.RootCall {
 		if !r.s.f.w.o.Validate {
-			return cty.DynamicVal, true // no instance is known
+			return cty.DynamicVal, true // no instance is known that could be a sample
 		}
 		return moduleCalls(r).allOutputs(r.s.f.child(d, addr.NoKey)), true
 	}
 	return resources(r).placeholder(r.s.f, d), true
 }
 
-// builtin returns the value of path.x or terraform.x. During validation, terraform.workspace and terraform.applying are
-// unknown, and so is path.cwd if it is not given. terraform.applying is always ephemeral.
+// builtin returns the value of path.NAME or terraform.NAME. During validation, terraform.workspace and
+// terraform.applying are unknown, and so is path.cwd if the options do not contain it. terraform.applying is always
+// ephemeral.
 func (r references) builtin(e *expr.Ref) cty.Value {
 	o := &r.s.f.w.o
 	switch e.Field {
@@ -114,10 +117,11 @@ func (o resources) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.
 	return o.instance(o.s.f, d, k), nil
 }
 
-// keyOf converts an index into the key of an existing instance of d. It returns an error if the index is null or has
-// the wrong type, or if the instance does not exist. known is false after an error, and if it is not known yet whether
-// the instance exists: the index or the keys are unknown, or this is a validation. On the Before face, a missing
-// instance is not known, except in a console if the After face lacks it, too.
+// keyOf converts an index to the key of an instance of d. It returns an error if the index is null or has the wrong
+// type, or if the instance does not exist. known is false after an error, and if it is not known yet whether the
+// instance exists: the index or the keys are unknown, or this is a validation. On the Before face (the prior state), a
+// missing instance counts as not known. The exception is a console, where it is an error if the After face (the planned
+// state) lacks the instance, too.
 func (s *scope) keyOf(d *program.Def, keys Keys, index cty.Value, at hcl.Range) (k addr.Key, known bool, diags hcl.Diagnostics) {
 	if keys.Hidden = keys.Hidden || index.IsMarked(); keys.Hidden {
 		index, _ = mark.Unmark(index)
@@ -141,12 +145,12 @@ func (s *scope) keyOf(d *program.Def, keys Keys, index cty.Value, at hcl.Range) 
 		return k, true, nil
 	}
 	if s.face == Before && !(ok && s.f.w.o.Console && s.f.keys(d, After, &diag.Bag{}).Lacks(k)) {
-		return k, false, nil // the instance may not exist yet
+		return k, false, nil // the instance may not exist yet in the prior state
 	}
 	return k, false, expr.ErrorAt("Invalid index", "The given key does not identify an element in this collection value"+whyNot(keys, index), at)
 }
 
-// whyNot returns the reason why an instance does not exist, to be appended to a message.
+// whyNot returns the reason why an instance does not exist, as the end of a message.
 func whyNot(keys Keys, index cty.Value) string {
 	if index.Type() != cty.Number {
 		return "." + nearKey(keys, index.AsString())
@@ -163,9 +167,9 @@ func whyNot(keys Keys, index cty.Value) string {
 	return ": the given index is greater than or equal to the length of the collection."
 }
 
-// module returns the value of a whole module call: an object of outputs, only e.Output if the reference names it, or
-// all instances. It is unknown if the instances are not known. With the argument enabled, it is null if there is no
-// instance; then a reference to an output is an error.
+// module returns the value of a whole module call: an object of outputs, or all instances. If the reference names one
+// output, the object has only that output. The value is unknown if the instances are not known. If the call has the
+// argument enabled and no instance, the value is null, and a reference to an output is an error.
 func (m moduleCalls) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	keys := m.s.keysOf(m.s.f, call)
@@ -193,14 +197,15 @@ func (m moduleCalls) module(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 }
 
 // unexpectedKey returns the error for a number as the key of a single module, whose outputs have names. The error is
-// not reported before the evaluation, because the expression may never be evaluated, or may be inside try.
+// reported by the evaluation and not before, because the expression may never be evaluated, or may be inside try.
 func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
 	return expr.ErrorAt("Unexpected module instance key", fmt.Sprintf(`Because %s does not have "count" or "for_each" set, references to it must not include an index key. Remove the bracketed index to refer to the single instance of this module.`, syntax.ReferenceText(e.Traversal[:2])), e.Traversal[:3].SourceRange())
 }
 
-// moduleAt returns the outputs of the instance of a module call that key selects, or the output e.Output. It returns
-// diagnostics if no instance can have the key. If the key or the instances are unknown, the result is unknown, or
-// during validation the outputs of the instance that represents all. at is the range of the key.
+// moduleAt returns the outputs of the instance of a module call that key selects, or only the output e.Output if the
+// reference names one. It returns diagnostics if no instance can have the key. If the key or the instances are unknown,
+// the result is unknown. During validation it is then the outputs of the placeholder, the one instance that represents
+// all. at is the range of the key.
 func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	k, known, diags := m.s.keyOf(call, m.s.keysOf(m.s.f, call), key, at)
@@ -213,9 +218,9 @@ func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Val
 	return m.outputs(m.s.f.child(call, k), e)
 }
 
-// outputs returns the output of f that a reference to a module instance names, or the object of all outputs if the
-// reference names none. It returns an unknown value if f is nil. If the module has no such output, it returns an
-// unknown value, and an error unless the module could not be read.
+// outputs returns the output of the module instance f that a reference names, or the object of all outputs if the
+// reference names none. If f is nil, it returns an unknown value. If the module has no such output, it returns an
+// unknown value, and an error unless the source of the module could not be read.
 func (m moduleCalls) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	if f == nil || e.Output == "" {
 		return m.allOutputs(f), nil
@@ -234,14 +239,14 @@ func (m moduleCalls) outputs(f *Frame, e *expr.Ref) (cty.Value, hcl.Diagnostics)
 	return cty.DynamicVal, expr.ErrorAt("Unsupported attribute", fmt.Sprintf("This object does not have an attribute named %q.%s", e.Output, hint), e.SrcRange)
 }
 
-// allOutputs returns the object of all outputs of a module instance. It is unknown if f is nil or the module could not
-// be read.
+// allOutputs returns the object of all outputs of a module instance. It is unknown if f is nil, or if the source of the
+// module could not be read.
 func (m moduleCalls) allOutputs(f *Frame) cty.Value {
 	if f == nil {
 		return cty.DynamicVal
 	}
 	if f.u.Module.Unreadable() {
-		return cty.DynamicVal // an output may be in a part that could not be read
+		return cty.DynamicVal // an output may be in a part of the source that could not be read
 	}
 	vals := make(map[string]cty.Value, len(f.u.ByName[program.Output]))
 	for name, i := range f.u.ByName[program.Output] {

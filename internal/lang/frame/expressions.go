@@ -15,8 +15,8 @@ import (
 )
 
 // Named returns the value of a variable, local or output of the module, and adds the diagnostics of its evaluation to
-// the bag. If the evaluation failed, the status is Failed or Broken, and the value is unknown. Named panics if the name
-// is not declared.
+// the bag. face selects the prior value (Before) or the planned value (After). If the evaluation failed, the status is
+// Failed or Broken, and the value is unknown. Named panics if the name is not declared.
 func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (mark.Value, Status) {
 	i, ok := f.u.Index(k, name)
 	if !ok {
@@ -27,22 +27,22 @@ func (f *Frame) Named(k program.Kind, name string, face Face, bag *diag.Bag) (ma
 	return r.rest, r.outcome
 }
 
-// Scope specifies what an expression may use besides the declarations of the module.
+// Scope specifies which names an expression may use besides the declarations of the module.
 type Scope struct {
-	Decl program.Decl // the declaration of the expression; ignored if neither Key nor Self is set
+	Decl program.Decl // the declaration to which the expression belongs; ignored if neither Key nor Self is set
 	Key  addr.Key     // the instance of Decl
-	Self *mark.Value  // the value of self; nil if self is not available
+	Self *mark.Value  // the value of self; nil means that self is not available
 	// Names has the values of additional names, such as run and output in the assertions of a test.
 	Names map[string]cty.Value
 }
 
 func (in Scope) names() []string { return slices.Sorted(maps.Keys(in.Names)) }
 
-// Nowhere is the declaration of a Scope that belongs to no declaration.
+// Nowhere is the Decl of a Scope whose expression belongs to no declaration.
 const Nowhere = program.NoDecl
 
-// Eval evaluates an expression of the frame's module. The expression may use count and each only if in has a Key, and
-// self only if in has a Self. If the evaluation fails, the status is Failed or Broken, and the value must not be used.
+// Eval evaluates an expression of the frame's module. The expression may use count and each only if in.Key is set, and
+// self only if in.Self is set. If the evaluation fails, the status is Failed or Broken, and the value must not be used.
 func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark.Value, Status) {
 	instance := !in.Key.IsNone()
 	compiled, ok := f.n.Expression(e, program.AllowedRefs{Count: instance, Each: instance, Self: in.Self != nil, Names: in.names()}, "", bag)
@@ -57,7 +57,7 @@ func (f *Frame) Eval(e hcl.Expression, in Scope, face Face, bag *diag.Bag) (mark
 	return s.split(v), s.outcome()
 }
 
-// know adds names with values to the evaluation. The returned function removes them.
+// know makes additional names with values available to the evaluation. The returned function removes them.
 func (s *scope) know(names map[string]cty.Value) func() {
 	root := s.Ctx
 	if len(names) > 0 {
@@ -71,8 +71,8 @@ func (s *scope) know(names map[string]cty.Value) func() {
 }
 
 // Body evaluates a body that belongs to no provider's schema, such as the body of a provisioner or a connection. It
-// compiles the body against schema s at each call. The body may use count, each and self: when the program was
-// compiled, the uses of these symbols were checked. After an error, Body returns an unknown value and a status other
+// compiles the body against the schema s at each call. The body may use count, each and self. The compiler has checked
+// already whether these symbols are permitted there. After an error, Body returns an unknown value and a status other
 // than OK.
 func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag.Bag) (mark.Value, Status) {
 	body, ok := f.n.Block(b, s, program.AllowedRefs{Count: true, Each: true, Self: true}, "", bag)
@@ -89,8 +89,8 @@ func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag
 	return e.split(v), OK
 }
 
-// enter sets the declaration, the instance and self of the scope. It sets the declaration only if the Scope has a key,
-// or if it has self and its declaration is in this module.
+// enter sets the declaration, the instance and the value of self for the evaluation. It sets the declaration only if in
+// has a key, or if in has self and its declaration is in this module.
 func (s *scope) enter(in Scope) {
 	switch i := int(in.Decl) - int(s.f.n.Base); {
 	case in.Decl == Nowhere:
@@ -103,8 +103,8 @@ func (s *scope) enter(in Scope) {
 	s.setSelf(in.Self)
 }
 
-// setSelf sets the value of self. In an ephemeral block, self is always marked as ephemeral. If self is nil, setSelf
-// does nothing.
+// setSelf sets the value of self. In a block of an ephemeral resource, self is always marked as ephemeral. If self is
+// nil, setSelf does nothing.
 func (s *scope) setSelf(self *mark.Value) {
 	if self == nil {
 		return

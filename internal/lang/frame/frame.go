@@ -15,17 +15,17 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// walk holds the data that all frames of one walk share.
+// walk has the data that all frames of one walk share. A walk is one pass through the program, such as a plan.
 type walk struct {
 	p      *program.Program
 	o      Options
 	table  map[string]function.Function
 	budget *budget
-	roots  map[string]cty.Value // root variables with cty marks
-	static bool                 // no program exists yet: see StaticFrame
+	roots  map[string]cty.Value // the values of root variables, with cty marks
+	static bool                 // no program exists yet; see StaticFrame
 	fills  fills
-	stage  atomic.Uint32 // idle, walking or done: how to treat an empty slot
-	past   []atomic.Bool // by declaration: true if the walk will fill no more of its slots
+	stage  atomic.Uint32 // idle, walking or done: decides what reading an empty slot means
+	past   []atomic.Bool // by declaration: true if the walk will put no more objects into its slots
 	names  expr.EphemeralNames
 }
 
@@ -38,16 +38,16 @@ type Frame struct {
 	n      *program.Node
 	u      *program.Unit
 	parent *Frame
-	key    addr.Key // key of the call's instance
+	key    addr.Key // the instance key of the module call
 	addr   addr.ModuleInstance
 
-	replaced bool                 // given outputs replace the module instance
-	outputs  map[string]cty.Value // the given outputs
+	replaced bool                 // the values in outputs replace the module instance
+	outputs  map[string]cty.Value // the outputs that the caller gave for a replaced module instance
 
-	vals    []cell                   // variables, locals and outputs, two faces each
-	calls   []callCell               // in the order of the calls
-	first   int32                    // index of the first resource
-	imports []imported               // in the order of the import blocks
+	vals    []cell                   // the cells of variables, locals and outputs, two faces each
+	calls   []callCell               // the module calls, in the order of the calls
+	first   int32                    // the index of the first resource among the declarations
+	imports []imported               // the import blocks, in their order
 	objs    []atomic.Pointer[object] // resources, providers and actions, two faces each
 }
 
@@ -56,15 +56,15 @@ type Frame struct {
 type Import struct {
 	To       addr.Instance
 	ID       string
-	Identity cty.Value // NilVal if ID is set
-	Unknown  bool      // id or identity is not known yet
+	Identity cty.Value // the identity of the object; NilVal if ID is set
+	Unknown  bool      // the id or the identity is not known yet
 	Provider *config.ProviderRef
-	Key      addr.Key // the key of Provider; NoKey if it has none
+	Key      addr.Key // the instance key in Provider; NoKey if it has none
 	Block    *config.Import
 	Range    diag.Range
 }
 
-// imported is an evaluated import block.
+// imported is the result of evaluating an import block.
 type imported struct {
 	once    sync.Once
 	list    []Import
@@ -72,7 +72,7 @@ type imported struct {
 	outcome Status
 }
 
-// Replaced reports whether given outputs replace the module instance (Options.Replaced).
+// Replaced reports whether outputs that the caller gave replace the module instance (Options.Replaced).
 func (f *Frame) Replaced() bool { return f.replaced }
 
 func newFrame(w *walk, n *program.Node, parent *Frame, key addr.Key) *Frame {
@@ -107,8 +107,8 @@ func (f *Frame) local(d program.Decl) *program.Def {
 	return f.u.Defs[i]
 }
 
-// faceOf returns the face under which a declaration's values are stored. If a declaration is steady (Options.Steady),
-// its two faces are equal, and both are stored as Before.
+// faceOf returns the face under which the values of a declaration are stored. If a declaration is steady
+// (Options.Steady), its values before and after the run are equal, and both are stored as Before.
 func (f *Frame) faceOf(d *program.Def, face Face) Face {
 	if face == After && f.w.o.Steady != nil && f.w.o.Steady(f.n.Decl(d.Index)) {
 		return Before
@@ -132,15 +132,15 @@ func (f *Frame) repetition(d *program.Def, face Face) *repetition {
 	return &f.object(d, face).rep
 }
 
-// callCell holds the repetition and the child frames of a module call in a frame.
+// callCell has the repetition of a module call in a frame, and the frames of its instances.
 type callCell struct {
-	reps   [2]repetition // by face
+	reps   [2]repetition // by face: Before and After
 	mu     sync.Mutex
-	frames map[addr.Key]*Frame // the instances of the called module that were needed so far
+	frames map[addr.Key]*Frame // the frames of the instances that were needed so far
 }
 
-// child returns the frame of one instance of a call, and creates it on first use. It returns nil if the module could
-// not be loaded.
+// child returns the frame of one instance of a module call, and creates it at its first use. It returns nil if the
+// module could not be loaded.
 func (f *Frame) child(call *program.Def, key addr.Key) *Frame {
 	c := &f.calls[call.Nth]
 	c.mu.Lock()
@@ -167,8 +167,8 @@ func (f *Frame) root() *Frame {
 	return f
 }
 
-// At returns the frame of a module instance. It returns nil if the instance is not among the keys known so far. At
-// evaluates nothing.
+// At returns the frame of a module instance. It returns nil if a module call on the way has no such key among the keys
+// known so far. At evaluates nothing.
 func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	if mi.IsRoot() {
 		return f.root()
@@ -189,11 +189,11 @@ func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	return p.child(call, key)
 }
 
-// EphemeralName reports whether an attribute name was made from ephemeral text in this walk, so that it must not be
+// EphemeralName reports whether an attribute name was made from ephemeral text in this walk. Such a name must not be
 // shown.
 func (f *Frame) EphemeralName(name string) bool { return f.w.names.Has(name) }
 
-// nameOf returns the name of a cell in explanations.
+// nameOf returns the name of a variable, local or output for messages.
 func nameOf(f *Frame, d *program.Def) string {
 	switch d.Kind {
 	case program.Variable:
@@ -209,7 +209,8 @@ func nameOf(f *Frame, d *program.Def) string {
 
 // The messages about ephemeral values begin like the messages in the RFC of OpenTofu that introduced them.
 
-// trailOf returns a paragraph with the place of a mark in a value and its origin, or "" if neither is known.
+// trailOf returns a paragraph for messages with the path and the origin of a mark in a value, or "" if neither is
+// known.
 func trailOf(m mark.At) string {
 	switch what := mark.PathString(m.Path); {
 	case what == "" && m.Why == nil:

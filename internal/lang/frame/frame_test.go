@@ -37,7 +37,8 @@ func frameOf(t *testing.T, p *program.Program, o Options) *Frame {
 	return f
 }
 
-// TestSteady checks that a steady declaration has one cell for both faces.
+// TestSteady checks that a declaration that is the same during plan and apply has one cell (a memorized value) for the
+// faces Before and After.
 func TestSteady(t *testing.T) {
 	f := frameOf(t, compile(t, `locals { a = path.root }`, ""), Options{Steady: func(program.Decl) bool { return true }})
 	f.Named(program.Local, "a", After, &diag.Bag{})
@@ -46,8 +47,9 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestConstantsAreComputedOnce checks that a constant has one value in all walks, in all instances of a module and in
-// both faces. If the shortcut is disabled, each frame and walk computes a separate value.
+// TestConstantsAreComputedOnce checks that a constant has one value in all walks, in all instances of a module, and
+// during plan and apply. If the shortcut for constants is disabled, each frame (a module instance in a walk) computes a
+// separate value.
 func TestConstantsAreComputedOnce(t *testing.T) {
 	p := compile(t, "module \"m\" {\n source = \"./m\"\n count = 2\n}", "locals {\n constant = [for x in [\"a\", \"b\"] : upper(x)]\n}\noutput \"out\" { value = local.constant }")
 	m := addr.Module{}.Child("m")
@@ -102,7 +104,7 @@ func TestSetKeys(t *testing.T) {
 	}
 }
 
-// TestBrokenCell checks that every reader of a broken cell gets its diagnostics and is broken too.
+// TestBrokenCell checks that each reader of a declaration whose evaluation failed gets its diagnostics and fails, too.
 func TestBrokenCell(t *testing.T) {
 	f := frameOf(t, compile(t, "locals {\n a = tonumber(\"x\")\n b = local.a\n}", ""), Options{})
 	for _, name := range []string{"a", "b", "a"} {
@@ -113,7 +115,7 @@ func TestBrokenCell(t *testing.T) {
 	}
 }
 
-// TestGuardIsAsked checks that the run's guard gets the values of ephemeral variables unchanged.
+// TestGuardIsAsked checks that the run's secret guard gets the values of ephemeral variables unchanged.
 func TestGuardIsAsked(t *testing.T) {
 	p := compile(t, "variable \"e\" {\n ephemeral = true\n type = string\n}\nlocals { a = upper(var.e) }", "")
 	seen := &guard{}

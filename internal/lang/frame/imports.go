@@ -11,8 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Imports returns the imports into all instances of a resource. It evaluates the import blocks of the frame's module at
-// the first call only. It adds their errors to the bag at every call. The status is the worst status of these blocks.
+// Imports returns the imports into all instances of a resource in this module instance. It evaluates the import blocks
+// of the frame's module at the first call only. It adds their errors to the bag at every call. The status is the worst
+// status of these blocks.
 func (f *Frame) Imports(d program.Decl, bag *diag.Bag) ([]Import, Status) {
 	target := f.w.p.Decls()[d].Resource
 	return importsInto(f, func(b *program.ImportBlock) bool { return b.Target(f.n.Config.Path) == target }, bag)
@@ -68,7 +69,7 @@ func evalImports(f *Frame, b *program.ImportBlock, bag *diag.Bag) ([]Import, Sta
 	return out, outcome
 }
 
-// of returns each.key or each.value.
+// of returns each.key for the field "key", and each.value for any other field.
 func (p *eachPair) of(field string) cty.Value {
 	if field == "key" {
 		return p.key
@@ -76,9 +77,9 @@ func (p *eachPair) of(field string) cty.Value {
 	return p.value
 }
 
-// pairs lists the elements of the for_each of an import block. Because an import block creates no instances, its
+// pairs returns the elements of the for_each of an import block. Because an import block creates no instances, its
 // for_each may be any collection, as in Terraform. In a list, each.key is the index; in a set, it is the element
-// itself. The mark of a sensitive collection does not apply to its elements, as in a for expression.
+// itself. If the collection is sensitive, its elements are not, as in a for expression.
 func (r *repeater) pairs() []eachPair {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK || mark.Is(v, mark.Ephemeral) && !r.mayBeMarked(v, "for_each") {
@@ -210,9 +211,9 @@ func (im *importer) address() (addr.Instance, bool) {
 	return addr.Instance{Module: mi, Mode: r.Mode, Type: r.Type, Name: r.Name, Key: key}, ok
 }
 
-// instanceKey evaluates one key of the address. It returns NoKey and true if e is nil, and during validation also if
-// the key is unknown. It reports an error and returns false if the key cannot be evaluated, is marked, or is not a
-// known string or whole number.
+// instanceKey evaluates one instance key of the target address. It returns NoKey and true if e is nil, and during
+// validation also if the key is unknown. If the key cannot be evaluated, is marked, or is not a known string or whole
+// number, it reports an error and returns false.
 func (im *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
 	if e == nil {
 		return addr.NoKey, true

@@ -8,15 +8,16 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// Instances lists the known instances of a module below the root frame. It evaluates nothing. The status is the worst
-// status of the module calls in the path. A call whose keys were not evaluated yet, are unknown or failed contributes
-// no instances.
+// Instances returns the frames of the known instances of the module m. It evaluates nothing. The status is the worst
+// status of the module calls in the path of m. A call whose keys were not evaluated yet, are unknown or failed
+// contributes no instances. face selects the keys before or after the changes of the run.
 func (f *Frame) Instances(m addr.Module, face Face) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.repetition(call, face).expanded(call, face) })
 }
 
-// Expand lists the instances of a module. It evaluates the count and for_each of the module calls in the path. It is
-// for frames outside of a walk: in a walk, the step for each module call does this, and Instances lists the result.
+// Expand returns the frames of the instances of the module m. It evaluates the count and for_each of the module calls
+// in the path of m. It is for frames outside of a walk. In a walk, a step for each module call evaluates them, and
+// Instances returns the result.
 func (f *Frame) Expand(m addr.Module, face Face, bag *diag.Bag) ([]*Frame, Status) {
 	return instancesOf(f, m, func(p *Frame, call *program.Def) Keys { return p.keys(call, face, bag) })
 }
@@ -45,17 +46,16 @@ func instancesOf(f *Frame, m addr.Module, keysOf func(*Frame, *program.Def) Keys
 }
 
 // Keys returns the instance keys of a resource, an action, a module call or a provider configuration in this module
-// instance. It evaluates count, for_each or enabled on first use, and adds the errors to the bag. Keys that were set
-// (SetKeys) take their place, or are added to them if More is set. If given outputs replace the module instance, no
-// declaration has keys on the After face, the planned state.
+// instance. At the first use, it evaluates count, for_each or enabled. It adds the errors to the bag. Keys that SetKeys
+// has set are returned instead, or in addition if their field More is set. If given outputs replace the module
+// instance, no declaration has keys on the After face, the planned state.
 func (f *Frame) Keys(d program.Decl, face Face, bag *diag.Bag) Keys {
 	return f.keys(f.local(d), face, bag)
 }
 
-// SetKeys sets the instance keys of a declaration on one face. Without k.More they take the place of the keys from the
-// configuration. With k.More, the keys from the configuration are added to them. On the Before face, the prior state,
-// the keys come from the state. During apply, the keys of the After face, the planned state, come from the plan.
-// SetKeys sorts k.List in place.
+// SetKeys sets the instance keys of a declaration on one face. They replace the keys from the configuration, or are
+// added to them if k.More is set. On the Before face, the prior state, the caller takes the keys from the state. On the
+// After face, the planned state, an apply takes the keys from the plan. SetKeys sorts k.List in place.
 func (f *Frame) SetKeys(d program.Decl, face Face, k Keys) {
 	slices.SortFunc(k.List, addr.Key.Compare)
 	f.repetition(f.local(d), face).set[face].Store(&k)
@@ -88,8 +88,8 @@ func (f *Frame) keys(d *program.Def, face Face, bag *diag.Bag) Keys {
 	return got.Keys
 }
 
-// repeat evaluates the repetition of d on first use. It evaluates it again if a value was missing then and may exist
-// now (see fillCount).
+// repeat evaluates the repetition (count, for_each or enabled) of d at its first use. It evaluates the repetition again
+// if a value was missing then and may exist now (see fillCount).
 func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	rep := f.repetition(d, face)
 	if r := rep.got.Load(); r != nil && r.early.valid(&f.w.fills) {
@@ -114,8 +114,8 @@ func (f *Frame) repeat(d *program.Def, face Face, from *scope) *repeated {
 	return r
 }
 
-// keysOf returns the keys of a declaration for an evaluation, and adds the diagnostics of the keys to its bag. If the
-// keys have the status Failed or Broken, the evaluation gets this outcome.
+// keysOf returns the instance keys of a declaration for the evaluation s, and adds the diagnostics about the keys to
+// its bag. If the keys have the status Failed or Broken, s gets this outcome.
 func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	if d.Repetition == nil && f.repetition(d, s.face).set[s.face].Load() == nil {
 		return Keys{List: onlyOne}
@@ -135,8 +135,8 @@ func (s *scope) keysOf(f *Frame, d *program.Def) Keys {
 	return k
 }
 
-// placeholders returns the keys of a repeated declaration that validation knows, because they are literals. It returns
-// nil if the keys are not known, or if there are more than fewKeys.
+// placeholders returns the instance keys of a repeated declaration that are known during validation, because they are
+// literals. It returns nil if the keys are not known, or if there are more than fewKeys.
 func (s *scope) placeholders(d *program.Def) []addr.Key {
 	if d.Repetition == nil {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Keys holds the instance keys of a repeated declaration in one module instance.
+// Keys has the instance keys of a declaration in one module instance.
 type Keys struct {
 	Status Status
 	Repeat program.RepeatKind
 	List   []addr.Key // sorted
-	Hidden bool       // the keys come from ephemeral values and must not be shown
-	More   bool       // the keys were set, and the keys of the repetition are added to them
-	// Waits is the error about unknown keys that Options.Defers suppressed, or nil.
+	Hidden bool       // the keys come from ephemeral values, so they must not be shown
+	More   bool       // the keys in List were set, and the keys from the configuration are added to them
+	// Waits is the error about unknown keys that was not reported because of Options.Defers, or nil.
 	Waits *diag.Diagnostic
-	early fillCount // not 0 if the object of an instance was missing, so that the keys may change when it is there
+	early fillCount // not 0 if the object of an instance was missing, so that the keys may change when that object exists
 }
 
 func (k Keys) has(key addr.Key) bool {
@@ -28,14 +28,14 @@ func (k Keys) has(key addr.Key) bool {
 	return ok
 }
 
-// Lacks reports whether it is known that no instance has the key.
+// Lacks reports whether it is certain that no instance has the key.
 func (k Keys) Lacks(key addr.Key) bool { return k.Status == Known && !k.More && !k.has(key) }
 
 var onlyOne = []addr.Key{addr.NoKey}
 
-// with returns k, keys that were set, together with declared, the keys of the evaluated repetition. If declared is not
-// known, the result has only the keys that were set, and More is true. If no keys were set either, the result has the
-// status of declared.
+// with returns the keys k, which were set, together with the keys declared, from the configuration. If the status of
+// declared is not Known, the result has only the keys that were set, and More is true. If no keys were set either, the
+// result has the status of declared.
 func (k Keys) with(declared Keys) Keys {
 	out := Keys{Repeat: k.Repeat, List: k.List, More: declared.Status != Known, early: declared.early}
 	switch {
@@ -51,27 +51,27 @@ func (k Keys) with(declared Keys) Keys {
 	return out
 }
 
-// repetition is the repetition (count, for_each or enabled) of a declaration on one face, Before or After. It is
-// evaluated once. The engine may set keys instead. The field set has an element for each face, because a steady
-// declaration, whose two faces are equal (Options.Steady), has one repetition for both.
+// repetition is the repetition (count, for_each or enabled) of a declaration on one face: Before (prior state) or After
+// (planned state). It is evaluated once. The engine may set the keys instead. The field set has an element for each
+// face, because a declaration whose two faces are equal (Options.Steady) has one repetition for both.
 type repetition struct {
 	mu  sync.Mutex
 	got atomic.Pointer[repeated]
 	set [2]atomic.Pointer[Keys]
 }
 
-// repeated is an evaluated repetition.
+// repeated is the result of evaluating a repetition.
 type repeated struct {
 	Keys
-	each   map[string]cty.Value // for_each values, with their marks
-	marked bool                 // each may contain marks
-	plain  []addr.Key           // during validation: the known keys, unless there are more than fewKeys
+	each   map[string]cty.Value // the for_each values by key, with their marks
+	marked bool                 // the values in each may contain marks
+	plain  []addr.Key           // during validation: the known keys; nil if there are more than fewKeys
 	diags  []diag.Diagnostic    // the diagnostics of the evaluation
 }
 
-// expanded returns the keys of a declaration on a face: the keys that were set, the evaluated keys, or both together if
-// More is true. A declaration without a repetition has one instance without a key. A repetition that is neither set nor
-// evaluated is Unknown.
+// expanded returns the instance keys of a declaration on a face: the keys that were set, the evaluated keys, or both
+// together if More is true. A declaration without a repetition has one instance without a key. If keys were neither set
+// nor evaluated, the status is Unknown.
 func (rep *repetition) expanded(d *program.Def, face Face) Keys {
 	set, got := rep.set[face].Load(), rep.got.Load()
 	switch {
@@ -87,7 +87,7 @@ func (rep *repetition) expanded(d *program.Def, face Face) Keys {
 	return got.Keys
 }
 
-// exists reports whether a module call has an instance with the key, as far as its keys are set or evaluated. A call
+// exists reports whether a module call has an instance with the key, as far as its keys were set or evaluated. A call
 // without a repetition has one instance, without a key.
 func (rep *repetition) exists(call *program.Def, face Face, key addr.Key) bool {
 	set, got := rep.set[face].Load(), rep.got.Load()

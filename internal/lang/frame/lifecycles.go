@@ -15,15 +15,15 @@ import (
 )
 
 // ResolveLifecycles evaluates the lifecycle arguments that must be known before the plan, and adds the lifecycle
-// arguments of module calls to the resources in the modules (config.Node.Amended). Without values of the variables, as
-// in validate, arguments that depend on them have no effect. It adds errors to bag, and returns false if it found any.
+// arguments of module calls to the resources in the called modules (config.Node.Amended). During validation, arguments
+// that depend on unknown variables have no effect. It adds errors to bag, and returns false if it found any.
 func ResolveLifecycles(tree *config.Tree, o Options, bag *diag.Bag) bool {
 	r := &lifecycles{o: o, bag: bag, ok: true, around: map[*config.Node]aroundModule{}}
 	tree.Root.Walk(r.node)
 	return r.ok
 }
 
-// lifecycles is one run of ResolveLifecycles.
+// lifecycles has the data of one call of ResolveLifecycles.
 type lifecycles struct {
 	o      Options
 	bag    *diag.Bag
@@ -31,7 +31,7 @@ type lifecycles struct {
 	around map[*config.Node]aroundModule
 }
 
-// aroundModule holds the lifecycle arguments of the module calls around a node.
+// aroundModule has the lifecycle arguments of all module calls in the path of a module.
 type aroundModule struct{ protected, createFirst bool }
 
 func (r *lifecycles) node(n *config.Node) {
@@ -75,7 +75,7 @@ func (r *lifecycles) resource(n *config.Node, res *config.Resource, outer around
 
 // value evaluates a lifecycle argument in a module and converts it to the type to. It returns null if the argument is
 // null, and during validation also if its value is unknown. After an error, it sets r.ok to false and returns null.
-// what and want describe the argument and the type in errors.
+// what names the argument in errors, and want the required type.
 func (r *lifecycles) value(n *config.Node, e hcl.Expression, what string, to cty.Type, want string) cty.Value {
 	var bag diag.Bag
 	v, ok := staticOf(n, r.o).Eval(e, what, &bag)
@@ -108,7 +108,7 @@ func (r *lifecycles) value(n *config.Node, e hcl.Expression, what string, to cty
 	return got
 }
 
-// flag evaluates a boolean argument. It returns false if the argument is null, or after an error.
+// flag evaluates a boolean lifecycle argument. It returns false if the argument is null, or after an error.
 func (r *lifecycles) flag(n *config.Node, e hcl.Expression, what string) bool {
 	v := r.value(n, e, what, cty.Bool, "a boolean")
 	return !v.IsNull() && v.True()

@@ -9,34 +9,33 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// meter limits one evaluation. It counts the work against the budget of the walk. If a limit is exceeded, it reports
-// one error. It implements the interface for Env.Meter in package expr.
+// meter limits the work of one evaluation, and counts the work against the budget of the walk. If a limit is exceeded,
+// it reports one error. It is the Meter of an expr.Env.
 type meter struct {
-	env      *expr.Env // the limited evaluation, whose bag gets the errors
+	env      *expr.Env // the evaluation, whose bag gets the errors
 	budget   *budget
-	spent    int       // cost of elements made by loops and read by functions in loops
-	watched  int       // cost since the last check of memory and time
-	began    time.Time // time of the first check; zero before it
-	exceeded bool      // a limit was exceeded, and an error reported
+	spent    int       // the cost so far of elements that loops made and that functions in loops read
+	watched  int       // the cost since the last check of memory and time
+	began    time.Time // the time of the first check; zero before that check
+	exceeded bool      // a limit was exceeded, and the error was reported
 }
 
-// Element counts one more element that a loop has made, and reports whether the evaluation is within its limit
-// (expr.Meter).
+// Element counts one more element that a loop makes, and reports whether the evaluation is within its limits.
 func (m *meter) Element(at diag.Range) bool {
 	return m.spend(makeCost, at, tooManyMade)
 }
 
 const tooManyMade = "The loops of this expression would produce more than %d elements. A sensitive or ephemeral element counts as eight. Reduce them, or raise the limit with LETHE_LIMITS=elements=NUMBER."
 
-// Work counts the elements that a function reads in a loop, at a cost for each element, and reports whether the
-// evaluation is within its limit (expr.Meter). It limits loops that make small elements with much work for each
-// element. Outside of loops Work counts nothing, because other limits bound the arguments of a call.
+// Work counts the elements that a function reads in a loop, with cost for each element, and reports whether the
+// evaluation is within its limits. It limits loops that make few elements with much work for each. Before the first
+// element of a loop, it counts nothing, because other limits bound the arguments of a call.
 func (m *meter) Work(cost int, v cty.Value, at diag.Range) bool {
 	return m.spent == 0 || m.spend(cost*extent(v), at, "Functions in the loops of this expression search a large value again and again. The work exceeds the limit of %d elements. Move parts that do not depend on the loop into a local value, and look up elements in a map.")
 }
 
-// Keep counts the value that a loop keeps from one iteration, and reports whether the evaluation is within its limits
-// (expr.Meter). made is the number of elements that this loop has kept so far; Keep increases it.
+// Keep counts the value that a loop keeps from one iteration, and reports whether the evaluation is within its limits.
+// made is the number of elements that this loop has kept so far; Keep increases it.
 func (m *meter) Keep(made *int, v cty.Value, at diag.Range) bool {
 	n := extent(v)
 	if !v.Type().IsPrimitiveType() {
@@ -53,14 +52,14 @@ func (m *meter) Keep(made *int, v cty.Value, at diag.Range) bool {
 	return false
 }
 
-// TextLimit returns the greatest length of a string in bytes (expr.Meter).
+// TextLimit returns the maximum length of a string in bytes.
 func (m *meter) TextLimit() int { return int(m.budget.l.Bytes) }
 
-// Exceeded reports whether a limit was exceeded (expr.Meter).
+// Exceeded reports whether a limit was exceeded in this evaluation.
 func (m *meter) Exceeded() bool { return m.exceeded }
 
-// spend subtracts a cost from the budget of the evaluation. If the budget is exhausted, spend adds an error and returns
-// false. text is the text of this error.
+// spend adds a cost to the work of the evaluation. If the work exceeds the limit, spend adds an error with the given
+// text and returns false.
 func (m *meter) spend(cost int, at diag.Range, text string) bool {
 	most := m.budget.l.Elements
 	m.spent += cost
@@ -74,7 +73,7 @@ func (m *meter) spend(cost int, at diag.Range, text string) bool {
 	return false
 }
 
-// watchCost adds a cost and reports whether the next check of memory and time is due.
+// watchCost adds a cost, and reports whether the next check of memory and time is due.
 func (m *meter) watchCost(cost int) bool {
 	if m.watched += cost; m.watched < watchCost {
 		return false
@@ -97,8 +96,8 @@ func (m *meter) watch(at diag.Range) bool {
 	return false
 }
 
-// exceed adds the error for an exceeded limit, once in an evaluation. After it, all calls of spend return false, so
-// that all loops end.
+// exceed adds the error about an exceeded limit, once in an evaluation. From then on, all calls of spend return false,
+// so that all loops end.
 func (m *meter) exceed(d diag.Diagnostic) {
 	if !m.exceeded {
 		m.exceeded = true

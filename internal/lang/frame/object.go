@@ -9,16 +9,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// slot holds the object of one instance of a resource. The engine fills the slot, and references read it.
+// slot has the object of one instance of a resource. The engine puts the object there, and references read it.
 type slot struct {
 	once   sync.Once
-	load   func() mark.Value // computes rest when the value is first read; nil if rest was given
-	rest   mark.Value        // the value, with its marks beside it
-	joined cty.Value         // the value with cty marks; set by force
-	failed bool              // the operation that computes the value failed: there is no value
+	load   func() mark.Value // computes rest when the object is first read; nil if rest was given
+	rest   mark.Value        // the object, with its marks as a list beside it
+	joined cty.Value         // the object with cty marks; set by force
+	failed bool              // the operation that should have made the object failed, so there is no object
 }
 
-// force loads the value, if it is not loaded yet, and sets joined. It must be called before rest or joined is read.
+// force computes s.rest with s.load, if that was not done yet, and sets s.joined. It must be called before either is
+// read.
 func (s *slot) force() {
 	s.once.Do(func() {
 		if s.load != nil {
@@ -29,31 +30,32 @@ func (s *slot) force() {
 	})
 }
 
-// whole is the cached value of all instances together. It is computed when a reference first reads it. A slot may be
-// filled during the computation: the cached value is valid only if object.puts did not change since the computation
-// began.
+// whole is the cached value of all instances of a resource together. It is computed when a reference first reads it. An
+// object may be put into a slot during the computation: the cached value is valid only if object.puts has not changed
+// since the computation began.
 type whole struct {
 	val    cty.Value
-	marked bool      // val may have marks
-	puts   uint64    // value of object.puts when the computation began
-	early  fillCount // 0 if no slot was empty; otherwise val is computed again after the next event that it counts
+	marked bool      // val may contain marks
+	puts   uint64    // the value of object.puts when the computation of val began
+	early  fillCount // 0 if no slot was empty; otherwise val must be computed again after the next event that fillCount counts
 }
 
-// object holds the values of a resource, provider configuration or action in one module instance on one face: before
-// (the prior state) or after (the planned state). Only resources have slots: for others, only rep is used.
+// object has the instance keys and the objects of a resource, provider configuration or action in one module instance,
+// on one face: before (prior state) or after (planned state). Only resources have slots: for the others, only rep is
+// used.
 type object struct {
-	rep   repetition            // determines the instance keys
+	rep   repetition            // the repetition, which determines the instance keys
 	mu    sync.RWMutex          // protects ints and strs
 	one   atomic.Pointer[slot]  // the slot of the instance without a key
-	ints  []*slot               // the slots of instances with number keys, by key; nil: empty
-	strs  map[string]*slot      // the slots of instances with string keys, by key; nil: empty
-	whole atomic.Pointer[whole] // the value of all instances together; nil: not computed since the last put
+	ints  []*slot               // the slots of instances with number keys, by key; a nil element is an empty slot
+	strs  map[string]*slot      // the slots of instances with string keys, by key; a nil element is an empty slot
+	whole atomic.Pointer[whole] // the value of all instances together; nil if it was not computed since the last put
 
-	puts   atomic.Uint64 // number of calls of put
-	missed atomic.Bool   // an evaluation read a slot that was empty
+	puts   atomic.Uint64 // the number of calls of put
+	missed atomic.Bool   // an evaluation has read an empty slot
 }
 
-// put fills the slot of an instance, or empties it if s is nil. It discards the cached value of all instances.
+// put sets the slot of an instance, or empties it if s is nil. It discards the cached value of all instances.
 func (o *object) put(k addr.Key, s *slot) {
 	o.fill(k, s)
 	o.puts.Add(1)

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Call calls a provider function through the walk's Run (expr.Scope).
+// Call calls a provider function through the Run of the walk. It is a method of expr.Scope.
 func (r references) Call(e *expr.ProviderCall, ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	c := providerCall{&r.s.Env, r.s.f, e}
 	sig, diags := c.signature()
@@ -30,13 +30,13 @@ type providerCall struct {
 	e   *expr.ProviderCall
 }
 
-// anything is the signature of a function whose signature is not known.
+// anything is the signature for a function whose signature is not known: it accepts all arguments.
 var anything = &provider.Function{Variadic: &provider.Param{Name: "args", Type: cty.DynamicPseudoType, AllowNull: true}, Return: cty.DynamicPseudoType}
 
-// signature returns the function's signature. It comes from the provider's schema, or from the configured provider if
-// the schema does not have the function. If the signature is not known, or the configured provider cannot be asked,
-// signature returns anything, the signature that accepts all arguments. If the function does not exist, signature
-// returns nil and an error.
+// signature returns the function's signature. It comes from the provider's schema or, if the schema does not have the
+// function, from the configured provider. If the configured provider is not known or cannot be used, signature returns
+// anything, the signature that accepts all arguments. If the function does not exist, signature returns nil and an
+// error.
 func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
 	caller := c.f.w.o.Run
 	if sig := caller.Function(c.e.Provider, c.e.Name); sig != nil {
@@ -60,7 +60,7 @@ func (c providerCall) signature() (*provider.Function, hcl.Diagnostics) {
 }
 
 // function wraps the provider's function for the HCL library. The wrapped function accepts marks, nulls and unknown
-// values, and invoke handles them. If the library handled them, its messages could reveal marked values.
+// values, which invoke handles. If the library handled them, its messages could show marked values.
 func (c providerCall) function(sig *provider.Function) function.Function {
 	spec := &function.Spec{Type: function.StaticReturnType(sig.Return)}
 	for i := range sig.Params {
@@ -78,8 +78,8 @@ func parameter(p *provider.Param) function.Parameter {
 	return function.Parameter{Name: p.Name, Type: p.Type, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true}
 }
 
-// invoke calls the function with unmarked values, and marks the result with the marks of the arguments. The result is
-// unknown if an argument is unknown and its parameter does not permit this, or if the provider is unavailable or does
+// invoke calls the function with unmarked values, and adds the marks of the arguments to the result. The result is
+// unknown if an argument is unknown and its parameter does not permit that, or if the provider is unavailable or does
 // not answer. invoke returns an error for a null argument that the parameter does not permit, and for an error of the
 // function.
 func (c providerCall) invoke(sig *provider.Function, args []cty.Value) (cty.Value, error) {
@@ -106,7 +106,7 @@ func (c providerCall) invoke(sig *provider.Function, args []cty.Value) (cty.Valu
 		return expr.Raise(cty.UnknownVal(sig.Return), args...), nil
 	}
 	var silent diag.Diagnostic
-	if errors.As(err, &silent) { // the provider did not answer: try and can do not catch this error
+	if errors.As(err, &silent) { // the provider did not answer; try and can do not catch this error, because it is added to the bag
 		d := unanswered(silent, args).At(c.e.NameRange)
 		d.Call = calling(c.e.FunctionCallExpr.Name, sig)
 		c.env.Error(d)
@@ -122,8 +122,8 @@ func (c providerCall) invoke(sig *provider.Function, args []cty.Value) (cty.Valu
 	return out, nil
 }
 
-// unavailable reports whether err is an *Unavailable. If so, unavailable sets Failed in the evaluation, and adds the
-// reasons to its bag.
+// unavailable reports whether err is an *Unavailable. If so, it sets Failed in the evaluation, and adds the reasons to
+// the bag of the evaluation.
 func (c providerCall) unavailable(err error) bool {
 	var u *Unavailable
 	if !errors.As(err, &u) {
@@ -134,12 +134,12 @@ func (c providerCall) unavailable(err error) bool {
 	return true
 }
 
-// configOf returns the configuration that a call uses, or NoDecl.
+// configOf returns the provider configuration that a call uses, or NoDecl if none exists.
 func (c providerCall) configOf() program.Decl {
 	return c.f.w.p.Existing(c.f.n, c.e.Provider, c.e.Alias)
 }
 
-// calling returns the description of a function call for diagnostics.
+// calling returns the name and the signature of a function for diagnostics about a call.
 func calling(name string, sig *provider.Function) *diag.Call {
 	param := func(p *provider.Param) diag.Param {
 		return diag.Param{Name: p.Name, Type: p.Type, Nullable: p.AllowNull}
@@ -155,8 +155,8 @@ func calling(name string, sig *provider.Function) *diag.Call {
 	return out
 }
 
-// unanswered returns d. If an argument is sensitive or ephemeral, it replaces the detail of d, which has the provider's
-// last output, by a text without it.
+// unanswered returns the diagnostic d, whose detail contains the last output of the provider. If an argument is
+// sensitive or ephemeral, it replaces the detail by a text without that output.
 func unanswered(d diag.Diagnostic, args []cty.Value) diag.Diagnostic {
 	if expr.Raise(cty.True, args...).IsMarked() {
 		d.Detail = "The provider did not answer. Details are not shown, because an argument is sensitive or ephemeral. The log may have more (TF_LOG=error or lower)."
@@ -164,8 +164,8 @@ func unanswered(d diag.Diagnostic, args []cty.Value) diag.Diagnostic {
 	return d
 }
 
-// callError converts a provider's error into an error of the argument that the provider names. If an argument is
-// sensitive or ephemeral, callError hides the provider's message, which may repeat the argument.
+// callError converts a provider's error to an error about the argument that the provider names. If an argument is
+// sensitive or ephemeral, the text has no message of the provider, which may repeat the argument.
 func callError(err error, args []cty.Value) error {
 	text := err.Error()
 	if expr.Raise(cty.True, args...).IsMarked() {

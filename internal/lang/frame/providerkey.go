@@ -21,8 +21,8 @@ import (
 //   - If the key is not a known string without marks, or the provider configuration has no instance with this key,
 //     ProviderKey adds an error to bag and returns Broken. If the keys of the provider configuration are not known, it
 //     accepts each key.
-//   - If the expression cannot be evaluated, the status is that of the evaluation. Failed means that a value to which
-//     the expression refers has failed and that its error is already reported.
+//   - If the expression cannot be evaluated, the status is the status of the evaluation. Failed means that a value to
+//     which the expression refers has failed and that its error is already reported.
 //   - During validation, an unknown key is NoKey and OK, and a known key is not compared with the instances.
 func (f *Frame) ProviderKey(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (addr.Key, Status) {
 	ld := f.local(d)

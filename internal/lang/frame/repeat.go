@@ -13,9 +13,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// repeat evaluates count, for_each or enabled of d. If the evaluation fails, the result has no keys, and the status
-// Failed or Unknown. During validation, a result that did not fail has one instance without a key, which represents all
-// instances, and plain has the known keys.
+// repeat evaluates count, for_each or enabled of d. If the evaluation fails, the result has no keys, and the status is
+// Failed or Unknown. During validation, if it did not fail, the result has one instance without a key, which represents
+// all instances, and plain has the known keys.
 func (s *scope) repeat(d *program.Def) *repeated {
 	r := &repeated{}
 	rp := &repeater{s: s, d: d, out: r, e: d.Repetition}
@@ -34,7 +34,7 @@ func (s *scope) repeat(d *program.Def) *repeated {
 		rp.enabled()
 	}
 	if r.Hidden {
-		r.List = slices.Clone(r.List) // lists such as onlyOne are shared
+		r.List = slices.Clone(r.List) // a copy, because lists such as onlyOne are shared
 		for i, k := range r.List {
 			r.List[i] = k.Hide()
 		}
@@ -57,17 +57,17 @@ func (s *scope) repeat(d *program.Def) *repeated {
 	return r
 }
 
-// fewKeys is the largest number of instances of a declaration that validation evaluates one by one.
+// fewKeys is the largest number of instances of a declaration that validation evaluates separately.
 const fewKeys = 100
 
-// repeater evaluates one repetition argument and checks it.
+// repeater evaluates one count, for_each or enabled argument and checks its value.
 type repeater struct {
 	s     *scope
 	d     *program.Def
 	e     hclsyntax.Expression
 	out   *repeated
-	title string // the title of errors
-	early bool   // an unknown value is an error even with Options.Defers: an import block
+	title string // the title of its errors
+	early bool   // an unknown value is an error even if Options.Defers is set, because the argument belongs to an import block
 }
 
 func (r *repeater) error(format string, a ...any) { r.errorAbout(expr.AboutValue, format, a...) }
@@ -77,8 +77,8 @@ func (r *repeater) errorAbout(what expr.About, format string, a ...any) {
 	r.s.Error(r.s.WithValuesAbout(d, r.e, r.s.Ctx, what))
 }
 
-// value evaluates the argument called what, and removes the marks of the value itself. It returns false if the
-// evaluation failed, or if the marks are not allowed.
+// value evaluates the argument with the name what, and removes the marks of the value itself. It returns false if the
+// evaluation failed, or if the marks are not permitted.
 func (r *repeater) value(what string) (cty.Value, bool) {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK {
@@ -91,8 +91,9 @@ func (r *repeater) value(what string) (cty.Value, bool) {
 	return v, true
 }
 
-// mayBeMarked reports whether the marks of v are allowed in the argument called what. Ephemeral values are allowed only
-// in ephemeral blocks, and sensitive values only in count. If the marks are not allowed, mayBeMarked adds an error.
+// mayBeMarked reports whether the marks of v are permitted in the argument with the name what. Ephemeral values are
+// permitted only in ephemeral blocks, and sensitive values only in count. If the marks are not permitted, mayBeMarked
+// adds an error.
 func (r *repeater) mayBeMarked(v cty.Value, what string) bool {
 	if mark.Is(v, mark.Ephemeral) {
 		if r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
@@ -102,7 +103,7 @@ func (r *repeater) mayBeMarked(v cty.Value, what string) bool {
 		r.errorAbout(expr.AboutMarks, "The given %q value is derived from an ephemeral value, so the instances could not be stored in the state.%s\n\nUse a value that is not ephemeral. Only \"ephemeral\" blocks can be repeated by ephemeral values.", what, cameFrom(v))
 		return false
 	}
-	if mark.Is(v, mark.Sensitive) && r.out.Repeat != program.Count { // a number of instances reveals little
+	if mark.Is(v, mark.Sensitive) && r.out.Repeat != program.Count { // count may be sensitive, because a number of instances reveals little
 		r.errorAbout(expr.AboutMarks, "Sensitive values, or values derived from sensitive values, cannot be used as %s arguments, because instance keys are shown. Use a value that is not sensitive, or nonsensitive() if the keys are not secret.", what)
 		return false
 	}
@@ -152,9 +153,9 @@ func (r *repeater) count() {
 	}
 }
 
-// unknown sets the status to Unknown and adds an error. It adds no error during validation, for ephemeral blocks, and
-// on the Before face, whose keys are in the state. With Options.Defers, it stores the error in Keys.Waits instead, if
-// the declaration is neither a provider configuration nor an import block.
+// unknown sets the status Unknown and adds an error. It adds no error during validation, for ephemeral blocks, and on
+// the Before face, whose keys come from the state. If Options.Defers is set, it stores the error in Keys.Waits instead,
+// unless the declaration is a provider configuration or an import block.
 func (r *repeater) unknown(format string, a ...any) {
 	r.out.Status = Unknown
 	if r.s.f.w.o.Validate || r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {
@@ -222,11 +223,11 @@ func (r *repeater) forEach() {
 	}
 }
 
-// badSet is the title of errors about sets whose elements cannot be keys.
+// badSet is the title of errors about sets whose elements cannot be instance keys.
 const badSet = "Invalid for_each set argument"
 
-// setOfStrings reports whether the elements of a set are strings, or the set is empty, or the type of its elements is
-// not known yet. If not, it adds an error.
+// setOfStrings reports whether the elements of a set are strings. It also returns true if the set is empty, or if the
+// type of its elements is not known yet. Otherwise it adds an error.
 func (r *repeater) setOfStrings(v cty.Value) bool {
 	ety := v.Type().ElementType()
 	if ety == cty.String || ety == cty.DynamicPseudoType || v.IsKnown() && v.LengthInt() == 0 {
@@ -237,9 +238,9 @@ func (r *repeater) setOfStrings(v cty.Value) bool {
 	return false
 }
 
-// elements adds an instance for each element of v. remark adds the marks of the collection to each.value. For a set
-// that is not wholly known it sets the status Unknown instead. It adds an error for a null element of a set, and for
-// too many elements.
+// elements adds an instance key for each element of v. remark adds the marks of the collection to each.value. If v is a
+// set that is not wholly known, elements sets the status Unknown instead. It adds an error for a null element of a set,
+// and for too many elements.
 func (r *repeater) elements(v cty.Value, remark func(cty.Value) cty.Value) {
 	if v.Type().IsSetType() && !v.IsWhollyKnown() {
 		r.unknown(unknownForEach, "set", "values")

@@ -12,30 +12,30 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is the state of one evaluation in a frame: an instance, the face whose values are read (Before or After), and
-// the outcome so far. Scopes come from a pool, so that an evaluation need not allocate one. In this file, a cell is the
-// remembered value of a variable, local or output.
+// scope is the state of one evaluation in a frame: an instance, the face whose values are read (Before: prior state,
+// After: planned state), and the outcome so far. Scopes come from a pool, so that an evaluation need not allocate one.
+// In this file, a cell is the kept value of a variable, local or output.
 type scope struct {
 	expr.Env
 	f     *Frame
 	face  Face
 	d     *program.Def // the declaration to which count, each and self belong
 	key   addr.Key     // the instance of d, if d is repeated
-	self  *cty.Value   // the value of self; nil if self is not available
-	tried *cty.Value   // while validation checks the rules of variable d: its value; other variables are unknown
-	pair  *eachPair    // each.key and each.value of an import block, which has no instances
-	depth int          // number of cells being computed around this evaluation
-	from  *scope       // the evaluation that needs the value of this cell; nil at the top
-	cell  *program.Def // the cell being computed; nil at the top
+	self  *cty.Value   // the value of self; nil means that self is not available
+	tried *cty.Value   // while validation checks the rules of the variable d: the value of d; all other variables are unknown then
+	pair  *eachPair    // each.key and each.value of an import block; nil otherwise
+	depth int          // the number of cells that are being computed around this evaluation
+	from  *scope       // the evaluation that needs the value of this cell; nil if no evaluation does
+	cell  *program.Def // the cell that this evaluation computes; nil if it computes none
 	what  string       // the purpose of a static evaluation, for messages
 
-	uuids map[hcl.Range]int // number of calls of uuid, by place
+	uuids map[hcl.Range]int // the number of calls of uuid so far, by position
 
 	meter meter
-	early bool // the object of an instance was missing: an ephemeral resource is not open, or its slot is not filled
+	early bool // the object of an instance was missing, because an ephemeral resource is not open or its slot is still empty
 }
 
-// references returns the values of the names in an expression. It is the expr.Scope of an evaluation (eval.go).
+// references returns the values of the names in an expression. It is the expr.Scope of the evaluation s (eval.go).
 type references struct{ s *scope }
 
 var scopes = sync.Pool{New: func() any {
@@ -44,10 +44,10 @@ var scopes = sync.Pool{New: func() any {
 	return s
 }}
 
-// eachPair holds each.key and each.value for one element.
+// eachPair has each.key and each.value for one element of a for_each.
 type eachPair struct{ key, value cty.Value }
 
-// newScope takes a scope for one evaluation from the pool. The method release returns it.
+// newScope takes a scope for one evaluation from the pool. The caller returns it to the pool with the method release.
 func newScope(f *Frame, face Face, bag *diag.Bag) *scope {
 	s := scopes.Get().(*scope)
 	s.f, s.face = f, face
@@ -60,7 +60,8 @@ func newScope(f *Frame, face Face, bag *diag.Bag) *scope {
 	return s
 }
 
-// uuid returns the result of a call of uuid at a place (see Env.Again and UUIDs).
+// uuid returns the result of a call of uuid at a position: the result from an earlier round of the command, or the
+// result of call.
 func (s *scope) uuid(at hcl.Range, call func() (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
 	if s.uuids == nil {
 		s.uuids = map[hcl.Range]int{}
@@ -75,8 +76,8 @@ func (s *scope) release() {
 	scopes.Put(s)
 }
 
-// of sets the declaration and the instance to which the scope belongs, and returns the scope. d is nil for an
-// expression outside of declarations.
+// of sets the declaration and the instance to which the evaluation belongs, and returns s. d is nil for an expression
+// outside of declarations.
 func (s *scope) of(d *program.Def, key addr.Key) *scope {
 	if s.d, s.key = d, key; d != nil {
 		s.Block = d.At
@@ -84,7 +85,7 @@ func (s *scope) of(d *program.Def, key addr.Key) *scope {
 	return s
 }
 
-// outcome returns the outcome of the evaluation so far.
+// outcome returns the status of the evaluation so far: Broken, Failed or OK.
 func (s *scope) outcome() Status {
 	switch {
 	case s.Broken:
@@ -95,7 +96,7 @@ func (s *scope) outcome() Status {
 	return OK
 }
 
-// below records that the evaluation s computes a value for the evaluation from. from may be nil.
+// below records that the evaluation s computes a cell for the evaluation from. from may be nil.
 func (s *scope) below(from *scope) {
 	s.from = from
 	if from != nil {
@@ -103,7 +104,8 @@ func (s *scope) below(from *scope) {
 	}
 }
 
-// took adds the marks, diagnostics and outcome of r to the evaluation, which has read the value of r.
+// took adds the marks, diagnostics and outcome of r, the result of another cell, to the evaluation s, which has read
+// that cell.
 func (s *scope) took(r *result) {
 	s.Marked = s.Marked || len(r.rest.Marks) > 0
 	s.early = s.early || r.early != 0
@@ -121,7 +123,7 @@ func (s *scope) took(r *result) {
 	}
 }
 
-// split separates the marks from v, a result of the evaluation.
+// split returns v, a result of the evaluation, with its marks as a list beside the value.
 func (s *scope) split(v cty.Value) mark.Value {
 	if !s.Marked {
 		return mark.Plain(v)

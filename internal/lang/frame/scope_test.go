@@ -39,7 +39,7 @@ func TestSymbolsOfAnInstanceAreItsKey(t *testing.T) {
 	if v, _ := (symbols{s}).value(&expr.Ref{Root: expr.RootCount, Field: "index"}); !v.RawEquals(cty.NumberIntVal(3)) {
 		t.Errorf("count.index is %#v", v)
 	}
-	s.pair = &eachPair{cty.Zero, cty.True} // of an import block, whose for_each accepts lists
+	s.pair = &eachPair{cty.Zero, cty.True} // the for_each of an import block accepts lists, whose keys are numbers
 	if v, _ := (symbols{s}).value(&expr.Ref{Root: expr.RootEach, Field: "key"}); !v.RawEquals(cty.Zero) {
 		t.Errorf("each.key is %#v", v)
 	}

@@ -9,43 +9,44 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A slot holds the object of one resource instance on one face: Before is the prior state, and After is the planned
-// state. The engine fills the slots.
+// A slot is the place for the object of one resource instance on one face: Before is the prior state, and After is the
+// planned state. The engine fills a slot: it puts the object there.
 //
-// The treatment of an empty slot depends on the stage of the walk. While a walk fills the slots of the After face, the
-// order of its steps ensures that each slot is filled before it is read. If an empty slot is read nevertheless, there
-// are two cases. If the walk is past the resource (see Past), the operation that should have filled the slot failed, or
-// the module instance does not exist: the evaluation fails. Otherwise the walk has a bug: the read panics. After the
-// walk, the evaluation fails. In all other cases the value of an empty slot is unknown: before the walk, on the Before
-// face, for ephemeral resources, and during validation. Results that were computed from it are computed again when the
-// slot is filled, except during validation.
+// The stage of the walk decides what reading an empty slot means. While a walk fills the slots of the After face, the
+// order of its steps ensures that each slot is filled before it is read. If an evaluation reads an empty slot
+// nevertheless, there are two cases. If the walk is past the resource (see Past), the operation that should have filled
+// the slot failed, or the module instance does not exist: the evaluation fails. Otherwise the walk has a bug: the read
+// panics. After the walk, the evaluation fails. In all other cases the value of an empty slot is unknown: before the
+// walk, on the Before face, for ephemeral resources, and during validation. Results that were computed from an empty
+// slot are computed again when the slot is filled, except during validation.
 const (
 	idle    uint32 = iota // no walk fills the slots
 	walking               // a walk is filling the slots
 	done                  // the walk has ended: an empty slot stays empty
 )
 
-// Begin marks the start of a walk, which fills the slots of the After face. From now on, reading an empty slot of this
-// face is a bug of the walk and panics, except for ephemeral resources and resources that the walk is past.
+// Begin marks the start of a walk, which fills the slots of the After face (the planned state). From now on, reading an
+// empty slot of this face is a bug of the walk and panics, except for ephemeral resources and resources that the walk
+// is past.
 func (f *Frame) Begin() { f.w.stage.Store(walking) }
 
 // Past records that the walk will fill no more slots of a resource, in any module instance. An evaluation that reads an
-// empty slot of the resource then fails without a further error, because the reason was reported. If a slot is filled
-// later, it can be read.
+// empty slot of the resource then fails without a further error, because the reason was reported already. A slot that
+// is filled later can still be read.
 func (f *Frame) Past(d program.Decl) { f.w.past[d].Store(true) }
 
-// End marks the end of the walk. After it, an evaluation that reads an empty slot of the After face fails without an
+// End marks the end of the walk. From now on, an evaluation that reads an empty slot of the After face fails without an
 // error. For an ephemeral resource, the value stays unknown.
 func (f *Frame) End() { f.w.stage.Store(done) }
 
 // resources reads the objects of resources into an evaluation.
 type resources struct{ s *scope }
 
-// empty returns the value of instance k, whose slot is empty: an unknown object, or, if the walk cannot fill the slot
-// any more, a placeholder in a failed evaluation. It panics if the walk should have filled the slot before this
-// evaluation. The rules are at the constant idle.
+// empty returns the value of the instance k, whose slot is empty. It is an unknown object, and if the walk cannot fill
+// the slot any more, the evaluation fails. empty panics if the walk should have filled the slot before this evaluation.
+// The comment at the constant idle has the rules.
 func (r resources) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
-	// An ephemeral resource is open only while the objects that use it need it, so its slot may be empty.
+	// an ephemeral resource is open only while its users need it, so its slot may be empty
 	if !f.w.o.Validate && r.s.face == After && d.Src.Res.Mode != addr.Ephemeral {
 		id := f.n.Decl(d.Index)
 		switch stage := f.w.stage.Load(); {
@@ -60,26 +61,27 @@ func (r resources) empty(f *Frame, d *program.Def, k addr.Key) cty.Value {
 	return r.placeholder(f, d)
 }
 
-// Put fills the slot of instance k of the resource d in this module instance. It replaces an earlier value. It panics
-// if d belongs to another module.
+// Put puts the object v of the instance k of the resource d into its slot in this module instance, in place of an
+// earlier object. It panics if d belongs to another module.
 func (f *Frame) Put(d program.Decl, k addr.Key, face Face, v mark.Value) {
 	put(f, d, k, face, &slot{rest: v})
 }
 
-// PutLazy fills a slot like Put, with a value that is loaded when a reference first reads it. load is called at most
-// once, from the goroutine that reads first. Other readers wait for it.
+// PutLazy fills a slot like Put, with an object that load returns when a reference first reads it. load is called at
+// most once, from the goroutine that reads first. Other readers wait for it.
 func (f *Frame) PutLazy(d program.Decl, k addr.Key, face Face, load func() mark.Value) {
 	put(f, d, k, face, &slot{load: load})
 }
 
-// Fail marks the slot of an instance as failed, without a value: an evaluation that reads it has the status Failed, and
-// reports no error.
+// Fail marks the slot of an instance as failed: it has no object, and an evaluation that reads it has the status
+// Failed, without a further error.
 func (f *Frame) Fail(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, &slot{failed: true}) }
 
 // Drop empties the slot of an instance, for example when an ephemeral resource was closed.
 func (f *Frame) Drop(d program.Decl, k addr.Key, face Face) { put(f, d, k, face, nil) }
 
-// Got returns the value in a slot, or false if the slot is empty or failed. It loads a lazy value (PutLazy).
+// Got returns the object in a slot, or false if the slot is empty or failed. If PutLazy has filled the slot, Got loads
+// the object.
 func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	s := f.object(f.local(d), face).slot(k)
 	if s == nil || s.failed {
@@ -89,8 +91,8 @@ func (f *Frame) Got(d program.Decl, k addr.Key, face Face) (mark.Value, bool) {
 	return s.rest, true
 }
 
-// put fills the slot of an instance, or empties it if s is nil. Remembered values that were computed while the slot was
-// empty are computed again when they are needed.
+// put sets the slot of an instance, or empties it if s is nil. Values that were computed while the slot was empty are
+// computed again when they are needed.
 func put(f *Frame, d program.Decl, k addr.Key, face Face, s *slot) {
 	def := f.local(d)
 	o := f.object(def, face)
@@ -100,14 +102,14 @@ func put(f *Frame, d program.Decl, k addr.Key, face Face, s *slot) {
 	}
 }
 
-// instance reads the slot of one instance into an evaluation. If the object failed, the value is unknown, and the
-// evaluation gets the outcome Failed. If the slot is empty, empty returns the value.
+// instance reads the slot of one instance for the evaluation. If the slot is marked as failed, the value is unknown,
+// and the evaluation gets the outcome Failed. If the slot is empty, the method empty returns the value.
 func (r resources) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
 	o := f.object(d, r.s.face)
 	sl := o.slot(k)
 	if sl == nil {
 		o.missed.Store(true)
-		if sl = o.slot(k); sl == nil { // still empty after missed was set
+		if sl = o.slot(k); sl == nil { // read again, because the slot may have been filled before missed was set
 			return r.empty(f, d, k)
 		}
 	}
@@ -121,11 +123,11 @@ func (r resources) instance(f *Frame, d *program.Def, k addr.Key) cty.Value {
 }
 
 // owned returns v, the object of a resource. For an ephemeral resource it marks the object as ephemeral, and records
-// the attribute names that the schema does not have as ephemeral.
+// the attribute names that the schema does not have as names from ephemeral text.
 func (r resources) owned(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	if d.Src.Res.Mode == addr.Ephemeral {
 		r.s.Marked = true
-		if sch := f.w.p.Schema(f.n.Decl(d.Index)); sch != nil { // if nil, Bind reported the missing schema
+		if sch := f.w.p.Schema(f.n.Decl(d.Index)); sch != nil { // if sch is nil, Bind has reported that the schema is missing
 			f.w.names.Learn(v.Type(), sch.Type())
 		}
 	}
@@ -152,7 +154,7 @@ func originOf(f *Frame, d *program.Def) *mark.Origin {
 }
 
 // placeholderOf returns an unknown object of the type of the resource that is not null, or a value of unknown type if
-// the program has no schema of the resource. For an ephemeral resource, the object has the ephemeral mark.
+// the program has no schema of the resource. For an ephemeral resource, the value has the ephemeral mark.
 func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	v := cty.DynamicVal
 	if s := f.w.p.Schema(f.n.Decl(d.Index)); s != nil {
@@ -161,9 +163,9 @@ func placeholderOf(f *Frame, d *program.Def) cty.Value {
 	return markDeclared(f, d, v)
 }
 
-// wholeOf returns the value of a whole resource: the only object, a tuple of all instances for count, or an object of
-// all instances for for_each. With the argument enabled, it is the only object or null. It is unknown if the instances
-// are not known.
+// wholeOf returns the value of a whole resource: the only object, a tuple of all instances if it has count, or an
+// object of all instances if it has for_each. If it has the argument enabled, the value is the only object or null. It
+// is unknown if the instances are not known.
 func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 	keys := r.s.keysOf(f, d)
 	switch {
@@ -171,7 +173,7 @@ func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 		return cty.DynamicVal
 	case keys.Repeat == program.Once && (keys.has(addr.NoKey) || f.w.o.Validate):
 		return r.instance(f, d, addr.NoKey)
-	case keys.Repeat == program.Once: // the engine has set an empty list, because the object does not exist yet
+	case keys.Repeat == program.Once: // the engine has set an empty list of keys, because the object does not exist yet
 		return r.placeholder(f, d)
 	case keys.Repeat == program.Enabled:
 		if len(keys.List) == 0 {
@@ -205,8 +207,8 @@ func (r resources) wholeOf(f *Frame, d *program.Def) cty.Value {
 	return r.hide(f, d, keys, v)
 }
 
-// hide returns v, with the ephemeral mark if the keys come from ephemeral values. Only ephemeral resources may have
-// such keys.
+// hide returns v, with the ephemeral mark if the instance keys come from ephemeral values. Only ephemeral resources may
+// have such keys.
 func (r resources) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Value {
 	if !keys.Hidden {
 		return v
@@ -215,7 +217,7 @@ func (r resources) hide(f *Frame, d *program.Def, keys Keys, v cty.Value) cty.Va
 }
 
 // assemble returns the value of all instances: a tuple for count, and an object for for_each. get returns the value of
-// an instance. For count, keys from a state may lack an index: then hole returns the element at this index.
+// an instance. For count, the keys from a state may have gaps: hole returns the element at a missing index.
 func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) cty.Value {
 	if keys.Repeat == program.Count {
 		return cty.TupleVal(inSequence(keys.List, get, hole))
@@ -229,7 +231,7 @@ func assemble(keys Keys, get func(addr.Key) cty.Value, hole func() cty.Value) ct
 	return cty.ObjectVal(vals)
 }
 
-// inSequence returns the instances with number keys in the order of the keys. list must be sorted.
+// inSequence returns the values of the instances with number keys, in the order of the keys. list must be sorted.
 func inSequence(list []addr.Key, get func(addr.Key) cty.Value, hole func() cty.Value) []cty.Value {
 	vals := make([]cty.Value, 0, len(list))
 	for _, k := range list {

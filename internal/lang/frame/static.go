@@ -51,14 +51,14 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 	return &StaticFrame{newFrame(w, n, parent, addr.NoKey)}
 }
 
-// Eval evaluates an expression. If it fails, it returns false, and the bag or the bag of an earlier evaluation has the
-// error. The parameter what names the expression in messages, such as "the source of module.a".
+// Eval evaluates an expression. If that fails, it returns false, and the error is in the bag or in the bag of an
+// earlier evaluation. what names the expression in messages, such as "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, nil, program.AllowedRefs{}, bag)
 }
 
-// EvalWith evaluates an expression of a test file like Eval. The expression may also use the given names, and functions
-// such as uuid. It returns false if the evaluation fails.
+// EvalWith evaluates an expression of a test file. The expression may also use the given names, and functions such as
+// uuid whose result varies. If the evaluation fails, it returns false.
 func (s *StaticFrame) EvalWith(e hcl.Expression, what string, names map[string]cty.Value, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, names, program.AllowedRefs{Names: Scope{Names: names}.names(), Vary: true}, bag)
 }
@@ -76,8 +76,8 @@ func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.V
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Body evaluates a body against a schema. If it fails, it returns false, and the bag or the bag of an earlier
-// evaluation has the error. what names the body in messages.
+// Body evaluates a body against a schema. If that fails, it returns false, and the error is in the bag or in the bag of
+// an earlier evaluation. what names the body in messages.
 func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
 	compiled, ok := s.f.n.Block(b, sch, program.AllowedRefs{}, what, bag)
 	if !ok {
@@ -90,15 +90,16 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Where returns the range of the text in body b that sets the value at path. If path is empty, Where returns otherwise.
+// Where returns the range of the text in the body b that sets the value at path. If path is empty, it returns the range
+// otherwise.
 func (s *StaticFrame) Where(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return s.f.n.Where(b, sch, otherwise, path)
 }
 
 // Lasting reports ephemeral and sensitive values in the settings of a backend, which init stores and commands print. It
 // accepts such values at paths for which except returns true, because these settings are not stored. It ignores all
-// other mistakes in the settings: the settings may be incomplete without the command line, and Body reports the
-// mistakes later. Lasting returns true if it has reported no error.
+// other mistakes, because the command line may complete the settings, and because Body reports mistakes later. Lasting
+// returns true if it has reported no error.
 func (s *StaticFrame) Lasting(b hcl.Body, what string, except func(cty.Path) bool, bag *diag.Bag) bool {
 	ok := true
 	for _, a := range attributesIn(b) {
@@ -136,9 +137,9 @@ func attributesIn(b hcl.Body) []*hcl.Attribute {
 	return out
 }
 
-// StaticSource evaluates the source of a module call, for the loader. parent is the module that contains the call. If
-// the source cannot be evaluated or is not a valid address, StaticSource adds an error and returns false. The result
-// has slashes in place of the backslashes of a Windows path.
+// StaticSource evaluates the source of a module call, for the loader of modules. parent is the module that contains the
+// call. If the source cannot be evaluated or is not a valid address, StaticSource adds an error and returns false. In
+// the result, slashes replace the backslashes of a Windows path.
 func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	s, ok := staticString(parent, call, call.Source, "source", o, bag)
 	s = config.Slashed(s)
@@ -149,8 +150,8 @@ func StaticSource(parent *config.Node, call *config.Call, o Options, bag *diag.B
 	return s, ok
 }
 
-// isWord reports whether a source is probably a directory whose "./" is missing. Other kinds of sources have a colon, a
-// host, or two slashes.
+// isWord reports whether a source is probably a directory whose "./" was forgotten. Other kinds of sources contain a
+// colon, a host, or two slashes.
 func isWord(source string) bool {
 	return source != "." && source != ".." && !strings.ContainsAny(source, ":@\\") && !strings.HasPrefix(source, "/") && strings.Count(source, "/") < 2 &&
 		!strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && !strings.Contains(strings.SplitN(source, "/", 2)[0], ".")
@@ -178,8 +179,8 @@ func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg 
 }
 
 // plainString converts a value to a string. It adds an error and returns false if the value is marked, unknown or not a
-// string. If the value is null, it returns "" and true if nullable is true; otherwise null is an error, too. what names
-// the value in an error.
+// string. For null it returns "" and true if nullable is true; otherwise null is an error, too. what names the value in
+// an error.
 func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
 	fail := func(title, detail string) (string, bool) {
 		bag.Add(diag.Errorf(title, "%s", detail).At(at))

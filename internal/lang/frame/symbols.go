@@ -9,11 +9,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// symbols evaluates count, each and self. Their values belong to the instance of the scope.
+// symbols evaluates count, each and self for the instance to which the evaluation s belongs.
 type symbols struct{ s *scope }
 
-// value returns the value of count.index, each.key, each.value or self. The value is unknown if the scope has no
-// instance, or no self. If for_each no longer has the key of the instance, each.value is an error.
+// value returns the value of count.index, each.key, each.value or self. The value is unknown if the evaluation belongs
+// to no instance, or has no self. If for_each no longer has the key of the instance, each.value is an error.
 func (y symbols) value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	if e.Root == expr.RootSelf {
 		if y.s.self == nil {
@@ -36,7 +36,7 @@ func (y symbols) value(e *expr.Ref) (cty.Value, hcl.Diagnostics) {
 	return y.hidden(y.s.key.Value()), nil
 }
 
-// hidden marks a key as ephemeral if it comes from ephemeral values.
+// hidden returns v, a key, with the ephemeral mark if the key comes from ephemeral values.
 func (y symbols) hidden(v cty.Value) cty.Value {
 	if y.s.d == nil || y.s.d.Kind != program.Resource || y.s.d.Src.Res.Mode != addr.Ephemeral || y.s.d.Repetition == nil {
 		return v
@@ -48,7 +48,8 @@ func (y symbols) hidden(v cty.Value) cty.Value {
 	return v
 }
 
-// unknownSymbol returns the value of count or each in a scope without an instance: an unknown value of the right type.
+// unknownSymbol returns the value of count or each in an evaluation that belongs to no instance: an unknown value of
+// the right type.
 func (y symbols) unknownSymbol(e *expr.Ref) cty.Value {
 	switch {
 	case e.Root == expr.RootCount:
@@ -59,14 +60,14 @@ func (y symbols) unknownSymbol(e *expr.Ref) cty.Value {
 	return y.unknownEach()
 }
 
-// unknownEach returns the unknown each.value of a scope without an instance.
+// unknownEach returns the unknown each.value in an evaluation that belongs to no instance.
 func (y symbols) unknownEach() cty.Value {
 	if y.s.d == nil || y.s.d.Repetition == nil {
 		return cty.DynamicVal
 	}
 	r := y.own()
 	y.s.Marked = y.s.Marked || r.marked
-	for _, v := range r.each { // if the only element is known, it determines the type and the marks
+	for _, v := range r.each { // if there is one known element, it determines the type and the marks
 		if len(r.each) == 1 {
 			unmarked, remark := mark.UnmarkDeep(v)
 			return remark(cty.UnknownVal(unmarked.Type()))
@@ -85,8 +86,9 @@ func anyOf(vs map[string]cty.Value) cty.Value {
 	return out
 }
 
-// eachValue returns each.value of the scope's instance. It returns false if the repetition has no such key. If the keys
-// were set (see Frame.SetKeys), the repetition may not be evaluated yet, so eachValue evaluates it.
+// eachValue returns each.value of the instance to which the evaluation belongs. It returns false if the repetition has
+// no such key. If the keys were set (see Frame.SetKeys), the repetition may not be evaluated yet, so eachValue
+// evaluates it.
 func (y symbols) eachValue() (cty.Value, bool) {
 	r := y.own()
 	y.s.Marked, y.s.early = y.s.Marked || r.marked, y.s.early || r.early != 0
@@ -100,10 +102,10 @@ func (y symbols) eachValue() (cty.Value, bool) {
 		}
 		y.s.Failed = y.s.Failed || !y.s.Broken
 	}
-	return cty.DynamicVal, r.Status != Known || y.s.face == Before // before, the repetition may lack the key
+	return cty.DynamicVal, r.Status != Known || y.s.face == Before // in the prior state (the face Before), for_each may lack the key
 }
 
-// own returns the repetition of the declaration to which the scope belongs.
+// own returns the evaluated repetition of the declaration to which the evaluation belongs.
 func (y symbols) own() *repeated {
 	return y.s.f.repeat(y.s.d, y.s.face, y.s)
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Trigger is an object or an attribute in a replace_triggered_by argument. A change of it replaces the resource that
-// has the argument.
+// Trigger is an object or an attribute that a replace_triggered_by argument names. If it changes, the resource with the
+// argument is replaced.
 type Trigger struct {
 	Resource   addr.AbsResource
 	Key        addr.Key
-	All        bool     // every instance
-	Path       cty.Path // the attribute; empty: the whole object
-	Undeclared bool     // the resource has no instance with the key
+	All        bool     // all instances of the resource
+	Path       cty.Path // the path of the attribute; empty means the whole object
+	Undeclared bool     // the resource has no instance with Key
 	At         diag.Range
 }
 
-// Triggers evaluates replace_triggered_by of one instance. It leaves out entries whose key is invalid, for which it
-// adds an error, and during validation entries whose key is unknown.
+// Triggers evaluates replace_triggered_by for one instance. It omits entries whose key is invalid, for which it adds an
+// error, and during validation entries whose key is unknown.
 func (f *Frame) Triggers(d program.Decl, k addr.Key, bag *diag.Bag) ([]Trigger, Status) {
 	ld := f.local(d)
 	var out []Trigger
@@ -67,20 +67,20 @@ func (s *scope) trigger(t *program.Trigger) (Trigger, bool) {
 	return out, ok
 }
 
-// PreventDestroy evaluates lifecycle.prevent_destroy for an instance. The key k may be a key from the state that the
-// configuration no longer declares. Without prevent_destroy, and if it is null, the result is false and OK. After an
-// error, the result is false and a status other than OK.
+// PreventDestroy evaluates lifecycle.prevent_destroy for an instance. k may be a key from the state that the
+// configuration no longer declares. If prevent_destroy is missing or null, the result is false and OK. After an error,
+// the result is false and a status other than OK. face selects the prior values (Before) or the planned values (After).
 func (f *Frame) PreventDestroy(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	return lifecycleFlag(newScope(f, face, bag).of(ld, fitting(ld, k)), ld.Lifecycle.PreventDestroy, "prevent_destroy", false)
 }
 
-// Fits reports whether a key has the right type for the instances of a declaration: a number for count, or a string for
-// for_each.
+// Fits reports whether a key has the right type for the instances of a declaration: a number if it has count, or a
+// string if it has for_each.
 func (f *Frame) Fits(d program.Decl, k addr.Key) bool { return fitting(f.local(d), k) == k }
 
-// fitting returns k for the evaluation of an instance. If k has the wrong type for count.index or each.key, fitting
-// returns NoKey.
+// fitting returns the key k for the evaluation of an instance, or NoKey if k has the wrong type for count.index or
+// each.key.
 func fitting(d *program.Def, k addr.Key) addr.Key {
 	if _, number := k.Int(); d.Repeat.Count != nil && !number || d.Repeat.ForEach != nil && number {
 		return addr.NoKey
@@ -89,9 +89,9 @@ func fitting(d *program.Def, k addr.Key) addr.Key {
 }
 
 // Forget evaluates lifecycle.destroy for an instance. It returns true if destroy is false or null, so that the object
-// must be forgotten instead of destroyed. Forget returns false if destroy is not set or true. lifecycleFlag lists the
-// unknown values that count as true: an unknown value does not make Lethe forget an object. After an error, Forget
-// returns false and a status other than OK.
+// must be forgotten instead of destroyed. It returns false if destroy is not set, or is true. An unknown value, where
+// lifecycleFlag accepts one, counts as true, so that no object is forgotten by mistake. After an error, Forget returns
+// false and a status other than OK.
 func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bool, Status) {
 	ld := f.local(d)
 	if ld.Lifecycle.Destroy == nil {
@@ -101,9 +101,10 @@ func (f *Frame) Forget(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (bo
 	return !destroy && o == OK, o
 }
 
-// lifecycleFlag evaluates a boolean lifecycle argument in s, and releases s. A missing or null argument is false. An
-// unknown value counts as the parameter unknown during validation, and for a repeated declaration if s has no instance.
-// Otherwise an unknown value is an error, and so is an ephemeral value or one that is not a boolean.
+// lifecycleFlag evaluates a boolean lifecycle argument in s, and releases s. A missing or null argument is false.
+// During validation, and for a repeated declaration if s has no instance, an unknown value counts as the parameter
+// unknown. Otherwise an unknown value is an error. An ephemeral value, or a value that is not a boolean, is always an
+// error.
 func lifecycleFlag(s *scope, e hclsyntax.Expression, name string, unknown bool) (bool, Status) {
 	if e == nil {
 		s.release()

@@ -15,7 +15,7 @@ import (
 
 // The functions in this file evaluate parts of a module only to find mistakes, in frames that validate.
 
-// Checker evaluates parts of a module whose values nothing needs, to report the mistakes in them.
+// Checker evaluates parts of a module only to report the mistakes in them. The values are not used.
 type Checker struct{ f *Frame }
 
 // NewChecker returns a checker for the declarations of the frame's module.
@@ -34,8 +34,9 @@ func Placeholder(f *Frame, m addr.Module) *Frame {
 // Self returns a value for self in the blocks of a resource: an unknown object of its type.
 func (c Checker) Self(d program.Decl) mark.Value { return mark.Split(placeholderOf(c.f, c.f.local(d))) }
 
-// Inputs evaluates the arguments of a call against the variables of the called module, and checks the validation rules
-// of these variables. Only constants are known, so a violated rule is violated in every instance of the module.
+// Inputs evaluates the arguments of a module call against the variables of the called module, and checks the validation
+// rules of these variables. Only constants are known, so a rule that fails now would fail for every instance of the
+// module.
 func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Status {
 	d := c.f.local(call)
 	child := c.f.n.Children[d.Nth]
@@ -44,7 +45,7 @@ func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Status {
 	}
 	s := newScope(c.f, After, bag).of(d, addr.NoKey)
 	defer s.release()
-	s.Marked = true // conservative for all arguments
+	s.Marked = true // assume that an argument has marks
 	worst := OK
 	for _, name := range slices.Sorted(maps.Keys(child.Unit.Module.Variables)) {
 		i, ok := child.Unit.Index(program.Variable, name)
@@ -67,8 +68,8 @@ func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Status {
 	return worst
 }
 
-// rules evaluates the validation rules of a variable for the value from a call. As in Terraform, all other variables
-// are unknown.
+// rules evaluates the validation rules of the variable v for the value given, from a module call. All other variables
+// are unknown, as in Terraform. It returns the worst status.
 func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Status {
 	given = withDeclaredMarks(c.f, v, given)
 	worst := OK
@@ -83,7 +84,8 @@ func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Status {
 	return worst
 }
 
-// Provisioners evaluates the bodies of all provisioners and connections of a resource. It returns the worst status.
+// Provisioners evaluates the bodies of all provisioners and connections of a resource, to find mistakes. It returns the
+// worst status.
 func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) Status {
 	worst := OK
 	for _, raw := range c.f.local(d).Bodies {
@@ -96,7 +98,7 @@ func (c Checker) Provisioners(d program.Decl, self *mark.Value, bag *diag.Bag) S
 	return worst
 }
 
-// try evaluates the arguments of a body without a schema, in the body and in its blocks.
+// try evaluates the arguments of a body that has no schema, including the arguments in its blocks.
 func (s *scope) try(raw *program.RawBody, ctx *hcl.EvalContext) {
 	for i := range raw.Attrs {
 		s.EvalIn(raw.Attrs[i].Expr, ctx)

@@ -14,21 +14,21 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// value returns the result of the cell of d, which holds the value of a variable, local or output. from is the
-// evaluation that needs the value, or nil.
+// value returns the result of the cell of d, a variable, local or output, on one face (before or after the changes of
+// the run). from is the evaluation that needs the value, or nil.
 func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
 	c := &f.vals[2*d.Index+int32(f.faceOf(d, face))]
 	if d.Once != nil && !f.w.o.Closed.Has(shortcut.Constants) {
 		c = d.Once.Get(func() any { return &cell{} }).(*cell)
 	}
 	if f.w.static && from != nil && (from.cell == d && from.f == f || from.inside(f, d)) {
-		return compute(f, d, face, from) // the value needs itself; compute reports the cycle
+		return compute(f, d, face, from) // the cell needs its own value; compute reports the cycle
 	}
 	return c.get(&f.w.fills, func() *result { return compute(f, d, face, from) })
 }
 
-// compute evaluates the value of a cell, and adds the marks of its declaration. If the evaluation fails or the value is
-// too large, the value is unknown, and the outcome is not OK.
+// compute evaluates the cell of d, and adds the marks that the declaration requests. If the evaluation fails or the
+// value is too large, the value is unknown, and the outcome is not OK.
 func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	var bag diag.Bag
 	now := f.w.fills.now()
@@ -65,7 +65,7 @@ func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 		f.w.o.Run.Guard(f.addr, d.Name, v)
 	}
 	marked := false
-	if s.Marked { // the value may have marks
+	if s.Marked { // otherwise no value of the evaluation has marks
 		v, marked = via(v, nameOf(f, d), d.At)
 	}
 	out.val = withDeclaredMarks(f, d, v)
@@ -76,8 +76,8 @@ func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	return out
 }
 
-// via adds the variable, local or output with the given name, which is declared at at, to the origin of the marks of v.
-// It returns v and false if v has no marks.
+// via adds a variable, local or output, with its name and the position at, to the origin of the marks of v. If v has no
+// marks, it returns v and false.
 func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	rest := mark.Split(v)
 	if len(rest.Marks) == 0 {
@@ -86,7 +86,7 @@ func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	return rest.Via(name, at).Join(), true
 }
 
-// withDeclaredMarks adds the marks that a declaration requests with sensitive and ephemeral.
+// withDeclaredMarks adds the marks that a declaration requests with the arguments sensitive and ephemeral.
 func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	sensitive, ephemeral := false, false
 	switch d.Kind {
@@ -108,15 +108,17 @@ func withDeclaredMarks(f *Frame, d *program.Def, v cty.Value) cty.Value {
 	return v
 }
 
-// read returns the value of a variable, local or output, and adds its status, diagnostics and marks to the evaluation.
+// read returns the value of a variable, local or output, and adds its status, diagnostics and marks to the evaluation
+// s.
 func (s *scope) read(f *Frame, d *program.Def) cty.Value {
 	r := f.value(d, s.face, s)
 	s.took(r)
 	return r.val
 }
 
-// compiledInTime compiles a local or an argument when a static evaluation first needs it, because no program was
-// compiled. If the compilation fails, or the value needs itself, compiledInTime reports an error and returns false.
+// compiledInTime compiles a local or an argument when a static evaluation first needs it. A static evaluation happens
+// before the configuration is compiled. If the compilation fails, or the value needs itself, compiledInTime reports an
+// error and returns false.
 func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 	if !f.w.static {
 		return true
@@ -136,8 +138,8 @@ func compiledInTime(f *Frame, d *program.Def, s *scope) bool {
 	return ok
 }
 
-// inside reports whether the evaluation is a part of the computation of the cell of d. Static evaluation needs this
-// check, because cycles are detected only when a program is compiled.
+// inside reports whether the evaluation s is a part of the computation of the cell of d. Only a static evaluation needs
+// this check, because otherwise the compiler has detected cycles.
 func (s *scope) inside(f *Frame, d *program.Def) bool {
 	for p := s.from; p != nil; p = p.from {
 		if p.f == f && p.cell == d {
@@ -147,8 +149,8 @@ func (s *scope) inside(f *Frame, d *program.Def) bool {
 	return false
 }
 
-// trail returns the chain of values that need one another, for messages. It leads from the cell being computed to the
-// purpose of the evaluation.
+// trail returns the chain of values that need one another, for messages. It leads from the cell that is being computed
+// to the purpose of the evaluation.
 func (s *scope) trail() string {
 	var parts []string
 	for p := s; p != nil; p = p.from {
@@ -165,14 +167,14 @@ func (s *scope) trail() string {
 	return strings.Join(parts, " ← ")
 }
 
-// moduleOutput evaluates one output.
+// moduleOutput evaluates one output of a module instance.
 type moduleOutput struct {
 	s *scope
 	d *program.Def
 }
 
-// value evaluates the expression, converts the result, and checks its marks. After an error, the value is unknown. The
-// value of a root output loses the types that contain names made from ephemeral text.
+// value evaluates the expression, converts the result, and checks its marks. After an error, the result is unknown. For
+// a root output, types that contain names made from ephemeral text are removed from the result.
 func (o moduleOutput) value() cty.Value {
 	v := o.given()
 	if o.s.outcome() != OK {
@@ -197,8 +199,8 @@ func (o moduleOutput) value() cty.Value {
 	return v
 }
 
-// given returns the value of the output's expression, or the replacement if the module instance is replaced. The
-// replacement of an output that has no value is null.
+// given returns the value of the output's expression. If given outputs replace the module instance, it returns the
+// replacement, or null for an output without a replacement.
 func (o moduleOutput) given() cty.Value {
 	if !o.s.f.replaced {
 		return o.s.Eval(o.d.Value)
@@ -209,8 +211,8 @@ func (o moduleOutput) given() cty.Value {
 	return cty.NullVal(cty.DynamicPseudoType)
 }
 
-// borders reports an error if an output has ephemeral or sensitive values that it does not declare, or if the value of
-// a root output is infinite.
+// borders reports an error if the value of an output is ephemeral or sensitive and the output does not declare that, or
+// if the value of a root output contains infinity.
 func (o moduleOutput) borders(v cty.Value) {
 	if o.s.f.parent == nil && !o.s.Finite(v, "output "+o.d.Name, o.d.Value, o.s.Ctx) {
 		return
@@ -236,7 +238,8 @@ func (o moduleOutput) ephemeral(m mark.At) {
 	o.s.Bag.Add(diag.Warningf("Ephemeral value in root module output", "Use ephemeralasnull(...) for the value of output %q. It replaces the ephemeral parts with null.", o.d.Name).At(at))
 }
 
-// deeper reports whether the chain of declarations that need one another may grow by one. If not, it adds an error.
+// deeper reports whether the chain of declarations that need one another may become longer by one. If not, it adds an
+// error.
 func (s *scope) deeper(d *program.Def) bool {
 	if s.depth <= mostDepth {
 		return true
@@ -245,9 +248,9 @@ func (s *scope) deeper(d *program.Def) bool {
 	return false
 }
 
-// checkValueSize reports whether a value is small enough for other evaluations. If not, it adds an error. Values share
-// their parts: a few declarations, each of which contains the previous one several times, can have a value that is
-// small in memory but has so many elements that a walk through them never ends.
+// checkValueSize reports whether the value of a cell is small enough for other evaluations. If not, it adds an error.
+// Parts of values are shared in memory. So a few declarations, each of which contains the previous one several times,
+// can have a value that is small in memory, but has so many elements that visiting all of them never ends.
 func (s *scope) checkValueSize(d *program.Def, v cty.Value) bool {
 	most := s.f.w.budget.l.Elements
 	c := ctyvalue.Contents{MostElements: most, MostBytes: math.MaxInt64}

@@ -21,15 +21,15 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// inputVariable evaluates one input variable of a module, or converts a value that a call passes for it.
+// inputVariable evaluates one input variable of a module, or converts a value that a module call passes for it.
 type inputVariable struct {
 	s *scope
 	d *program.Def
 }
 
-// value returns the value of the variable in the module instance of the scope: the argument of the call, converted and
-// checked, or the default. For the root module it is the value from the user. During validation it is unknown. It is
-// also unknown after an error, for example if the call lacks an argument that has no default.
+// value returns the value of the variable in the module instance of the evaluation: the argument of the module call,
+// converted and checked, or the default. For the root module it is the value from the user. During validation it is
+// unknown. It is also unknown after an error, for example if the call lacks an argument that has no default.
 func (v inputVariable) value() cty.Value {
 	s, f, in := v.s, v.s.f, v.d.Src.Var
 	if f.w.o.Validate {
@@ -42,7 +42,7 @@ func (v inputVariable) value() cty.Value {
 	arg := call.Inputs.Args[v.d.Name]
 	if arg == nil {
 		if !program.HasDefault(in) {
-			s.Broken = true // Compile has reported the missing argument
+			s.Broken = true // Compile has reported that the argument is missing
 			return cty.DynamicVal
 		}
 		return in.Default
@@ -58,10 +58,10 @@ func (v inputVariable) value() cty.Value {
 	return v.accept(f.n, given, arg.Expr)
 }
 
-// notNull is the problem of a null value for a variable that is not nullable and has no default.
+// notNull is the reason why null does not fit a variable that is not nullable and has no default.
 const notNull = "required variable may not be set to null"
 
-// badValue returns the title of the error for a value that does not fit a variable.
+// badValue returns the title of the error for a value that does not fit a variable. problem is the reason.
 func badValue(problem string) string {
 	if problem == notNull {
 		return "Required variable not set"
@@ -69,9 +69,9 @@ func badValue(problem string) string {
 	return "Invalid value for input variable"
 }
 
-// accept converts the value from a call to the value of a variable: it applies the defaults of optional attributes,
-// converts the value, and checks nulls and marks. If the value does not fit, accept reports an error. n is the node of
-// the variable, which may differ from the scope's node. from is the expression of the value.
+// accept converts a value from a module call to the value of a variable: it applies the defaults of optional
+// attributes, converts the value, and checks nulls and marks. If the value does not fit, accept reports an error. n is
+// the module of the variable, which may differ from the module of the evaluation. from is the expression of the value.
 func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(v.d.Src.Var, given)
 	if problem != "" {
@@ -87,8 +87,8 @@ func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.E
 	return out
 }
 
-// prepareVariable converts a value to the type of a variable. If the variable is not nullable, its default replaces
-// null. The text is "", or if the value does not fit, the reason: then the returned value is unknown.
+// prepareVariable converts a value to the type of a variable. If the variable is not nullable, null becomes the
+// default. If the value does not fit, the result is unknown, and the text is the reason. Otherwise the text is "".
 func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	if v.Defaults != nil && !given.IsNull() {
 		unmarked, remark := mark.Unmark(given)
@@ -96,7 +96,7 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	}
 	out, err := convert.To(given, v.Type)
 	if err != nil {
-		if v.Sensitive || v.Ephemeral { // the reason may not have keys of maps
+		if v.Sensitive || v.Ephemeral { // the reason must not contain keys of maps, which may be secret
 			_, err = convert.To(mark.With(given, mark.Sensitive, nil), v.Type)
 		}
 		return cty.DynamicVal, expr.ConversionText(err)
@@ -111,8 +111,8 @@ func prepareVariable(v *config.Variable, given cty.Value) (cty.Value, string) {
 	return out, ""
 }
 
-// root returns the value of a variable of the root module. The function New has prepared these values for a walk. A
-// static evaluation prepares them when it needs them (staticRoot).
+// root returns the value of a variable of the root module. The function New has converted and checked these values for
+// a walk. In a static evaluation, staticRoot does so when a value is needed.
 func (v inputVariable) root() cty.Value {
 	s := v.s
 	var out cty.Value
@@ -147,8 +147,8 @@ func (w *walk) staticRoot(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	return got, ok
 }
 
-// rootValue returns the value of one root variable. If the value is missing or does not fit, rootValue adds an error
-// and returns false.
+// rootValue returns the value of one root variable. If the value is missing or does not fit, it adds an error and
+// returns false.
 func rootValue(v *config.Variable, given map[string]Given, bag *diag.Bag) (cty.Value, bool) {
 	g, set := given[v.Name]
 	if !set {
@@ -170,9 +170,9 @@ func rootValue(v *config.Variable, given map[string]Given, bag *diag.Bag) (cty.V
 	return out, true
 }
 
-// value returns the given value. If it is text, the type of the variable determines its meaning. Without a type, and
-// for a primitive type, the text is the value as a string. For any other type, the text is parsed as an expression. If
-// the text is invalid, value adds an error and returns false.
+// value returns the given value. If it is text, the type of the variable determines how the text is read. If the
+// variable has no type or a primitive type, the value is the text as a string. For any other type, the text is parsed
+// as an expression. If the text is invalid, value adds an error and returns false.
 func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	if !g.IsText {
 		return g.Value, true
@@ -187,7 +187,7 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 	return config.ParseValue(g.Source(v.Name), g.Text, limits.Limits{}, bag)
 }
 
-// Source returns the name that messages use for the text of a given value.
+// Source returns the name of the source of a given value, for the position of messages about its text.
 func (g Given) Source(name string) string {
 	return fmt.Sprintf("<value for var.%s from %s>", name, g.From)
 }
@@ -201,8 +201,8 @@ func (g Given) invalid(v *config.Variable, problem string) diag.Diagnostic {
 	return d.At(v.Range)
 }
 
-// New returns the root frame of a walk. It converts and checks the variables of the root module, except during
-// validation, in which they are unknown. If it reports an error, it returns false, and the frame nevertheless.
+// New returns the frame of the root module for a walk. It converts and checks the values of the root variables, except
+// during validation, in which they are unknown. If it reports an error, it returns false, and also the frame.
 func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	w := &walk{p: p, o: o.in(p.Root().Unit.Module.Dir), budget: newBudget(o.Limits), roots: map[string]cty.Value{}, past: make([]atomic.Bool, len(p.Decls()))}
 	w.table = functionTable(&w.o)
@@ -221,7 +221,7 @@ func New(p *program.Program, o Options, bag *diag.Bag) (*Frame, bool) {
 	return f, ok
 }
 
-// functionTable returns the function table of a walk, which all its frames share.
+// functionTable returns the table of functions that all frames of a walk share.
 func functionTable(o *Options) map[string]function.Function {
 	return funcs.Table(&funcs.Env{
 		BaseDir: o.BaseDir, Named: o.Named, PlanTime: o.PlanTime, Now: o.Now, Pure: o.Pure || o.Validate,

@@ -9,12 +9,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// argType is the cty type of nearly every parameter: a capsule around the argument's value. The expression evaluator
-// fills it through customdecode.
+// argType is the cty type of nearly every parameter: a capsule that contains the value of the argument. The HCL library
+// puts the value there, through its interface customdecode.
 //
-// Without the capsule, cty would search each argument for marks several times per call. The evaluator would convert it
-// with a routine whose work grows with the square of the number of elements. With the capsule, `[for i in range(n) :
-// element(big, i)]` does not walk through big n times.
+// Without the capsule, cty would search each argument for marks several times in each call, and the HCL library would
+// convert it with a function whose work grows with the square of the number of elements. With the capsule, `[for i in
+// range(n) : element(big, i)]` does not visit all elements of big n times.
 var argType = newArgType()
 
 func newArgType() (ty cty.Type) {
@@ -26,7 +26,7 @@ func newArgType() (ty cty.Type) {
 	return ty
 }
 
-// constraintType is the cty type of a parameter that takes a type constraint, written as in a variable block.
+// constraintType is the cty type of a parameter that takes a type constraint, which is written as in a variable block.
 var constraintType = newConstraintType()
 
 // constraint is a type constraint with the defaults of its optional attributes.
@@ -53,7 +53,8 @@ func decodeWith(f customdecode.CustomExpressionDecoderFunc) *cty.CapsuleOps {
 	}}
 }
 
-// unwrap returns the value inside the capsule. It returns expressions and type constraints unchanged.
+// unwrap returns the value inside the capsule. It returns expressions and type constraints, which are not in an argType
+// capsule, unchanged.
 func unwrap(v cty.Value) cty.Value {
 	if v.Type() != argType {
 		return v

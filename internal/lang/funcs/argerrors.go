@@ -13,17 +13,17 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// A message may quote text of the user, but no sensitive or ephemeral text. Therefore a function never formats an
-// argument into a message itself. It calls the methods quote or show, which mask secret arguments. It passes errors of
-// libraries to the method because, which hides the text of an error if any argument is secret.
+// A message may quote text of the user, but no sensitive or ephemeral text. So no function formats an argument into a
+// message itself. It calls the methods quote or show, which replace a secret argument by a placeholder. It passes
+// errors of libraries to the method because, which hides the text of an error if any argument is secret.
 
 // bad returns the error for a mistake in argument i.
 func bad(i int, format string, a ...any) error {
 	return function.NewArgErrorf(i, format, a...)
 }
 
-// secret returns the mark that hides argument i from messages: "sensitive", "ephemeral", or "" if it may be shown. An
-// argument that exceeds the limits of the search for marks counts as sensitive.
+// secret returns "sensitive" or "ephemeral" if argument i has that mark, so that messages must not show it, and
+// otherwise "". An argument that is too large to be searched for marks counts as sensitive.
 func (c *call) secret(i int) string {
 	if i >= len(c.given) || c.given[i].Type().IsCapsuleType() {
 		return ""
@@ -41,7 +41,7 @@ func (c *call) secret(i int) string {
 	return mark.Sensitive.String()
 }
 
-// anySecret returns the mark of the first secret argument of the call, or "".
+// anySecret returns the result of secret for the first secret argument of the call, or "".
 func (c *call) anySecret() string {
 	for i := range c.given {
 		if s := c.secret(i); s != "" {
@@ -51,7 +51,8 @@ func (c *call) anySecret() string {
 	return ""
 }
 
-// show formats text taken from argument i, shortened to 200 bytes. If the argument is secret, it returns a placeholder.
+// show returns text, which is a part of argument i, for messages, shortened to 200 bytes. If the argument is secret, it
+// returns a placeholder.
 func (c *call) show(i int, text any) string {
 	if s := c.secret(i); s != "" {
 		return "(" + s + " value)"
@@ -59,7 +60,8 @@ func (c *call) show(i int, text any) string {
 	return short(fmt.Sprint(text), 200)
 }
 
-// quote formats a text about argument i like show, and adds quotation marks if the text may be shown.
+// quote returns text, which is a part of argument i, in quotation marks and shortened to 200 bytes. If the argument is
+// secret, it returns a placeholder.
 func (c *call) quote(i int, text string) string {
 	if c.secret(i) != "" {
 		return c.show(i, text)
@@ -67,8 +69,8 @@ func (c *call) quote(i int, text string) string {
 	return strconv.Quote(short(text, 200))
 }
 
-// short returns text, for messages. Of a text longer than most bytes it returns the first most bytes, or fewer so that
-// no character is incomplete, and "...".
+// short returns text for messages. If text is longer than most bytes, it returns the first most bytes and "...". It
+// removes an incomplete character at the end.
 func short(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -76,7 +78,7 @@ func short(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// because converts an error of a library, which may quote any argument, to an error for the user. If an argument is
+// because converts an error of a library, which may quote any argument, to an error for the user. If any argument is
 // secret, it hides the text of the error. It returns nil for nil.
 func (c *call) because(err error) error {
 	if err == nil {
@@ -93,8 +95,8 @@ func (c *call) because(err error) error {
 	return hidden
 }
 
-// badBecause converts err, which a mistake in argument i has caused, to an error for the user. If the argument is
-// secret, it hides the text of the error. It returns nil for nil.
+// badBecause converts err, which a mistake in argument i has caused, to an error for the user. If argument i is secret,
+// it hides the text of the error. It returns nil for nil.
 func (c *call) badBecause(i int, err error) error {
 	if err == nil {
 		return nil
@@ -113,8 +115,8 @@ func argIndex(err error) (int, bool) {
 	return 0, false
 }
 
-// clean converts an error of a library. For a panic in the library, it returns an error without the stack. It shortens
-// long errors.
+// clean converts an error of a library. For a panic in the library, it returns an error without the stack trace. It
+// shortens long errors.
 func clean(err error) error {
 	const most = 1000
 	var p function.PanicError
@@ -144,8 +146,8 @@ func (c *call) tooLong() error {
 	return tooMuch("too many bytes", c.limits.Bytes)
 }
 
-// fits returns an error if the size of a string exceeds the limit. The string has the given number of bytes, and in
-// addition the given number of pieces, each of size bytes.
+// fits returns an error if the size of a string exceeds the limit. The string consists of the given number of bytes,
+// and of the given number of pieces, each of size bytes.
 func (c *call) fits(bytes, pieces, size int) error {
 	space := c.limits.Bytes - int64(bytes)
 	if space < 0 || size > 0 && int64(pieces) > space/int64(size) {
@@ -154,7 +156,7 @@ func (c *call) fits(bytes, pieces, size int) error {
 	return nil
 }
 
-// elsewhere maps names of functions in other languages to names of functions in this language.
+// elsewhere maps names of functions in other languages to the names of the corresponding functions in this language.
 var elsewhere = map[string]string{
 	"len": "length", "size": "length", "count": "length", "strlen": "length", "str": "tostring", "string": "tostring", "int": "tonumber", "number": "tonumber",
 	"float": "tonumber", "bool": "tobool", "array": "tolist", "dict": "tomap", "object": "tomap", "tolower": "lower", "lowercase": "lower", "downcase": "lower",

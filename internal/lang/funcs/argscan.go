@@ -6,8 +6,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// problem returns the error for a value whose walk (see look) ended early: it has a number with too many digits, too
-// many bytes, or too many elements.
+// problem returns the error for a value whose walk (see look) ended early, because a number has too many digits, or
+// because the value has too many bytes or elements.
 func (c *call) problem(s ctyvalue.Contents) error {
 	switch {
 	case s.Refused:
@@ -21,7 +21,7 @@ func (c *call) problem(s ctyvalue.Contents) error {
 // isSequence reports whether ty is a list, set or tuple type.
 func isSequence(ty cty.Type) bool { return ty.IsListType() || ty.IsSetType() || ty.IsTupleType() }
 
-// listOf returns a list of vals, which all have one type. ety is the element type of an empty list.
+// listOf returns a list of vals, which must have the same type. ety is the element type, which an empty list needs.
 func listOf(ety cty.Type, vals []cty.Value) cty.Value {
 	if len(vals) == 0 {
 		return cty.ListValEmpty(ety)

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// casts are the functions that convert a value. Marks keep their position: marks of elements stay on the elements.
+// casts has the functions that convert a value. Marks keep their position: the mark of an element stays on the element.
 var casts = []*builtin{
 	cast("tobool", "Converts true, false, or their names as strings to bool.", cty.Bool),
 	cast("tolist", "Converts a tuple or set to a list. All elements get the same type.", anyList),
@@ -44,7 +44,7 @@ func castTo(c *call, want cty.Type) (cty.Value, error) {
 	return cty.NilVal, bad(0, "%s", c.castProblem(v, want))
 }
 
-// castProblem describes why v cannot be converted. It quotes a string unless the string is secret.
+// castProblem returns the reason why v cannot be converted. It quotes a string unless the string is secret.
 func (c *call) castProblem(v cty.Value, want cty.Type) string {
 	to := want.FriendlyNameForConstraint()
 	if v.Type() != cty.String || !v.IsKnown() || !want.IsPrimitiveType() {
@@ -62,12 +62,13 @@ func (c *call) castProblem(v cty.Value, want cty.Type) string {
 		return fmt.Sprintf(`cannot convert %s to bool; only the strings "true" or "false" are allowed`, strconv.Quote(text))
 	}
 	if n, err := cty.ParseNumberVal(unmarked.AsString()); err == nil {
-		return convert.Writable(n).Error() // the string is a number, so its length is the only possible reason
+		return convert.Writable(n).Error() // the string is a number, so it must be too long
 	}
 	return fmt.Sprintf("cannot convert %s to number; given string must be a decimal representation of a number", strconv.Quote(text))
 }
 
-// convertTo converts a value to a type constraint. It first applies the defaults of the constraint, as for a variable.
+// convertTo converts a value to a type constraint. It first applies the defaults of the constraint, as for the value of
+// a variable.
 func convertTo(c *call) (cty.Value, error) {
 	v := c.args[0]
 	want := c.args[1].EncapsulatedValue().(*constraint)

@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// dates are the functions of time. Times are strings in the format of RFC 3339.
+// dates has the functions about times. Times are strings in the format of RFC 3339.
 var dates = []*builtin{
 	fixed("formatdate", "Converts a time to another format.", cty.String, library(stdlib.FormatDateFunc),
 		text("format", "The format, such as YYYY-MM-DD hh:mm:ss ZZZ. Literal letters are in single quotes."),
@@ -48,8 +48,7 @@ func timeCompare(c *call) (cty.Value, error) {
 	for i := range at {
 		t, err := time.Parse(time.RFC3339, c.args[i].AsString())
 		if err != nil {
-			// The parser of the library is stricter than package time, and its errors describe the mistake in plain
-			// words.
+			// The parser of cty is stricter than package time, and its errors describe the mistake in plain words.
 			if _, plain := stdlib.FormatDate(cty.StringVal(""), c.args[i]); plain != nil {
 				err = plain
 			}

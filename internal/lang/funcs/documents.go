@@ -31,7 +31,7 @@ var documents = []*builtin{
 		param{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: null | unknown | dynamic}),
 }
 
-// csvDecode decodes a table. It refuses tables that are too large, and calls the csvdecode of cty for all others.
+// csvDecode decodes a table in CSV with the csvdecode of cty. It returns an error for a table that is too large.
 func csvDecode(c *call) (cty.Value, error) {
 	if text := c.args[0].AsString(); strings.Count(text, ",")+2*strings.Count(text, "\n") > c.limits.Elements {
 		return cty.NilVal, c.tooMany()
@@ -53,8 +53,8 @@ func yamlEncode(c *call) (cty.Value, error) {
 }
 
 // narrow reduces the precision of whole numbers to the digits that they have. Without this, the YAML library would
-// write every digit of the full precision to find the shortest text. Sequences become tuples and maps become objects;
-// their YAML is the same.
+// write every digit of the full precision to find the shortest text. In the result, tuples replace lists and sets, and
+// objects replace maps, because their YAML is the same.
 func narrow(v cty.Value) cty.Value {
 	ty := v.Type()
 	if ty == cty.Number {
@@ -90,8 +90,8 @@ func narrowNumber(v cty.Value) cty.Value {
 	return cty.NumberIntVal(n)
 }
 
-// yamlDecode determines the type first. If anchors share parts of the document, the value can have far more elements
-// than the document. The number of parts of the type shows this before the value is made.
+// yamlDecode determines the type of the result before the value. If anchors share parts of the document, the value can
+// have far more elements than the document. The number of parts of the type shows this before the value is made.
 func yamlDecode(c *call) (cty.Value, error) {
 	text := c.args[0].AsString()
 	if err := c.yamlFits(text); err != nil {
@@ -112,7 +112,7 @@ func yamlDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// spend subtracts the number of parts of a type from left. It stops when left is negative.
+// spend subtracts the number of parts of a type from *left. It stops when *left is negative.
 func spend(ty cty.Type, left *int) {
 	if *left--; *left < 0 {
 		return
@@ -143,8 +143,9 @@ func numbersFit(v cty.Value) error {
 	})
 }
 
-// yamlFits limits the work of the parser, which has no limits itself. It counts the characters that can begin an
-// element. A merge copies all keys of a mapping, so yamlFits also limits the product of merges and keys.
+// yamlFits returns an error if a text would be too much work for the YAML parser, which has no limits itself. It counts
+// the characters that can begin an element. A merge (<<) copies all keys of a mapping, so yamlFits also limits the
+// product of merges and keys.
 func (c *call) yamlFits(text string) error {
 	limits := c.limits
 	if strings.Count(text, "\n")+strings.Count(text, ",")+strings.Count(text, "- ") > limits.Elements {
@@ -159,8 +160,9 @@ func (c *call) yamlFits(text string) error {
 	return nil
 }
 
-// yamlDepth returns an upper bound for the nesting of a text. It counts indentation, dashes at the beginning of a line,
-// and brackets. It may count too much, because a block of text can contain the same characters.
+// yamlDepth returns an upper bound of the depth of the elements in a text. It counts indentation, dashes at the
+// beginning of a line, and brackets. The result may be too large, because a block of text can contain the same
+// characters.
 func yamlDepth(text string) int {
 	maxDepth, open := 0, 0
 	var margins []int
@@ -175,7 +177,8 @@ func yamlDepth(text string) int {
 	return maxDepth
 }
 
-// appendMargins appends the columns at which a line begins elements. The line `- - a` begins three.
+// appendMargins appends the columns at which elements begin on a line to margins. On the line `- - a`, three elements
+// begin.
 func appendMargins(margins []int, rest string, at int) []int {
 	for len(rest) > 1 && strings.IndexByte("-?:", rest[0]) >= 0 && rest[1] == ' ' {
 		margins = append(margins, at)
@@ -186,9 +189,9 @@ func appendMargins(margins []int, rest string, at int) []int {
 	return append(margins, at)
 }
 
-// yamlBrackets returns the greatest number of open brackets on a line. *open is the number of open brackets: at the
-// start of the line when yamlBrackets is called, and at its end when it returns. A bracket counts only where a value
-// can begin, not inside a word.
+// yamlBrackets returns the largest number of open brackets on a line. *open is the number of open brackets: before the
+// call at the start of the line, and after the call at its end. A bracket counts only where a value can begin, not
+// inside a word.
 func yamlBrackets(line string, open *int) (most int) {
 	begins := true
 	for i := 0; i < len(line); i++ {

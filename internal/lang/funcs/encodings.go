@@ -37,12 +37,12 @@ var encodings = []*builtin{
 		text("str", "The string.")),
 }
 
-// onText returns the implementation of a function of one string, which returns f of it.
+// onText returns the field run of a builtin with one string parameter whose result is f of that string.
 func onText(f func(string) string) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) { return cty.StringVal(f(c.args[0].AsString())), nil }
 }
 
-// utf8Text returns raw as a string of the language. If raw is not valid UTF-8, it returns an error.
+// utf8Text returns raw as a string of the language, or an error if raw is not valid UTF-8.
 func utf8Text(raw []byte) (cty.Value, error) {
 	if !utf8.Valid(raw) {
 		return cty.NilVal, errors.New("the result of decoding the provided string is not valid UTF-8")
@@ -67,8 +67,8 @@ func base64Decode(c *call) (cty.Value, error) {
 	return utf8Text(raw)
 }
 
-// base64Gzip compresses a string. Like Terraform and OpenTofu, it flushes before it closes, because flushing changes
-// the bytes of the result.
+// base64Gzip compresses a string with gzip and returns Base64. It calls Flush before Close, as Terraform and OpenTofu
+// do, because Flush changes the bytes of the result.
 func base64Gzip(c *call) (cty.Value, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -107,7 +107,8 @@ func urlDecode(c *call) (cty.Value, error) {
 	return utf8Text([]byte(text))
 }
 
-// charset returns the encoding that argument i names, and its canonical name for messages.
+// charset returns the character encoding that argument i names, and its canonical name for messages. It returns an
+// error for an unknown name.
 func (c *call) charset(i int) (encoding.Encoding, string, error) {
 	name := c.args[i].AsString()
 	enc, err := ianaindex.IANA.Encoding(name)
@@ -132,8 +133,8 @@ func textEncode(c *call) (cty.Value, error) {
 	return cty.StringVal(base64.StdEncoding.EncodeToString(raw)), nil
 }
 
-// textDecode decodes the Base64 text of bytes in a character encoding. It returns an error if the result contains a
-// replacement character, which the decoder writes for invalid bytes.
+// textDecode decodes Base64, and then the bytes in the given character encoding. It returns an error if the text
+// contains a replacement character (U+FFFD), which the decoder writes for invalid bytes.
 func textDecode(c *call) (cty.Value, error) {
 	enc, name, err := c.charset(1)
 	if err != nil {

@@ -73,7 +73,7 @@ type variant struct {
 	name string
 	i    int
 	expr string
-	was  cty.Value // the argument in the sample
+	was  cty.Value // the replaced argument, as a value
 }
 
 // variants returns each sample once for each argument, except for argument 1 of convert, which is a type and not a
@@ -116,7 +116,7 @@ func TestNullArguments(t *testing.T) {
 		for _, null := range []cty.Value{cty.NullVal(c.was.Type()), cty.NullVal(cty.DynamicPseudoType)} {
 			_, diags := eval(with(ctx, null), c.expr)
 			may := slices.Contains(nullable, fmt.Sprint(c.name, " ", c.i))
-			if may == diags.HasErrors() && c.name != "coalescelist" { // coalescelist skips null lists but refuses other nulls
+			if may == diags.HasErrors() && c.name != "coalescelist" { // coalescelist ignores null lists, but refuses other nulls
 				t.Errorf("%s, argument %d: may be null: %v; %v", c.name, c.i, may, diags)
 			}
 			checkError(t, c, diags)

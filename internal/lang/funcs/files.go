@@ -19,8 +19,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/paths"
 )
 
-// files are the functions that use paths. Relative paths start from Env.BaseDir. Only regular files and the null device
-// are read: any other device or pipe can be endless, and can have another content during apply than during plan.
+// files has the functions about paths and files. Relative paths are resolved against Env.BaseDir. Only regular files
+// and the null device are read, because any other device or pipe can be endless, and can have another content during
+// apply than during plan.
 var files = []*builtin{
 	{
 		name: "abspath", doc: "Converts a path to an absolute, clean path. It is relative to the working directory.",
@@ -53,8 +54,8 @@ var files = []*builtin{
 	},
 }
 
-// at returns the path on this machine for a path of the configuration. It returns an error if the path begins with ~
-// and the home directory is not known, or with ~ and the name of a user.
+// at returns the absolute path for a path in the configuration. It returns an error if the path begins with ~ and the
+// home directory is not known, or with ~ and the name of a user.
 func (s *scope) at(path string) (string, error) {
 	path, err := homeOf(path)
 	if err != nil {
@@ -63,14 +64,14 @@ func (s *scope) at(path string) (string, error) {
 	return s.below(path), nil
 }
 
-// below returns the path on this machine like at, but does not expand ~. In Terraform and OpenTofu, fileset does not
-// expand it.
+// below returns the absolute path for a path in the configuration, without expanding ~. In Terraform and OpenTofu,
+// fileset does not expand ~ either.
 func (s *scope) below(path string) string {
 	return paths.Text(s.env.BaseDir, path)
 }
 
-// homeOf replaces a leading ~ by the home directory. It returns an error if the home directory is not known, or if the
-// name of a user follows.
+// homeOf replaces ~ at the beginning of a path by the home directory. It returns an error if the home directory is not
+// known, or if the name of a user follows ~.
 func homeOf(path string) (string, error) {
 	if !strings.HasPrefix(path, "~") {
 		return path, nil
@@ -79,7 +80,7 @@ func homeOf(path string) (string, error) {
 		return "", errors.New("cannot expand user-specific home dir")
 	}
 	home, err := os.UserHomeDir()
-	if set := paths.Home(os.Getenv); set != "" { // on Windows, HOME has priority, as in Terraform
+	if set := paths.Home(os.Getenv); set != "" { // on Windows, too, HOME takes precedence, as in Terraform
 		home, err = set, nil
 	}
 	if err != nil {
@@ -107,8 +108,8 @@ func absPath(c *call) (cty.Value, error) {
 // fileArgument reads the file that the first argument of a call names.
 type fileArgument struct{ c *call }
 
-// open opens the regular file that the first argument names. If the file has more bytes than factor times the limit,
-// open returns an error. It returns an error for a pipe, too, without waiting for a writer.
+// open opens the regular file that the first argument names. It returns an error if the file has more bytes than factor
+// times the limit. It also returns an error for a pipe, without waiting for a writer.
 func (a fileArgument) open(factor int64) (*os.File, error) {
 	path, err := a.c.at(a.c.args[0].AsString())
 	if err != nil {
@@ -141,13 +142,13 @@ func (a fileArgument) readable(path string, info fs.FileInfo, factor int64) erro
 	return nil
 }
 
-// isNull reports whether a file is the null device, which users pass in place of an empty file.
+// isNull reports whether a file is the null device, which users name in place of an empty file.
 func isNull(info fs.FileInfo) bool {
 	null, err := os.Stat(os.DevNull)
 	return err == nil && os.SameFile(info, null)
 }
 
-// kindOf names the kind of an irregular file.
+// kindOf returns the name of the kind of a file that is not regular, such as "directory".
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
@@ -203,8 +204,8 @@ func (a fileArgument) cannotRead(err error) error {
 	return a.c.badBecause(0, fmt.Errorf("failed to read file: %w", a.relative(err)))
 }
 
-// relative returns an error of the operating system with the path in the configuration in place of the path on this
-// machine.
+// relative returns an error of the operating system in which the path is the path of the configuration, not the
+// absolute path.
 func (a fileArgument) relative(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

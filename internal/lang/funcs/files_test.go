@@ -68,7 +68,7 @@ func TestFileSetOfLinks(t *testing.T) {
 		`fileset("nowhere", "*")`:         ``,
 		`fileset(".", "[^r]*")`:           `flink`,
 		`fileset(".", "")`:                ``,
-		`fileset("~", "*")`:               `home.txt`, // ~ is not the home directory here
+		`fileset("~", "*")`:               `home.txt`, // fileset does not replace ~ by the home directory
 		`fileset("~/", "h*")`:             `home.txt`,
 		`fileset("~nobody", "*")`:         ``,
 	} {

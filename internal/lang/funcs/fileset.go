@@ -24,8 +24,8 @@ var fileSets = []*builtin{
 	},
 }
 
-// fileSet finds files by a pattern. It joins the pattern to the directory first, so that `../` in the pattern leads out
-// of the directory, as in Terraform and OpenTofu. It returns only regular files, and no journals of states.
+// fileSet finds files by a pattern. It first joins the pattern to the directory, so that `../` in the pattern leads out
+// of the directory, as in Terraform and OpenTofu. The result has only regular files, and omits journals of states.
 func fileSet(c *call) (cty.Value, error) {
 	dir := c.below(c.args[0].AsString())
 	pattern := c.args[1].AsString()
@@ -46,10 +46,10 @@ func fileSet(c *call) (cty.Value, error) {
 		full := filepath.Join(base, filepath.FromSlash(name))
 		info, err := os.Stat(full)
 		if err != nil || !info.Mode().IsRegular() {
-			continue // a symbolic link without a target is not a file
+			continue // a symbolic link whose target does not exist
 		}
 		if strings.HasSuffix(name, ".tfstate.journal") {
-			continue // a journal exists only while objects are changed, so its existence must not change a plan
+			continue // the journal of a state exists only during an apply, so it must not change a plan
 		}
 		rel, err := filepath.Rel(dir, full)
 		if err != nil {
@@ -60,17 +60,17 @@ func fileSet(c *call) (cty.Value, error) {
 	return setOf(cty.String, found), nil
 }
 
-// escape escapes the characters of a directory's name that have a meaning in patterns.
+// escape escapes the characters in a directory name that have a meaning in patterns.
 func escape(dir string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `\`, `\\`).Replace(dir)
 }
 
-// walkedFS limits the number of files that a pattern visits. It does not follow a symbolic link to a directory above
-// the link, because this search would never end. Other links can form circles, too, for example in /sys. Therefore each
-// directory to which a link leads counts as linkCost files.
+// walkedFS limits the number of files that the search for a pattern visits. It does not follow a symbolic link to a
+// directory that contains the link, because the search would never end. Other links can form circles, too, for example
+// in /sys. So each directory to which a link leads counts as linkCost files.
 type walkedFS struct {
 	fs.FS
-	root string // the path of the directory FS
+	root string // the absolute path of the directory that FS represents
 	left int    // the number of files that may still be visited
 }
 
@@ -79,7 +79,7 @@ const linkCost = 200
 var errSpent = errors.New("too many files")
 
 // ReadDir implements fs.ReadDirFS. The pattern library calls it once for each directory that it visits. For a circular
-// link it returns an empty list, and after the limit of entries an error.
+// link it returns an empty list. After the limit of files it returns errSpent.
 func (w *walkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	if w.left < 0 {
 		return nil, errSpent
@@ -95,7 +95,8 @@ func (w *walkedFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Stat implements fs.StatFS. The pattern library calls it for symbolic links and for names without a pattern.
+// Stat implements fs.StatFS. The pattern library calls it for symbolic links, and for names in the pattern without
+// wildcards.
 func (w *walkedFS) Stat(name string) (fs.FileInfo, error) {
 	if w.left--; w.left < 0 {
 		return nil, errSpent
@@ -103,8 +104,8 @@ func (w *walkedFS) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(w.FS, name)
 }
 
-// link reports whether name is a symbolic link. circular is true if it leads to a directory that contains it, or if its
-// target cannot be determined.
+// link reports whether name is a symbolic link. circular is true if the link leads to a directory that contains it, or
+// if its target cannot be determined.
 func (w *walkedFS) link(name string) (link, circular bool) {
 	full := filepath.Join(w.root, filepath.FromSlash(name))
 	info, err := os.Lstat(full)

@@ -26,11 +26,11 @@ var formats = []*builtin{
 	},
 }
 
-// maxField is the greatest width of a field. Go's own formatting, which formats the numbers, has the same limit.
+// maxField is the maximum width of a verb. Package fmt, which formats the numbers, has the same limit.
 const maxField = 1_000_000
 
-// formatted returns the implementation of a function. It returns an error if the result would be too large, and
-// otherwise calls f, a formatting function of cty.
+// formatted returns the field run of a builtin. It calls f, a formatting function of cty, unless the result would be
+// too large, which is an error.
 func formatted(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		wide, err := fields(c.args[0].AsString())
@@ -56,8 +56,8 @@ func formatted(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// fields returns the sum of the widths and precisions in a format string. It returns an error if one of them is greater
-// than maxField. The number of an argument in brackets counts as a width.
+// fields returns the sum of all widths and precisions in a format string. It returns an error if one of them is greater
+// than maxField. The number of an argument in brackets, as in %[2]d, counts as a width.
 func fields(format string) (total int64, err error) {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {

@@ -80,11 +80,11 @@ func fileHashOf(name, algorithm, form string, h func() hash.Hash, encode func([]
 	}
 }
 
-// hashFactor is the factor by which a hashed file may exceed the limit of bytes. Such a file is never in memory as a
-// whole.
+// hashFactor is the factor by which a file to be hashed may exceed the limit of bytes, because such a file is never
+// completely in memory.
 const hashFactor = 16
 
-// mostCost is the highest cost of bcrypt. Each step doubles the time; 16 takes a few seconds.
+// mostCost is the maximum cost of bcrypt. Each step doubles the time; 16 takes a few seconds.
 const mostCost = 16
 
 // feed writes the content of the file that the first argument names to the hash sum. It returns an error if the file
@@ -123,7 +123,7 @@ func bcryptHash(c *call) (cty.Value, error) {
 	return cty.StringVal(string(hash)), nil
 }
 
-// largestKey is a size in bytes that no usable private key in PEM reaches.
+// largestKey is a size in bytes that every usable private key in PEM is below.
 const largestKey = 64 << 10
 
 func rsaDecrypt(c *call) (cty.Value, error) {
@@ -151,8 +151,8 @@ func rsaDecrypt(c *call) (cty.Value, error) {
 	return cty.StringVal(string(clear)), nil
 }
 
-// keyProblem describes the mistake in a private key. It does not quote the error of the parser, which may contain parts
-// of the key.
+// keyProblem returns the reason why a private key cannot be used. It does not quote the error of the parser, which may
+// contain parts of the key.
 func keyProblem(err error) string {
 	var locked *ssh.PassphraseMissingError
 	switch {

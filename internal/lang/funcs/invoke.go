@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// invoke runs a call for package cty. A panic becomes an error.
+// invoke executes a call of the function b for package cty, and returns an error in place of a panic.
 func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error) {
 	c := &call{builtin: b, scope: s}
 	defer func() {
@@ -38,8 +38,8 @@ func (b *builtin) invoke(s *scope, in []cty.Value) (result cty.Value, err error)
 	return c.finish(r)
 }
 
-// shapeOf returns the description of b for package cty. In it, the parameters are capsules, and the result has no fixed
-// type (see arg.go). SignatureOf returns the types that users see.
+// shapeOf returns the description of b for package cty. In this description, most parameters are capsules, and the
+// result has no fixed type (see arg.go). SignatureOf returns the types for users.
 func shapeOf(b *builtin) shape {
 	out := shape{builtin: b, core: "core::" + b.name, spec: function.Spec{Description: b.doc, Type: function.StaticReturnType(cty.DynamicPseudoType)}}
 	for i := range b.params {
@@ -52,7 +52,8 @@ func shapeOf(b *builtin) shape {
 	return out
 }
 
-// function returns the function for package cty. It sets the implementation in spec.
+// function returns the cty function for the description. spec is a copy of the description, in which it sets the
+// implementation.
 func (of shape) function(s *scope, spec *function.Spec) function.Function {
 	b := of.builtin
 	spec.Impl = func(args []cty.Value, _ cty.Type) (cty.Value, error) { return b.invoke(s, args) }
@@ -64,13 +65,13 @@ func (p *param) parameter() function.Parameter {
 	if p.typ.IsCapsuleType() {
 		ty = p.typ
 	}
-	// A capsule has no marks and is always known. With these two settings, cty does not search for marks and unknown
+	// A capsule has no marks and is always known. With these two settings, cty does not search it for marks and unknown
 	// values.
 	return function.Parameter{Name: p.name, Description: p.doc, Type: ty, AllowMarked: true, AllowUnknown: true}
 }
 
-// accept takes the arguments out of their capsules and converts them to the types of the parameters. It checks the size
-// of each value before it converts the value.
+// accept takes the arguments out of their capsules, and converts them to the types of the parameters. It checks the
+// size of each value before it converts the value.
 func (c *call) accept(in []cty.Value) error {
 	c.given = make([]cty.Value, len(in))
 	for i, v := range in {
@@ -111,9 +112,9 @@ func (c *call) scan(i int, v cty.Value) error {
 	return nil
 }
 
-// prepare handles null values, marks and unknown values. done is true if result is the result of the call, so that run
-// need not be called. The result is unknown if an argument is unknown and its parameter does not permit this, or if the
-// function is impure and Env.Pure forbids its call.
+// prepare handles null values, marks and unknown values. If done is true, result is the result of the call, and run
+// must not be called. The result is unknown if an argument is unknown and its parameter does not permit this, or if the
+// function is impure and Env.Pure is true, unless it is timed and Env.Now is set.
 func (c *call) prepare() (result cty.Value, done bool, err error) {
 	if err := c.nulls(); err != nil {
 		return cty.NilVal, false, err
@@ -147,15 +148,15 @@ func (c *call) nulls() error {
 	return nil
 }
 
-// unmark removes the marks of v, the value of argument i, and remembers them for the result. Parameters that take
-// marked values keep them.
+// unmark removes the marks of v, the value of argument i, and records them for the result. If the parameter takes
+// marked values, it keeps them.
 func (c *call) unmark(i int, v cty.Value) {
 	p := c.param(i)
 	if p.may(marked) {
 		return
 	}
 	ty := v.Type()
-	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // values of these types contain no marks
+	shallow := ty.IsPrimitiveType() || ty.IsCapsuleType() || ty.IsSetType() // inside values of these types there are no marks
 	switch {
 	case shallow && !mark.Is(v, mark.Sensitive) && !mark.Is(v, mark.Ephemeral):
 		return
@@ -179,7 +180,8 @@ func (c *call) resultType() (cty.Type, error) {
 	return c.kind(c)
 }
 
-// unknownOf returns an unknown result, refined to not null if the function never returns null.
+// unknownOf returns an unknown result of the type ty. If the function never returns null, the result is refined to be
+// not null.
 func (c *call) unknownOf(ty cty.Type) cty.Value {
 	v := cty.UnknownVal(ty)
 	if ty == cty.DynamicPseudoType || c.nullable {
@@ -188,7 +190,7 @@ func (c *call) unknownOf(ty cty.Type) cty.Value {
 	return v.RefineNotNull()
 }
 
-// all adds the marks of all arguments to a result. It is used if run is not called, and so cannot copy marks itself.
+// all adds the marks of all arguments to a result. It is needed if run is not called, and so cannot copy marks itself.
 func (c *call) all(r cty.Value) cty.Value {
 	for i, v := range c.given {
 		if c.param(i).may(marked) {
@@ -198,9 +200,9 @@ func (c *call) all(r cty.Value) cty.Value {
 	return c.marks.put(r)
 }
 
-// finish adds the removed marks to the result. An unknown result of a type that is known is refined to be not null,
-// unless the function can return null or is whole. If the function is observed and the result is known, finish reports
-// the result to Env.Observe, and returns its error.
+// finish adds the removed marks to the result of run. It refines an unknown result of a known type to be not null,
+// unless the function can return null or handles unknown values itself (whole). If the function is observed and the
+// result is known, finish passes the result to Env.Observe, and returns its error.
 func (c *call) finish(r cty.Value) (cty.Value, error) {
 	if !c.nullable && !c.whole && !r.IsKnown() && r.Type() != cty.DynamicPseudoType {
 		r = r.RefineNotNull()
@@ -216,9 +218,9 @@ func (c *call) finish(r cty.Value) (cty.Value, error) {
 	return r, nil
 }
 
-// shape is the description of a function for package cty. It does not depend on the Env.
+// shape is the description of a function for package cty, which is the same for every Env.
 type shape struct {
 	*builtin
-	core string        // the name with core::
+	core string        // the name with "core::"
 	spec function.Spec // the description without the implementation
 }

@@ -14,11 +14,12 @@ import (
 )
 
 // Package cty reads a JSON text three times, and each array and object once more for each level around it. It allocates
-// an object for each token. Its writer is similar. The reader and the writer in this file need one pass, and produce
-// the same values and texts as cty (TestJSONIsThatOfCty). They handle only plain JSON. For all other input, jsonDecode
-// and jsonEncode call cty, which also produces all errors.
+// an object for each token. Its writer is similar. The reader and the writer in this file visit the text once, and
+// produce the same values and texts as cty (TestJSONIsThatOfCty). They handle only JSON without special cases. For all
+// other input, jsonDecode and jsonEncode call cty, which also produces all errors.
 
-// jsonDecode decodes a text. If the text is unknown but its beginning is known, the result can be partly known.
+// jsonDecode decodes a JSON text. If the text is unknown and its beginning is known, cty may return a partly known
+// result.
 func jsonDecode(c *call) (cty.Value, error) {
 	if c.args[0].IsKnown() {
 		text := c.args[0].AsString()
@@ -34,8 +35,8 @@ func jsonDecode(c *call) (cty.Value, error) {
 	return v, c.because(err)
 }
 
-// jsonFits returns an error if a text exceeds the limits. It inspects only brackets, commas, digits and exponents. The
-// reader finds all other mistakes.
+// jsonFits returns an error if a JSON text exceeds the limits. It only inspects brackets, commas, digits and exponents.
+// The reader finds all other mistakes.
 func (c *call) jsonFits(text string) error {
 	depth, count, digits, quoted := 0, 0, 0, false
 	for i := 0; i < len(text); i++ {
@@ -69,12 +70,12 @@ func (c *call) jsonFits(text string) error {
 	return nil
 }
 
-// jsonReader reads JSON in one pass. For input whose result could differ from that of cty, it fails, and jsonDecode
-// calls cty (see the top of this file).
+// jsonReader reads JSON in one pass. It fails for input whose result could differ from the result of cty, and
+// jsonDecode then calls cty.
 type jsonReader struct {
 	jsontext.Scanner
-	text    string      // the input; strings in the result share its memory
-	names   []string    // the attribute names of the objects being read, the innermost object last
+	text    string      // the JSON text, whose memory the strings in the result share
+	names   []string    // the attribute names of the objects that are being read, those of the innermost object last
 	vals    []cty.Value // the values of these attributes
 	objects ctyvalue.ObjectBuilders
 }
@@ -118,7 +119,8 @@ func (r *jsonReader) array() (cty.Value, bool) {
 	return cty.TupleVal(vals), r.Err == nil
 }
 
-// object reads an object. It returns false after a mistake, and if a name occurs twice: then jsonDecode calls cty.
+// object reads an object. It returns false after a mistake, and also if a name occurs twice, so that jsonDecode calls
+// cty.
 func (r *jsonReader) object() (cty.Value, bool) {
 	r.Pos++
 	from := len(r.names)
@@ -147,7 +149,7 @@ func (r *jsonReader) object() (cty.Value, bool) {
 func (r *jsonReader) string() string {
 	from := r.Pos
 	b := r.Str()
-	if r.Pos-from == len(b)+2 { // the string has no escapes
+	if r.Pos-from == len(b)+2 { // if the lengths are equal, the string has no escapes
 		return r.text[from+1 : r.Pos-1]
 	}
 	return string(b)
@@ -163,8 +165,8 @@ func (r *jsonReader) number() (cty.Value, bool) {
 	return v, err == nil
 }
 
-// exponentAt returns the number at the beginning of a text, without its sign. It returns 0 if the text begins with no
-// number.
+// exponentAt returns the number at the beginning of a text, without its sign. It returns 0 if the text does not begin
+// with a number.
 func exponentAt(text string) int {
 	text = strings.TrimLeft(text, "+-")
 	n := 0
@@ -177,7 +179,7 @@ func exponentAt(text string) int {
 func jsonEncode(c *call) (cty.Value, error) {
 	v := c.args[0]
 	if c.unknown || !v.IsKnown() {
-		r, err := stdlib.JSONEncodeFunc.Call(c.args) // the text of an unknown value may have a beginning that cty knows
+		r, err := stdlib.JSONEncodeFunc.Call(c.args) // if the beginning of an unknown string is known, cty returns a result whose beginning is known
 		return r, c.because(err)
 	}
 	w := jsonWriter{most: c.limits.Bytes}
@@ -197,7 +199,7 @@ type jsonWriter struct {
 	most int64
 }
 
-// value writes a value that is wholly known and without marks. It returns an error if the text exceeds the limit, or if
+// value writes a value that is wholly known and has no marks. It returns an error if the text exceeds the limit, or if
 // JSON has no form for the value.
 func (w *jsonWriter) value(v cty.Value) (err error) {
 	if int64(len(w.out)) > w.most {
@@ -254,8 +256,8 @@ func (w *jsonWriter) members(v cty.Value) error {
 	return nil
 }
 
-// appendNumber writes a number with all of its digits and without an exponent. It returns an error for infinity, and
-// for a number with too many digits.
+// appendNumber appends a number to b, with all its digits and without an exponent. It returns an error for infinity,
+// and for a number with too many digits.
 func appendNumber(b []byte, v cty.Value) ([]byte, error) {
 	f := ctyvalue.Number(v)
 	if f.IsInf() {

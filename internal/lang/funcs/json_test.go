@@ -27,11 +27,11 @@ func sameJSONDecoding(t interface {
 	c.args = c.given
 	got, err := jsonDecode(c)
 	if err != nil && strings.Contains(err.Error(), convert.ErrManyDigits.Error()) {
-		return // cty has no limit of digits
+		return // only Lethe limits the digits of a number
 	}
 	want, wantErr := stdlib.JSONDecode(cty.StringVal(text))
 	if wantErr != nil && strings.HasPrefix(wantErr.Error(), "unsupported attribute") {
-		return // cty looks up a name by its text with escapes and does not find it
+		return // cty does not find an attribute whose name has escape sequences
 	}
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%q: %v, cty %v", text, err, wantErr)

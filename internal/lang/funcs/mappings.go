@@ -41,8 +41,8 @@ var mappings = []*builtin{
 		param{name: "values", typ: cty.DynamicPseudoType, doc: "The values, one for each key. With a tuple, the result is an object.", mode: marked}),
 }
 
-// keys returns the keys of a map, or the attribute names of an object. Unlike the function of cty, it does not walk
-// through the elements, and takes the names of an object from its type.
+// keys returns the keys of a map, or the attribute names of an object. Unlike the function of cty, it does not visit
+// the elements, and takes the names of an object from its type.
 func keys(c *call) (cty.Value, error) {
 	m := c.marks.unmark(c.args[0])
 	if !m.IsKnown() || !m.Type().IsMapType() {
@@ -87,8 +87,8 @@ func (c *call) attributeType(ty cty.Type) (cty.Type, error) {
 	return cty.NilType, bad(0, "the given object has no attribute %s", c.quote(1, key))
 }
 
-// lookup returns an element of a map or an object, or the default. Without a default, a missing key is an error. The
-// result has the marks of the default only if it is the default.
+// lookup returns an element of a map or an attribute of an object, or the default. If there is no default, a missing
+// key is an error. The result has the marks of the default only if it is the default.
 func lookup(c *call) (cty.Value, error) {
 	ty, err := lookupType(c)
 	if err != nil {
@@ -123,8 +123,8 @@ func merge(c *call) (cty.Value, error) {
 	return m.result(), nil
 }
 
-// keysAtMost estimates the number of keys of all arguments together. It does not count unknown, null and marked
-// arguments, and returns at most the limit of elements.
+// keysAtMost returns an estimate of the number of keys of all arguments together, to allocate memory. It does not count
+// unknown, null and marked arguments, and returns at most the limit of elements.
 func (c *call) keysAtMost() (n int) {
 	for _, v := range c.args {
 		if v.IsKnown() && !v.IsNull() && !v.IsMarked() && v.CanIterateElements() {
@@ -136,19 +136,19 @@ func (c *call) keysAtMost() (n int) {
 
 type merger struct {
 	attrs   map[string]cty.Value
-	first   cty.Type // type of the first argument
-	alike   bool     // all arguments have the type of the first one
-	untyped bool     // an argument has an unknown type
-	unkeyed bool     // some keys are unknown
-	pending bool     // an argument is unknown
-	fuel    int      // the number of comparisons of types that are left
+	first   cty.Type // the type of the first argument
+	alike   bool     // all arguments so far have the type of the first argument
+	untyped bool     // the type of at least one argument is unknown
+	unkeyed bool     // the keys of at least one argument are unknown
+	pending bool     // at least one argument is unknown
+	fuel    int      // how many comparisons of types are still permitted
 }
 
 func (m *merger) add(i int, v cty.Value) {
 	ty := v.Type()
 	switch {
 	case v.IsNull() && !ty.IsMapType():
-		ty = cty.EmptyObject // treat null as an object without attributes
+		ty = cty.EmptyObject // null counts as an object without attributes
 	case ty == cty.DynamicPseudoType:
 		m.untyped = true
 	case !v.IsKnown() && ty.IsMapType():
@@ -220,8 +220,8 @@ func transpose(c *call) (cty.Value, error) {
 	return mapOf(cty.List(cty.String), out), nil
 }
 
-// zipMap calls the function of cty. If both lengths are known and differ, it returns an error with the lengths, unless
-// they are secret.
+// zipMap calls the zipmap of cty. If the lengths of the lists are known and differ, it returns an error with both
+// lengths, unless they are secret.
 func zipMap(c *call) (cty.Value, error) {
 	keys, vals := c.args[0], c.args[1]
 	if vals, _ = mark.Unmark(vals); keys.IsWhollyKnown() && (vals.Type().IsListType() || vals.Type().IsTupleType()) {

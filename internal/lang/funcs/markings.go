@@ -7,7 +7,7 @@ import (
 
 const anything = null | unknown | dynamic | marked | quick
 
-// markings are the functions of sensitive and ephemeral marks.
+// markings has the functions about sensitive and ephemeral marks.
 var markings = []*builtin{
 	{
 		name: "ephemeralasnull", doc: "Replaces the ephemeral parts of a value with null, so that the rest can be stored.",
@@ -32,8 +32,9 @@ var markings = []*builtin{
 	},
 }
 
-// isSensitive reports whether a value is sensitive. The answer is unknown for an unknown value, which may turn out to
-// be sensitive. For an ephemeral value, the answer is ephemeral, because it reveals a fact about the value.
+// isSensitive reports whether a value is sensitive. For an unknown value without the mark, the result is unknown,
+// because the value may be sensitive when it is known. For an ephemeral value, the result is ephemeral, because it
+// reveals something about the value.
 func isSensitive(c *call) (cty.Value, error) {
 	v := c.args[0]
 	var r cty.Value
@@ -48,7 +49,7 @@ func isSensitive(c *call) (cty.Value, error) {
 	return stillEphemeral(r, v), nil
 }
 
-// stillEphemeral adds the ephemeral marks of v, but not its other marks, to r.
+// stillEphemeral returns r with the ephemeral marks of v itself, but not its other marks.
 func stillEphemeral(r, v cty.Value) cty.Value {
 	if !mark.Is(v, mark.Ephemeral) {
 		return r
@@ -56,18 +57,18 @@ func stillEphemeral(r, v cty.Value) cty.Value {
 	return mark.Same(r, mark.Without(v, mark.Sensitive))
 }
 
-// ephemeralAsNull returns all values that are not ephemeral unchanged, even if they are unknown. It replaces an
-// ephemeral value by null even if the value is unknown, so that the result does not change when the value becomes
-// known.
+// ephemeralAsNull returns v with null in place of each ephemeral value in it. It returns all other values in it
+// unchanged, even if they are unknown. An ephemeral value becomes null even if it is unknown, so that the result does
+// not change when the value becomes known.
 func ephemeralAsNull(v cty.Value) cty.Value {
 	if !mark.Anywhere(v, mark.Ephemeral) {
 		return v
 	}
-	r, _ := cty.TransformWithTransformer(v, nulling{}) // the transformer never returns an error
+	r, _ := cty.TransformWithTransformer(v, nulling{}) // cannot fail, because nulling never returns an error
 	return r
 }
 
-// nulling replaces ephemeral values by null.
+// nulling is a transformer of cty that replaces ephemeral values by null.
 type nulling struct{}
 
 func (nulling) Enter(_ cty.Path, v cty.Value) (cty.Value, error) {

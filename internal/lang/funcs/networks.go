@@ -35,8 +35,9 @@ var networks = []*builtin{
 	},
 }
 
-// decimal removes leading zeros from the octets of an IPv4 address. Package net refuses such addresses, because some
-// programs read the number as octal. In configurations the number is decimal. decimal returns any other text unchanged.
+// decimal returns an IPv4 address or network without leading zeros in the octets. Package net refuses leading zeros,
+// because some programs read such a number as octal. In configurations the number is decimal. decimal returns any other
+// text unchanged.
 func decimal(text string) string {
 	addr, bits, prefixed := strings.Cut(text, "/")
 	v6, v4 := "", addr
@@ -72,8 +73,8 @@ func (c *call) prefix(i int) (*net.IPNet, error) {
 	return network, nil
 }
 
-// bigNumber returns argument i as a whole number. It refuses numbers with more than 256 bits, which no address range
-// contains.
+// bigNumber returns argument i as a whole number. It returns an error for a number with more than 256 bits, because no
+// address range is so large.
 func (c *call) bigNumber(i int) (*big.Int, error) {
 	if e := c.args[i].AsBigFloat().MantExp(nil); e > 256 {
 		return nil, fmt.Errorf("the number is too large for any address range")
@@ -132,8 +133,8 @@ func cidrSubnet(c *call) (cty.Value, error) {
 	return cty.StringVal(part.String()), nil
 }
 
-// cidrSubnets divides a network into parts. Each part is the first network of its size that begins after the previous
-// part.
+// cidrSubnets divides a network into consecutive subnets. Each subnet is the first network of its size that begins
+// after the previous subnet.
 func cidrSubnets(c *call) (cty.Value, error) {
 	network, err := c.prefix(0)
 	if err != nil {
@@ -156,7 +157,7 @@ func cidrSubnets(c *call) (cty.Value, error) {
 }
 
 // newBits returns the number of bits that argument i adds to a prefix of length bits. most is the number of bits of an
-// address. newBits returns an error if the prefix would be too long.
+// address. If the prefix would be longer than most, newBits returns an error.
 func (c *call) newBits(i, length, most int) (int, error) {
 	bits, err := wholeNumber(c.args[i])
 	switch {
@@ -202,7 +203,7 @@ func cidrContains(c *call) (cty.Value, error) {
 	return cty.BoolVal(network.Contains(first) && network.Contains(last)), nil
 }
 
-// addresses returns the first and the last address of argument i, an address or a network.
+// addresses returns the first and the last address of argument i, which is an address or a network.
 func (c *call) addresses(i int) (first, last net.IP, err error) {
 	text := decimal(c.args[i].AsString())
 	if ip := net.ParseIP(text); ip != nil {

@@ -45,7 +45,7 @@ var numbers = []*builtin{
 		param{name: "list", typ: cty.DynamicPseudoType, doc: "The numbers, at least one."}),
 }
 
-// library returns the implementation of a function. It calls f, a function of package cty.
+// library returns a run of a builtin that calls f, a function of package cty.
 func library(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		v, err := f.Call(c.args)
@@ -53,8 +53,8 @@ func library(f function.Function) func(*call) (cty.Value, error) {
 	}
 }
 
-// ofTypes returns the implementation of a function like library. It is for functions whose result type depends only on
-// the types of the arguments. It shows mistakes in the types even if the values are secret.
+// ofTypes returns a run of a builtin that calls f, a function of package cty whose result type depends only on the
+// types of the arguments. Unlike library, it shows mistakes in the types even if the values are secret.
 func ofTypes(f function.Function) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		if _, err := f.ReturnTypeForValues(c.args); err != nil {
@@ -74,8 +74,8 @@ func libraryType(f function.Function) func(*call) (cty.Type, error) {
 
 func numberKind(*call) (cty.Type, error) { return cty.Number, nil }
 
-// rounded rounds up if direction is 1, and down if it is -1. It returns whole numbers, which may be too large to be
-// written, and infinity unchanged.
+// rounded rounds up if direction is 1, and down if it is -1. It returns whole numbers and infinity unchanged; a whole
+// number may be too large to be written.
 func rounded(v cty.Value, direction int) (cty.Value, error) {
 	f := v.AsBigFloat()
 	if f.IsInf() || f.IsInt() {
@@ -88,8 +88,8 @@ func rounded(v cty.Value, direction int) (cty.Value, error) {
 	return cty.NumberVal(new(big.Float).SetPrec(f.Prec()).SetInt(i)), nil
 }
 
-// floats returns the implementation of a function of two numbers. It computes f with numbers of type float64, as
-// Terraform and OpenTofu do for functions without exact results. A result that is not a number is an error.
+// floats returns a run of a builtin with two numbers. It computes f with numbers of type float64, as Terraform and
+// OpenTofu do for functions without exact results. If the result is not a number (NaN), it returns an error.
 func floats(f func(a, b float64) float64) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		var in [2]float64
@@ -187,7 +187,7 @@ func sum(c *call) (cty.Value, error) {
 		if err != nil || n.IsNull() {
 			return cty.NilVal, errSumTypes
 		}
-		if err := convert.Writable(n); err != nil { // otherwise, adding 1 to it takes half a gigabyte
+		if err := convert.Writable(n); err != nil { // otherwise, adding 1 to n could take half a gigabyte of memory
 			return cty.NilVal, bad(0, "%w", err)
 		}
 		total = total.Add(n)

@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// patterns are the functions of regular expressions. The syntax is RE2, which matches every pattern in linear time.
+// patterns has the functions about regular expressions. The syntax is RE2, which matches every pattern in linear time.
 var patterns = []*builtin{
 	{
 		name: "regex", doc: "Finds the first match of a regular expression in a string, and returns the matched text: " +
@@ -33,8 +33,8 @@ var patterns = []*builtin{
 		text("replace", "The replacement. For a regular expression, $1 or ${name} are its groups.")),
 }
 
-// matchType returns the type of one match. If the pattern is known, it reports a wrong pattern even if the string is
-// not known. Without a known pattern, the type is unknown.
+// matchType returns the type of one match of the pattern. It returns an error for a wrong pattern even if the string is
+// unknown. If the pattern is unknown, the type is unknown.
 func matchType(c *call) (cty.Type, error) {
 	if !c.args[0].IsKnown() {
 		return cty.DynamicPseudoType, nil
@@ -42,7 +42,7 @@ func matchType(c *call) (cty.Type, error) {
 	return libraryType(stdlib.RegexFunc)(c)
 }
 
-// regexAll finds all matches. It refuses calls with too many matches, and calls the regexall of cty for all others.
+// regexAll finds all matches with the regexall of cty. It returns an error if there are too many matches.
 func regexAll(c *call) (cty.Value, error) {
 	if re, err := regexp.Compile(c.args[0].AsString()); err == nil {
 		if _, err := c.matches(re, c.args[1].AsString()); err != nil {
@@ -52,8 +52,8 @@ func regexAll(c *call) (cty.Value, error) {
 	return library(stdlib.RegexAllFunc)(c)
 }
 
-// matches returns the places of all matches in the form of FindAllStringSubmatchIndex. It returns an error if the
-// matches and their groups are more than the limit of elements.
+// matches returns the positions of all matches in the form of FindAllStringSubmatchIndex of package regexp. It returns
+// an error if the matches and their groups are more than the limit of elements.
 func (c *call) matches(re *regexp.Regexp, str string) ([][]int, error) {
 	most := c.limits.Elements / (re.NumSubexp() + 1)
 	found := re.FindAllStringSubmatchIndex(str, most+1)
@@ -74,8 +74,8 @@ func replace(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.ReplaceAll(str, what, with)), nil
 }
 
-// replaceMatches replaces like ReplaceAllString of package regexp, within the limits: `$0$0$0` makes each match three
-// times as long.
+// replaceMatches replaces all matches as ReplaceAllString of package regexp does. It returns an error if the result
+// exceeds the limits: `$0$0$0` makes each match three times as long.
 func (c *call) replaceMatches(str, pattern, with string) (cty.Value, error) {
 	re, err := regexp.Compile(pattern)
 	if err != nil {

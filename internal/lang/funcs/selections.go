@@ -12,7 +12,7 @@ import (
 
 var boolList = cty.List(cty.Bool)
 
-// selections are the functions that choose one element or answer a question about a collection.
+// selections has the functions that select one element of a collection or report a fact about a collection.
 var selections = []*builtin{
 	fixed("alltrue", "Reports whether all elements of a list are true. The result for an empty list is true.", cty.Bool, decide(true),
 		param{name: "list", typ: boolList, doc: "The list. A null in it counts as false."}),
@@ -62,9 +62,9 @@ var selections = []*builtin{
 
 func boolKind(*call) (cty.Type, error) { return cty.Bool, nil }
 
-// decide returns the implementation of alltrue (all is true) or anytrue (all is false). It searches for the first
-// element that determines the answer: a false element for alltrue, and a true element for anytrue. If no element
-// determines the answer and one is unknown, the answer is unknown.
+// decide returns the run of alltrue (all is true) or anytrue (all is false). The first element that determines the
+// result decides: a false element for alltrue, and a true element for anytrue. If no element does and one is unknown,
+// the result is unknown.
 func decide(all bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		open := false
@@ -112,7 +112,7 @@ func coalesce(c *call) (cty.Value, error) {
 }
 
 // contains reports whether a list, tuple or set contains a value. In a known set it finds the value by its hash. If no
-// element is equal and an element could be equal, because a part of it or of the value is unknown, the result is
+// element is equal, but an element could be equal because a part of it or of the value is unknown, the result is
 // unknown.
 func contains(c *call) (cty.Value, error) {
 	list, value := c.args[0], c.args[1]
@@ -144,9 +144,9 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-// findText searches for the string want in list. If list is a list or tuple that contains only known strings without
-// marks, all is true, and at is the index of the first equal element, or -1. Otherwise, and if want is not a string or
-// is null, all is false, and at has no meaning.
+// findText searches for the string want in list. all is true if list is a list or tuple of known strings without marks,
+// and want is a string and not null. Then at is the index of the first equal element, or -1. If all is false, at has no
+// meaning.
 func findText(list, want cty.Value) (at int, all bool) {
 	if want.Type() != cty.String || want.IsNull() {
 		return 0, false
@@ -154,7 +154,7 @@ func findText(list, want cty.Value) (at int, all bool) {
 	return ctyvalue.FindText(list, want.AsString())
 }
 
-// canCompare returns an error for a number with too many digits, because cty would write all of them to compare the
+// canCompare returns an error for a number with too many digits, because cty would write all digits to compare the
 // number.
 func canCompare(v cty.Value) error {
 	if v.Type() != cty.Number || v.IsNull() || !v.IsKnown() {
@@ -214,7 +214,7 @@ func indexOf(c *call) (cty.Value, error) {
 	for i, v := range vals {
 		eq := v.Equals(value)
 		switch {
-		case !eq.IsKnown(): // this element may be equal
+		case !eq.IsKnown(): // the element may be equal to the value
 			return cty.UnknownVal(cty.Number), nil
 		case eq.True():
 			return cty.NumberIntVal(int64(i)), nil

@@ -14,7 +14,7 @@ import (
 
 var anyList = cty.List(cty.DynamicPseudoType)
 
-// sequences are the functions that make lists and tuples from lists and tuples. If a function only moves elements, the
+// sequences has the functions that make lists and tuples from lists and tuples. If a function only moves elements, the
 // elements keep their marks.
 var sequences = []*builtin{
 	{
@@ -58,8 +58,9 @@ var sequences = []*builtin{
 func typeOfFirst(c *call) (cty.Type, error) { return c.given[0].Type(), nil }
 func unknownKind(*call) (cty.Type, error)   { return cty.DynamicPseudoType, nil }
 
-// concatType returns a list type if all arguments are lists and have a common type. Otherwise it returns a tuple type,
-// or the unknown type if the length of a list is unknown. It returns an error for no arguments and for other types.
+// concatType returns the type of the result of concat: a list type if all arguments are lists and have a common type,
+// and otherwise a tuple type, or the unknown type if the length of a list is unknown. It returns an error if there are
+// no arguments, or if an argument is no list and no tuple.
 func concatType(c *call) (cty.Type, error) {
 	if len(c.args) == 0 {
 		return cty.NilType, errors.New("at least one argument is required")
@@ -148,9 +149,9 @@ func distinctElements(c *call) (cty.Value, error) {
 	return listOf(ty.ElementType(), kept), nil
 }
 
-// flatten collects the elements in one walk. The marks of an inner list move to the result, because the inner list is
-// not in the result. Ephemeral marks of other elements move to the result, too: otherwise the position of a mark would
-// reveal whether the ephemeral value is a list.
+// flatten collects the elements of nested lists, visiting each once. The marks of an inner list move to the result,
+// because the inner list is not in the result. The ephemeral marks of other elements move to the result, too: otherwise
+// the position of a mark would reveal whether the ephemeral value is a list.
 func flatten(c *call) (cty.Value, error) {
 	if !isSequence(c.args[0].Type()) {
 		return cty.NilVal, errors.New("can only flatten lists, sets and tuples")
@@ -166,7 +167,7 @@ func flatten(c *call) (cty.Value, error) {
 type flattening struct {
 	out    []cty.Value
 	marks  *marks
-	unsure bool // the number of elements is unknown
+	unsure bool // the number of elements is unknown, because an inner value is unknown
 }
 
 func (f *flattening) walk(list cty.Value) {
@@ -189,7 +190,8 @@ func (f *flattening) walk(list cty.Value) {
 	}
 }
 
-// count is the implementation of range. It refuses numbers with too many digits, which take too long to add.
+// count is the run of the function range. It returns an error for numbers with too many digits, which take too long to
+// add.
 func count(c *call) (cty.Value, error) {
 	for i, v := range c.args {
 		if err := convert.Writable(v); err != nil {
@@ -199,8 +201,8 @@ func count(c *call) (cty.Value, error) {
 	return library(stdlib.RangeFunc)(c)
 }
 
-// reverse reverses a list. For a set with unknown elements it returns an unknown list, because the number of elements
-// is unknown.
+// reverse returns the elements of a list in reverse order. For a set with unknown elements it returns an unknown list,
+// because the number of elements is unknown.
 func reverse(c *call) (cty.Value, error) {
 	list := c.marks.unmark(c.args[0])
 	if list.Type().IsSetType() && !ctyvalue.Sized(list) {
@@ -210,7 +212,8 @@ func reverse(c *call) (cty.Value, error) {
 }
 
 // bounds returns the start and end index of a slice. known is false if one of them is unknown. It returns an error if
-// an index is not a whole number, negative or greater than the length of the list, or if start is greater than end.
+// an index is negative, is not a whole number, or is greater than the length of the list, or if start is greater than
+// end.
 func (c *call) bounds() (start, end int, known bool, err error) {
 	list, _ := mark.Unmark(c.args[0])
 	length, sized := 0, list.IsKnown() || list.Type().IsTupleType()
@@ -265,7 +268,8 @@ func sliceType(c *call) (cty.Type, error) {
 	return cty.Tuple(ty.TupleElementTypes()[start:end]), nil
 }
 
-// slice reads elements by their index, so that a small part of a large list costs little.
+// slice returns some elements of a list. It reads them by their index, so that a small part of a large list costs
+// little.
 func slice(c *call) (cty.Value, error) {
 	ty, err := sliceType(c)
 	if err != nil {

@@ -42,8 +42,8 @@ var sets = []*builtin{
 	},
 }
 
-// setType returns the set type to which all arguments can be converted. It ignores an empty set without an element
-// type. It returns an error if the element types have no common type.
+// setType returns the set type to which all arguments can be converted. It ignores an empty set whose element type is
+// unknown. It returns an error if the element types have no common type.
 func setType(c *call) (cty.Type, error) {
 	var etys []cty.Type
 	for _, v := range c.args {
@@ -63,9 +63,9 @@ func setType(c *call) (cty.Type, error) {
 	return cty.Set(ety), nil
 }
 
-// members returns the implementation of a set operation. The result contains the elements of the first set for which
-// keep returns true, given the other sets. If keep is nil, the result contains the elements of all sets. If an element
-// is unknown and keep is not nil, the result is unknown.
+// members returns a run for an operation on sets. The result has the elements of the first set for which keep returns
+// true; others are the other sets. A nil keep means that the result has the elements of all sets. If an element is
+// unknown and keep is not nil, the result is unknown.
 func members(keep func(others []cty.ValueSet, v cty.Value) bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		ty, err := setType(c)
@@ -94,18 +94,17 @@ func members(keep func(others []cty.ValueSet, v cty.Value) bool) func(*call) (ct
 	}
 }
 
-// inAll reports whether all other sets contain v, as for an intersection.
+// inAll reports whether all other sets contain v. It is the keep of an intersection.
 func inAll(others []cty.ValueSet, v cty.Value) bool {
 	return !slices.ContainsFunc(others, func(s cty.ValueSet) bool { return !isIn(s, v) })
 }
 
-// inFirst reports whether no other set contains v, as for a difference.
+// inFirst reports whether no other set contains v. It is the keep of a difference.
 func inFirst(others []cty.ValueSet, v cty.Value) bool {
 	return !slices.ContainsFunc(others, func(s cty.ValueSet) bool { return isIn(s, v) })
 }
 
-// valueSet returns the set of the elements of vals that have type ty. The elements of vals must be known and without
-// marks.
+// valueSet returns the set of the elements in vals that have the type ty. All elements must be known and without marks.
 func valueSet(ty cty.Type, vals []cty.Value) cty.ValueSet {
 	s := cty.NewValueSet(ty)
 	for _, v := range vals {
@@ -118,8 +117,8 @@ func valueSet(ty cty.Type, vals []cty.Value) cty.ValueSet {
 
 func isIn(s cty.ValueSet, v cty.Value) bool { return s.ElementType().Equals(v.Type()) && s.Has(v) }
 
-// setProduct returns all combinations. It refuses results that are too large, and calls the setproduct of cty for all
-// others.
+// setProduct returns all combinations, with the setproduct of cty. It returns an error if the result would be too
+// large.
 func setProduct(c *call) (cty.Value, error) {
 	most, total, none := c.limits.Elements/(len(c.args)+1), 1, false
 	for _, v := range c.args {

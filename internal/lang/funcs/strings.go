@@ -58,14 +58,14 @@ var texts = []*builtin{
 		text("str", "The string.")),
 }
 
-// comparing returns the implementation of a function that compares two strings by f.
+// comparing returns the run of a function with two string parameters whose result is the bool f(a, b).
 func comparing(f func(a, b string) bool) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		return cty.BoolVal(f(c.args[0].AsString(), c.args[1].AsString())), nil
 	}
 }
 
-// onTexts returns the implementation of a function of two strings, which returns f of them.
+// onTexts returns the run of a function with two string parameters whose result is the string f(a, b).
 func onTexts(f func(a, b string) string) func(*call) (cty.Value, error) {
 	return func(c *call) (cty.Value, error) {
 		return cty.StringVal(f(c.args[0].AsString(), c.args[1].AsString())), nil
@@ -76,8 +76,8 @@ func chomp(c *call) (cty.Value, error) {
 	return cty.StringVal(strings.TrimRight(c.args[0].AsString(), "\r\n")), nil
 }
 
-// startsWith reports whether a string begins with a prefix. The answer can be known for an unknown string, if the
-// beginning of the string is known.
+// startsWith reports whether a string begins with a prefix. For an unknown string whose beginning is known, the result
+// may be known.
 func startsWith(c *call) (cty.Value, error) {
 	str, prefix := c.args[0], c.args[1].AsString()
 	if str.IsKnown() {
@@ -137,7 +137,7 @@ func join(c *call) (cty.Value, error) {
 }
 
 // nullElement returns the error for a null element in list i. If there are several lists, the message contains the
-// number of the list.
+// number of list i.
 func nullElement(lists, i, element int) error {
 	if lists == 1 {
 		return bad(i, "element %d is null; cannot concatenate null values", element)

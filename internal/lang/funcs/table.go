@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// builtins holds all functions by name, except for the function type, which exists only in the console.
+// builtins has all functions by name, except the function type, which exists only in the console.
 var builtins = register(
 	numbers, texts, patterns, formats, sequences, mappings, sets, selections, casts, tryCan, markings,
 	encodings, documents, files, fileSets, templates, hashes, dates, networks, removed)
@@ -27,8 +27,8 @@ func register(groups ...[]*builtin) map[string]*builtin {
 	return all
 }
 
-// Table makes the functions for an Env, by plain name and by core:: name. Several evaluations may use the table at the
-// same time. The caller must not change it.
+// Table returns the functions for an Env, each by its plain name and by its name with "core::". Several evaluations may
+// use the table at the same time. The caller must not change the table.
 func Table(env *Env) map[string]function.Function {
 	s := &scope{env: env, limits: env.Limits.Filled(), own: templates}
 	if s.limits == (limits.Limits{}).Filled() {
@@ -46,14 +46,14 @@ func Table(env *Env) map[string]function.Function {
 }
 
 // pure returns the functions that do not read an Env, with the default limits. They are made only once, because each
-// walk makes a table, and one test run may have thousands of walks.
+// walk (plan, apply or validation) makes a table, and a test run may have thousands of walks.
 var pure = sync.OnceValue(func() map[string]function.Function {
 	s := &scope{env: &Env{}, limits: limits.Limits{}.Filled(), table: make(map[string]function.Function, 2*len(builtins)+2), own: templates}
 	s.addAll(true)
 	return s.table
 })
 
-// addAll adds all pure functions, or all other functions.
+// addAll adds the pure functions to the table if pure is true, and otherwise all functions that are not pure.
 func (s *scope) addAll(pure bool) {
 	all := shapes()
 	specs := make([]function.Spec, len(all))
@@ -71,7 +71,7 @@ func (s *scope) add(of shape, spec *function.Spec) {
 	s.table[of.core] = f
 }
 
-// shapes returns the shapes of all functions.
+// shapes returns the descriptions of all functions for package cty.
 var shapes = sync.OnceValue(func() []shape {
 	all := make([]shape, 0, len(builtins))
 	for _, b := range builtins {
@@ -80,8 +80,8 @@ var shapes = sync.OnceValue(func() []shape {
 	return all
 })
 
-// Names returns the plain names of all functions, sorted. It leaves out type, which only the console has, and list and
-// map, which only return an error.
+// Names returns the plain names of all functions, sorted. It omits type, which only the console has, and list and map,
+// which only return an error.
 func Names() []string {
 	names := make([]string, 0, len(builtins))
 	for name, b := range builtins {
@@ -93,12 +93,12 @@ func Names() []string {
 	return names
 }
 
-// Meant returns a sentence that suggests a function for an unknown name, or "" if no name is similar.
+// Meant returns a sentence that suggests a function for an unknown name, or "" if no function has a similar name.
 func Meant(name string) string { return meant(name, Names()) }
 
-// Pure reports whether the result of a function depends on its arguments only. The result of any other function also
-// depends on a file or directory, the time, a random number, the phase (plan or apply), or the functions that it calls.
-// name may begin with core::. Pure returns false for an unknown name.
+// Pure reports whether the result of a function depends only on its arguments. The result of any other function also
+// depends on a file or directory, the time, a random number, whether it is called during plan or apply, or the
+// functions that it calls. name may begin with "core::". Pure returns false for an unknown name.
 func Pure(name string) bool {
 	b := builtins[strings.TrimPrefix(name, "core::")]
 	return b != nil && b.pure()
@@ -106,33 +106,33 @@ func Pure(name string) bool {
 
 func (b *builtin) pure() bool { return !b.impure && !b.observed && !b.world }
 
-// Impure reports whether the result of a function differs from run to run, even with the same arguments and files:
-// bcrypt, plantimestamp, timestamp and uuid. name may begin with core::.
+// Impure reports whether the result of a function differs between runs although the arguments and files are the same:
+// bcrypt, plantimestamp, timestamp and uuid. name may begin with "core::".
 func Impure(name string) bool {
 	name = strings.TrimPrefix(name, "core::")
 	b := builtins[name]
 	return b != nil && (b.impure || name == "plantimestamp")
 }
 
-// Signature describes a function as `metadata functions -json` prints it. The functions of a Table have capsules as
-// parameters and do not show these types.
+// Signature describes a function in the form in which `metadata functions -json` prints it. It has the types for users,
+// which the functions of a Table, with capsules as parameters, do not have.
 type Signature struct {
 	Doc      string // the purpose of the function
 	Params   []Param
-	Variadic *Param   // nil if the function takes no further arguments
+	Variadic *Param   // the parameter for all further arguments; nil if the number of arguments is fixed
 	Returns  cty.Type // cty.DynamicPseudoType if the type depends on the arguments
 }
 
 // Param describes a parameter of a function.
 type Param struct {
 	Name     string
-	Type     cty.Type // cty.DynamicPseudoType for any type and for expressions
+	Type     cty.Type // cty.DynamicPseudoType for any type, and for a parameter that takes an expression
 	Nullable bool
 	Doc      string
 }
 
-// SignatureOf returns the signature of a function, including the function type of the console. It returns false if no
-// function has the name, which must not begin with core::.
+// SignatureOf returns the signature of a function, including the function type of the console. name must not begin with
+// "core::". SignatureOf returns false if no function has the name.
 func SignatureOf(name string) (Signature, bool) {
 	b := find(name)
 	if b == nil {
@@ -167,7 +167,7 @@ func find(name string) *builtin {
 	return builtins[name]
 }
 
-// removed are functions of old versions of the language. Their errors name the replacement.
+// removed has functions of old versions of the language. A call returns an error that names the replacement.
 var removed = []*builtin{
 	removedFor("list", "[ ... ], or tolist([ ... ]) for elements of one type"),
 	removedFor("map", "{ ... }, or tomap({ ... }) for elements of one type"),

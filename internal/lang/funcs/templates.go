@@ -18,9 +18,9 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// templates are the functions that render templates. Templates can call all functions, these two included. Nested
-// templates have a limit for their depth, and share one budget (syntax.Budget), so that templates that call each other
-// end.
+// templates has the functions that render templates. A template can call all functions, including these two. The depth
+// of templates inside templates is limited, and nested templates share one budget (syntax.Budget), so that templates
+// that call each other end.
 var templates = []*builtin{
 	{
 		name: "templatefile", doc: "Reads a file and renders its content as a template.",
@@ -40,18 +40,18 @@ var templates = []*builtin{
 	},
 }
 
-// errTooDeep is the error for templates that are nested too deeply. The outer templates return it unchanged: otherwise
-// it would be wrapped a thousand times.
+// errTooDeep is the error for too many templates inside templates. The outer templates return it unchanged, because
+// otherwise it would be wrapped a thousand times.
 type errTooDeep struct{ limit int }
 
 func (e errTooDeep) Error() string {
 	return fmt.Sprintf("templates call each other too deeply; the limit is %d templates; TF_TEMPLATE_RECURSION_DEPTH changes it", e.limit)
 }
 
-// rendering is the call of a function that renders a template.
+// rendering is one call of templatefile or templatestring.
 type rendering struct {
 	c      *call
-	secret string // the mark of the template's text; "" if messages may show it
+	secret string // the mark of the template's text ("sensitive" or "ephemeral"), so that messages must not show it; "" if they may
 }
 
 func templateFile(c *call) (cty.Value, error) {
@@ -121,8 +121,8 @@ func (x *rendering) renderString(v cty.Value, vars map[string]cty.Value) (cty.Va
 	return result, nil
 }
 
-// notReference explains why an expression is not a reference to a string, and returns "" if it is a reference. A
-// compiled reference is a node of package expr. So every node that is neither a node of HCL nor a call counts as a
+// notReference returns the reason why an expression is not a reference to a string, or "" if it is one. A compiled
+// reference is a node of package expr. So every node that is neither a node of the HCL library nor a call counts as a
 // reference.
 func notReference(e hcl.Expression) string {
 	const only = "templatestring is only for rendering templates retrieved dynamically from elsewhere"
@@ -148,8 +148,8 @@ func notReference(e hcl.Expression) string {
 	return ""
 }
 
-// inner returns the state for a template that an expression renders, perhaps inside another template. All nested
-// templates share one budget. inner returns an error if the templates are nested deeper than the limit.
+// inner returns the state for rendering a template, perhaps inside another template. All nested templates share one
+// budget. If the depth of templates exceeds the limit, inner returns an error.
 func (x *rendering) inner() (*render, error) {
 	outer := x.c.render
 	if outer == nil {
@@ -162,7 +162,7 @@ func (x *rendering) inner() (*render, error) {
 	return &render{depth: outer.depth + 1, budget: outer.budget, parsed: outer.parsed}, nil
 }
 
-// parse parses a template. It caches the result, because other templates may call the template often. If the template
+// parse parses a template, and caches the result, because other templates may call the template often. If the template
 // is too complicated or invalid, it returns nil and the errors.
 func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl.Diagnostics) {
 	key := name + "\x00" + string(src)
@@ -197,7 +197,7 @@ func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl
 	return t, nil
 }
 
-// notePieces wraps the expressions in list with piece, except for literals.
+// notePieces wraps the expressions in list in a piece, except literals.
 func notePieces(list []hclsyntax.Expression) {
 	for i, e := range list {
 		if _, literal := e.(*hclsyntax.LiteralValueExpr); !literal {
@@ -206,8 +206,8 @@ func notePieces(list []hclsyntax.Expression) {
 	}
 }
 
-// piece is an argument of a function, or a value in a template. It records the text of its value as a piece of the
-// result (see mark.Piece).
+// piece wraps an argument of a function, or a value in a template. It records the text of its value as a piece (a
+// source) of the result, so that a secret piece is hidden in output, too (see mark.Piece).
 type piece struct{ hclsyntax.Expression }
 
 func (e *piece) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
@@ -215,7 +215,7 @@ func (e *piece) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return mark.Piece(v), diags
 }
 
-// UnwrapExpression returns the wrapped expression, for functions that require a reference.
+// UnwrapExpression returns the wrapped expression, for functions that need a reference as an argument.
 func (e *piece) UnwrapExpression() hcl.Expression { return e.Expression }
 
 // callCost is the number of steps that a call of a nested template takes from the budget.
@@ -231,7 +231,7 @@ func tooComplicated(p syntax.Problem, l limits.Limits) string {
 	return "A name, a number, a comment or the text is too long."
 }
 
-// vars returns the second argument, which has the variables of the template. It returns an error if this is not a map
+// vars returns the second argument, which has the variables of the template. It returns an error if that is not a map
 // or an object with valid names.
 func (x *rendering) vars() (map[string]cty.Value, error) {
 	v := x.c.args[1]
@@ -252,8 +252,8 @@ func (x *rendering) vars() (map[string]cty.Value, error) {
 	return vars, nil
 }
 
-// evaluate renders a template with the variables vars. It returns an error if the template refers to another variable,
-// if its evaluation fails, or if the result is null. Errors do not quote a secret template.
+// evaluate renders a template with the given variables. It returns an error if the template refers to another variable,
+// if the evaluation fails, or if the result is null. Errors do not quote a secret template.
 func (x *rendering) evaluate(r *render, t *template, vars map[string]cty.Value) (cty.Value, error) {
 	for _, ref := range t.refs {
 		if _, ok := vars[ref.RootName()]; !ok && x.secret != "" {
@@ -276,8 +276,7 @@ func (x *rendering) evaluate(r *render, t *template, vars map[string]cty.Value) 
 	return v, nil
 }
 
-// functions returns the functions for the inside of a template that differ from the functions outside: templatefile and
-// templatestring.
+// functions returns the functions that differ inside a template from those outside: templatefile and templatestring.
 func (x *rendering) functions(r *render) map[string]function.Function {
 	s := *x.c.scope
 	s.render = r
@@ -290,8 +289,9 @@ func (x *rendering) functions(r *render) map[string]function.Function {
 	return fs
 }
 
-// failure returns the mistakes in a template as one error, with a line for each mistake. It hides the mistakes of a
-// secret template. If innerError returns an error for a mistake, failure returns only this error.
+// failure returns the mistakes in a template as one error, with a line for each mistake. For a secret template, the
+// error does not show the mistakes. If outer templates must return the error of one of the mistakes unchanged
+// (innerError), failure returns only that error.
 func (x *rendering) failure(diags hcl.Diagnostics) error {
 	var lines []string
 	for _, d := range diags {
@@ -315,7 +315,7 @@ func (x *rendering) failure(diags hcl.Diagnostics) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// innerError returns the error of a diagnostic if outer templates must return it unchanged, and otherwise nil.
+// innerError returns the error of a diagnostic if outer templates must return that error unchanged, and otherwise nil.
 func innerError(d *hcl.Diagnostic) error {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok {
@@ -329,7 +329,7 @@ func innerError(d *hcl.Diagnostic) error {
 }
 
 // suggested returns the detail of a diagnostic. For an unknown function it suggests a similar name, because HCL
-// searches only the functions of the innermost scope.
+// searches only the functions that are replaced inside the template.
 func (x *rendering) suggested(d *hcl.Diagnostic) string {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d)
 	if !ok || extra.CalledFunctionNamespace() != "" {

@@ -12,13 +12,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// tryCan are the functions can and try. They take expressions instead of values, and evaluate each expression once. The
-// versions of HCL evaluate each expression twice, so that n nested calls take 2^n evaluations.
+// tryCan has the functions can and try. They take expressions instead of values, and evaluate each expression once. The
+// same functions of the HCL library evaluate each expression twice, so that n nested calls take 2^n evaluations.
 //
-// Neither removes the ephemeral mark. Whether an expression succeeds reveals a fact about its values: `can(regex("^a",
-// var.password))` is one bit of the password. So the answer has the ephemeral marks of all values that the evaluation
-// read. If the expression succeeds, these are the marks of its result. If it fails, these are the marks of its
-// references (see ephemeralMarksOf). The sensitive mark is not kept, as in Terraform and OpenTofu.
+// Neither function removes the ephemeral mark. Whether an expression succeeds reveals something about its values:
+// `can(regex("^a", var.password))` is one bit of the password. So the result has the ephemeral marks of all values that
+// the evaluation read. If the expression succeeds, these are the marks of its result. If it fails, these are the marks
+// of its references (see ephemeralMarksOf). The sensitive mark is not kept, as in Terraform and OpenTofu.
 var tryCan = []*builtin{
 	{
 		name: "can", doc: "Reports whether an expression can be evaluated without an error.",
@@ -42,7 +42,7 @@ func can(c *call) (cty.Value, error) {
 	switch {
 	case !all:
 		return cty.NilVal, c.problem(s)
-	case s.Unknown: // the expression may still fail when the value is known
+	case s.Unknown: // the expression may still fail when the value is known, so the result is unknown
 		return deepEphemeral(cty.UnknownVal(cty.Bool), v, s), nil
 	}
 	return deepEphemeral(cty.True, v, s), nil
@@ -62,8 +62,8 @@ func try(c *call) (cty.Value, error) {
 		}
 		r := v
 		if s, _ := c.look(v); s.Unknown {
-			// The expression may fail when the value is known, and then the result is another value. So the type is not
-			// known, either.
+			// The expression may fail when the value is known, and then the result is another value. So the type is not known
+			// either.
 			r = mark.Same(cty.DynamicVal, v)
 		}
 		for _, f := range failed {
@@ -77,10 +77,10 @@ func try(c *call) (cty.Value, error) {
 	return cty.NilVal, noneWorked(failed)
 }
 
-// attempt is an expression that failed.
+// attempt is an expression of try that failed.
 type attempt struct {
 	expr  *customdecode.ExpressionClosure
-	got   cty.Value // the value that was returned with the failure; it may have marks
+	got   cty.Value // the value that the evaluation returned with the failure, which may have marks
 	diags hcl.Diagnostics
 }
 
@@ -134,7 +134,7 @@ func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, 
 	return r, nil
 }
 
-// deepEphemeral adds the ephemeral marks of v, at any depth, to r. s is the result of a walk through v.
+// deepEphemeral returns r with the ephemeral marks of v, at any depth. s has the counted contents of v.
 func deepEphemeral(r, v cty.Value, s ctyvalue.Contents) cty.Value {
 	if !s.Marked {
 		return r

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// typeOf is the function type of the console. Its result is not a value of the language, so it cannot be used inside
-// other expressions. TypeText returns the text of the result.
+// typeOf is the function type of the console. Its result is not a value of the language, so a call cannot be used
+// inside another expression. TypeText returns the text of the result.
 var typeOf = &builtin{
 	name: "type", doc: "Shows the type of a value.",
 	params:  []param{{name: "value", typ: cty.DynamicPseudoType, doc: "The value.", mode: anything}},
@@ -24,8 +24,8 @@ var typeOf = &builtin{
 
 var typeText = cty.Capsule("type", reflect.TypeFor[cty.Type]())
 
-// TypeText returns the text of v if v is a known result of the function "type". It returns false for any other value.
-// It masks the attribute names for which hidden returns true.
+// TypeText returns the text of v, a known result of the function type. It returns false for any other value. It hides
+// the attribute names for which hidden returns true.
 func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 	if v == cty.NilVal || v.Type() != typeText || v.IsNull() || !v.IsKnown() {
 		return "", false
@@ -38,7 +38,7 @@ func TypeText(v cty.Value, hidden func(name string) bool) (string, bool) {
 // typeWriter writes types in the syntax of the configuration, with each attribute or element on a separate line.
 type typeWriter struct {
 	strings.Builder
-	hidden func(name string) bool // reports whether the name of an attribute is masked
+	hidden func(name string) bool // reports whether the name of an attribute must be hidden
 }
 
 func (b *typeWriter) write(ty cty.Type, depth int) {
@@ -86,8 +86,8 @@ func (b *typeWriter) object(ty cty.Type, depth int) {
 	b.WriteString("})")
 }
 
-// collection writes a list, set or map type. An element type that takes several lines is on separate lines. depth is
-// the number of steps by which lines are indented.
+// collection writes a list, set or map type. If the element type takes several lines, it is on separate lines. depth is
+// the number of indentation steps.
 func (b *typeWriter) collection(ty cty.Type, depth int) {
 	kind := "map"
 	switch {

@@ -1,8 +1,8 @@
 // Package outline builds the representation of a configuration that `show -json` prints. For each expression, the
-// representation has the constant value or the references, and not the result of an evaluation.
+// representation has the value if the expression is constant, and otherwise its references.
 //
 // The schema of a body determines which names are arguments and which are blocks. Like Terraform and OpenTofu, outline
-// leaves out dynamic blocks and names that the schema does not have. It evaluates only constant expressions.
+// omits dynamic blocks and names that the schema does not have. It evaluates only constant expressions.
 package outline
 
 import (
@@ -18,39 +18,39 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Expr is the outline of an expression: its constant value or its references. An expression that only calls functions
-// has neither.
+// Expr is the representation of an expression: its constant value or its references. An expression that only calls
+// functions has neither.
 type Expr struct {
 	Constant   cty.Value // NilVal if the expression is not constant
-	References []string  // each reference, then its shorter forms, such as aws_vpc.a.id, aws_vpc.a; repeated for each occurrence
+	References []string  // each reference, followed by its shorter forms, such as aws_vpc.a.id and aws_vpc.a; an element for each occurrence
 }
 
-// Body is the outline of a block, sorted by name.
+// Body is the representation of the body of a block. Both lists are sorted by name.
 type Body struct {
 	Attrs  []Attr
 	Blocks []Blocks
 }
 
-// Attr is the outline of an argument.
+// Attr is the representation of an argument.
 type Attr struct {
 	Name string
 	Expr Expr
 }
 
-// Blocks holds all blocks of one type.
+// Blocks has all blocks of one type in a body.
 type Blocks struct {
 	Name    string
 	Nesting schema.Nesting
 	Bodies  []Labeled
 }
 
-// Labeled is a block with its label. Only blocks of map nesting have a label.
+// Labeled is a block with its label. Only blocks with the nesting mode Map have a label.
 type Labeled struct {
 	Label string
 	*Body
 }
 
-// Of returns the outline of an expression. It is empty for nil, and for an expression that cannot be parsed.
+// Of returns the representation of an expression. It is empty for nil, and for an expression that cannot be parsed.
 func Of(e hcl.Expression) Expr {
 	if e == nil {
 		return Expr{}
@@ -73,7 +73,7 @@ func Of(e hcl.Expression) Expr {
 	return out
 }
 
-// OfBody returns the outline of a body by its schema. It is empty if b or s is nil.
+// OfBody returns the representation of a body with the schema s. It is empty if b or s is nil.
 func OfBody(b hcl.Body, s *schema.Block) *Body {
 	out := &Body{}
 	if b == nil || s == nil {
@@ -111,8 +111,8 @@ func OfBody(b hcl.Body, s *schema.Block) *Body {
 	return out
 }
 
-// ofBlocks returns the outline of blocks that set an attribute, as the outline of one expression. If all arguments of
-// the blocks are constant, its constant is a list. It returns false if the body has no such blocks.
+// ofBlocks returns the representation of the blocks that set an attribute, as one expression. If all arguments of the
+// blocks are constant, its value is a list. It returns false if the body has no such blocks.
 func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 	content, _, _ := b.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: n.Name}}})
 	if content == nil || len(content.Blocks) == 0 {
@@ -135,14 +135,14 @@ func ofBlocks(b hcl.Body, n *schema.Nested, ty cty.Type) (Expr, bool) {
 		items = append(items, cty.ObjectVal(item))
 	}
 	if constant {
-		if v, err := convert.To(cty.TupleVal(items), cty.List(ty.ElementType())); err == nil { // a list keeps the order of the blocks
+		if v, err := convert.To(cty.TupleVal(items), cty.List(ty.ElementType())); err == nil { // a list, because it keeps the order of the blocks
 			out.Constant = v
 		}
 	}
 	return out, true
 }
 
-// BodySchema returns the description of a block that the HCL library needs to read it.
+// BodySchema returns the schema in the form in which the HCL library needs it to read a block.
 func BodySchema(s *schema.Block) *hcl.BodySchema {
 	out := &hcl.BodySchema{}
 	for _, a := range s.Attrs {
@@ -158,8 +158,8 @@ func BodySchema(s *schema.Block) *hcl.BodySchema {
 	return out
 }
 
-// Free returns the outline of a body without a schema: of a module call or a provisioner. It has the attributes of the
-// body, sorted by name, and no blocks.
+// Free returns the representation of a body without a schema, such as of a module call or a provisioner. It has the
+// arguments of the body, sorted by name, and no blocks.
 func Free(b hcl.Body) *Body {
 	out := &Body{}
 	if b == nil {
@@ -173,7 +173,7 @@ func Free(b hcl.Body) *Body {
 	return out
 }
 
-// Names formats traversals, for example of depends_on.
+// Names returns traversals as text, for example the entries of depends_on.
 func Names(ts []hcl.Traversal) []string {
 	var out []string
 	for _, t := range ts {
@@ -182,7 +182,7 @@ func Names(ts []hcl.Traversal) []string {
 	return out
 }
 
-// short removes the word resource at the beginning of a reference, so that it has the form of an address.
+// short removes the word "resource" at the beginning of a reference, so that the reference has the form of an address.
 func short(t hcl.Traversal) hcl.Traversal {
 	if t.RootName() == "resource" && len(t) > 1 {
 		if a, ok := t[1].(hcl.TraverseAttr); ok {
@@ -192,7 +192,7 @@ func short(t hcl.Traversal) hcl.Traversal {
 	return t
 }
 
-// prefixes returns a traversal and its shorter forms, down to the object at its beginning.
+// prefixes returns a traversal and its shorter forms as text, down to the name of the object.
 func prefixes(t hcl.Traversal) []string {
 	t = short(t)
 	least := 2
@@ -225,7 +225,7 @@ func step(t hcl.Traversal, i int) (addr.Key, bool) {
 	return addr.KeyOf(ix.Key)
 }
 
-// constant returns the number of steps before the first step that is a splat or an index that is not constant.
+// constant returns the number of steps before the first splat or index that is not constant.
 func constant(t hcl.Traversal) int {
 	for i, s := range t {
 		switch s.(type) {

@@ -8,16 +8,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// ActionConfig is the block of an action block with the arguments of the provider.
+// ActionConfig is the name of the block inside an action block that has the provider's arguments.
 const ActionConfig = "config"
 
-// ActionBody returns the schema of the body of an action block. config is the provider's schema. Users may omit the
-// block config if it has no required arguments.
+// ActionBody returns the schema of the body of an action block. config is the provider's schema of the action. The
+// block config is optional if no argument in it is required.
 func ActionBody(config *schema.Block) *schema.Block {
 	return &schema.Block{Blocks: []*schema.Nested{configBlock(ActionConfig, config)}}
 }
 
-// configBlock returns the nested block with the arguments of a provider.
+// configBlock returns the schema of a nested block with the arguments of a provider. The block is optional if no
+// argument is required.
 func configBlock(name string, config *schema.Block) *schema.Nested {
 	n := &schema.Nested{Name: name, Block: config, Nesting: schema.Single, Max: 1}
 	for _, a := range config.Attrs {
@@ -33,9 +34,9 @@ func configBlock(name string, config *schema.Block) *schema.Nested {
 
 // actionTriggers compiles the action_trigger blocks of all resources, after all actions.
 //
-// A resource refers to everything to which the actions in its triggers refer, because an action is a part of the
-// resource, like a provisioner. The resource does not refer to the action itself, and an action may refer to the
-// resource that invokes it.
+// A resource gets all references of the actions that its triggers invoke, because such an action is treated as a part
+// of the resource, like a provisioner. The resource gets no reference to the action itself, because an action may refer
+// to the resource that invokes it.
 func (c *compiler) actionTriggers() {
 	for _, d := range c.u.Defs {
 		if d.Kind != Resource || len(d.Src.Res.Lifecycle.ActionTriggers) == 0 {
@@ -91,8 +92,8 @@ func (c *compiler) undeclaredAction(name string, at diag.Range) {
 	c.error("Reference to undeclared action", fmt.Sprintf("%s has not been declared %s. Triggers can only name actions of the same module.%s", name, moduleOf(c.n), diag.DidYouMean(name, names)), at)
 }
 
-// partOf adds the references of an action to the resource d that invokes the action. References to d itself are omitted
-// if they mean the object that invokes the action. For other references to d, partOf reports an error.
+// partOf adds the references of an action to the resource d that invokes the action. It omits references to d that mean
+// the object whose change invokes the action. For other references to d, partOf reports an error.
 func (c *compiler) partOf(d, action *Def, at diag.Range) {
 	if _, done := d.refs.parts[action.Src.Res]; done {
 		return
@@ -101,13 +102,13 @@ func (c *compiler) partOf(d, action *Def, at diag.Range) {
 	for _, u := range action.refs.uses {
 		switch {
 		case u.local == d.Index && (u.hint == Single || u.hint == Same):
-			continue // the action runs beside its own object
+			continue // the action may use the object that invokes it
 		case u.local == d.Index:
 			c.bag.Add(diag.Errorf("Reference to triggering resource", "%s invokes this action, and the action refers to instances of %[1]s by their keys. Use \"caller\" for the object whose change invokes the action.", localName(d.Src.Res.Name)).At(u.at).See("invoked here", at))
 			c.failed = true
 			continue
 		case u.hint == Same:
-			u.hint = AllKeys // Same means the key of the action, not the key of the resource
+			u.hint = AllKeys // Same would mean the key of the action, which may differ from the key of the resource
 		}
 		u.why = ByAction
 		list = append(list, u)

@@ -16,8 +16,9 @@ const (
 	withoutForEach = `Reference to "each" in context without for_each`
 )
 
-// allowed reports whether the expression may use the symbol count, each or self. A lifecycle argument may use each.key,
-// but not each.value. If the symbol is not allowed, allowed reports an error. It returns true for all other references.
+// allowed reports whether the expression may use the symbol count, each or self. In a lifecycle argument, each.key is
+// allowed, and each.value is not. If the symbol is not allowed, allowed reports an error. It returns true for all other
+// references.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCount:
@@ -60,9 +61,9 @@ func ownKey(e hclsyntax.Expression) bool {
 	}
 }
 
-// staticOnly reports whether the reference e may be used in the expression being compiled. A static evaluation may use
-// only variables, locals, path and terraform.workspace. For any other reference in it, staticOnly reports an error and
-// returns false.
+// staticOnly reports whether the reference e may be used in the expression that is being compiled. A static evaluation
+// (before a program exists) may use only variables, locals, path and terraform.workspace. For any other reference in
+// it, staticOnly reports an error and returns false.
 func (r *rewriter) staticOnly(e *expr.Ref) bool {
 	if r.c.static == "" {
 		return true
@@ -79,10 +80,10 @@ func (r *rewriter) staticOnly(e *expr.Ref) bool {
 	return false
 }
 
-// staticFunction reports whether a function may be called in the current context. Static evaluation cannot call
-// functions of providers, because providers are started later. It cannot call functions whose result changes from run
-// to run (unless place.Vary is set), because init, plan and apply would see different modules. For both, staticFunction
-// reports an error and returns false.
+// staticFunction reports whether a function may be called in the expression that is being compiled. A static evaluation
+// (before a program exists) cannot call functions of providers, because providers are started later. It also cannot
+// call functions whose result varies, because init, plan and apply would see different modules; the exception is an
+// expression with place.Vary. In both cases, staticFunction reports an error and returns false.
 func (r *rewriter) staticFunction(e *hclsyntax.FunctionCallExpr) bool {
 	why := ""
 	switch {

@@ -13,12 +13,13 @@ import (
 )
 
 // Bind validates the program against the schemas of its providers. It compiles each body once for each module, however
-// often the module is called, and reports every mistake that can be found without evaluation: missing or unsupported
-// arguments and blocks, unknown attributes and functions. Resources may lack required arguments if incomplete is set.
-// Bind may be called after Compile failed, so that all mistakes are reported together.
+// often the module is called. It reports every mistake that can be found without evaluation: missing or unsupported
+// arguments and blocks, and unknown attributes and functions. If incomplete is true, resources may lack required
+// arguments. Bind may be called after Compile failed, so that all mistakes are reported together.
 //
 // ok is false if Bind reported an error. grown is true if Bind added references: a call of a function that only a
-// configured provider has depends on the provider configuration, and only the schemas show which calls these are.
+// configured provider has makes a declaration depend on the provider configuration. Only the schemas show which calls
+// these are.
 func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, grown bool) {
 	p.bound = &bound{schemas: make([]*schema.Schema, len(p.decls)), bodies: map[*Def]*expr.Body{}, metas: map[metaKey]cty.Value{}, flawed: map[*Def]bool{}}
 	c := &binder{p: p, s: s, bag: bag, ok: true, incomplete: incomplete}
@@ -35,8 +36,8 @@ func (p *Program) Bind(s provider.Lookup, incomplete bool, bag *diag.Bag) (ok, g
 	return c.ok, grown
 }
 
-// EachUnit calls f once for each module, however often it is called, with the first place of the module in the tree. It
-// calls f for a module before the modules that it calls.
+// EachUnit calls f once for each module, however often the module is called, with the first place of the module in the
+// tree. It calls f for a module before the modules that it calls.
 func (p *Program) EachUnit(f func(*Node)) {
 	seen := map[*Unit]bool{}
 	var visit func(*Node)
@@ -54,8 +55,8 @@ func (p *Program) EachUnit(f func(*Node)) {
 	visit(p.root)
 }
 
-// Schema returns the schema of a resource or provider declaration. It returns nil before Bind, or if Bind found no
-// schema.
+// Schema returns the schema of a declaration of a resource or a provider. It returns nil before Bind, or if Bind found
+// no schema.
 func (p *Program) Schema(d Decl) *schema.Schema {
 	if p.bound == nil {
 		return nil
@@ -63,8 +64,8 @@ func (p *Program) Schema(d Decl) *schema.Schema {
 	return p.bound.schemas[d]
 }
 
-// Body returns the body of a resource, an action or a provider configuration, compiled against its schema, or nil if it
-// has no schema. It must not be called before Bind.
+// Body returns the body of a resource, an action or a provider configuration, compiled against its schema, or nil if
+// there is no schema. It must not be called before Bind.
 func (p *Program) Body(d *Def) *expr.Body { return p.bound.bodies[d] }
 
 // Meta returns the value of the provider_meta block of module m for a provider. It returns NilVal before Bind, or if
@@ -77,8 +78,8 @@ func (p *Program) Meta(m addr.Module, prov addr.Provider) cty.Value {
 	return p.bound.metas[metaKey{n.Unit, prov}]
 }
 
-// Sound reports whether a resource or provider configuration can be evaluated: it has a schema, its body fits the
-// schema, it neither is part of a cycle nor depends on a cycle, and (for a resource or an action) its provider
+// Sound reports whether a resource, an action or a provider configuration can be evaluated: it has a schema, its body
+// fits the schema, it is neither part of a cycle nor depends on one, and (for a resource or an action) its provider
 // configuration exists. Sound must not be called before Bind.
 func (p *Program) Sound(d Decl) bool {
 	if p.bound.schemas[d] == nil || p.endless[d] || (p.decls[d].Kind == Resource || p.decls[d].Kind == Action) && p.uses[d] == NoDecl {
@@ -119,7 +120,7 @@ var (
 	typeNouns  = map[addr.Mode]string{addr.Managed: "resource type", addr.Data: "data source", addr.Ephemeral: "ephemeral resource", addr.List: "list resource", addr.Action: "action"}
 )
 
-// blockOf returns the block type of a mode with an article for messages, such as `a "data" block`.
+// blockOf returns the name of the block type of a mode with an article, for messages, such as `a "data" block`.
 func blockOf(m addr.Mode) string {
 	article := "a"
 	if m == addr.Ephemeral || m == addr.Action {
@@ -157,7 +158,7 @@ func (c *binder) provider(d *Declaration) {
 	}
 }
 
-// body compiles a declaration's body, unless it is already compiled.
+// body compiles the body of a declaration, unless that was done before.
 func (c *binder) body(n *Node, d *Def, sch *schema.Block) {
 	if c.p.bound.bodies[d] == nil {
 		c.p.bound.bodies[d] = c.compile(n, d, d.Body, sch)
@@ -175,8 +176,9 @@ func (c *binder) compile(n *Node, d *Def, raw *RawBody, sch *schema.Block) *expr
 	return out
 }
 
-// unit checks the parts of a module that are the same for all calls of the module: attribute references, function calls
-// and provider_meta blocks. It ignores the provider_meta block of a provider that no resource of the module uses.
+// unit checks the parts of a module that are the same for all calls of the module: references to attributes, function
+// calls and provider_meta blocks. It ignores the provider_meta block for a provider that no resource of the module
+// uses.
 func (c *binder) unit(n *Node) {
 	for i := range n.Unit.Paths {
 		if !n.Unit.Paths[i].Tried {
@@ -186,7 +188,7 @@ func (c *binder) unit(n *Node) {
 	c.functions(n)
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.metas)) {
 		if !n.Unit.Module.HasResourcesOf(local) {
-			continue // no resource uses the provider, so it is not started
+			continue // no resource of the module uses the provider, so it is not started
 		}
 		schemas := c.s(n.Config.Provider(local))
 		switch {
@@ -199,7 +201,7 @@ func (c *binder) unit(n *Node) {
 	}
 }
 
-// meta evaluates a provider_meta block. The block consists of constants, so it needs no frame.
+// meta evaluates a provider_meta block. The block contains only constants, so no module instance is needed.
 func (c *binder) meta(n *Node, prov addr.Provider, raw *RawBody, sch *schema.Block) {
 	b := c.compile(n, nil, raw, sch)
 	s := expr.NewEnv(c.bag)

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// binder holds the state of one call of Bind.
+// binder has the state of one call of Bind.
 type binder struct {
 	p   *Program
 	s   provider.Lookup // returns the schemas of a provider; if it returns nil, it has reported the error
@@ -25,16 +25,15 @@ func (c *binder) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// schemasOf returns a provider's schemas. It returns nil if they could not be loaded. In this case the error was
-// reported.
+// schemasOf returns the schemas of a provider. It returns nil if they could not be loaded; the error was then reported.
 func (c *binder) schemasOf(prov addr.Provider) *provider.Schemas {
 	s := c.s(prov)
 	c.ok = c.ok && s != nil
 	return s
 }
 
-// path reports an error if a selection names an attribute that the resource's schema does not have. If s.Any is true,
-// the attribute may be missing. path checks nothing if the schema is missing.
+// path reports an error if a reference selects an attribute that the resource's schema does not have. If s.Any is true,
+// it reports no error, because the reference may select nothing. If the schema is missing, path does nothing.
 func (c *binder) path(n *Node, s *selection) {
 	d := n.Unit.Defs[s.Target.Local]
 	sch := c.p.bound.schemas[n.Decl(d.Index)]
@@ -43,7 +42,7 @@ func (c *binder) path(n *Node, s *selection) {
 	}
 	name, rest, ok := expr.Attribute(s.Rest)
 	if !ok {
-		return // an index into an object: the evaluation reports the error
+		return // an index into an object is an error that the evaluation reports
 	}
 	at := s.Rest[0].SourceRange()
 	switch a := sch.Attr(name); {
@@ -72,8 +71,8 @@ func adviceOn(a *schema.Attr) string {
 	return "Refer to the provider documentation for details."
 }
 
-// inside checks the remaining steps of a selection against the type of the attribute. It reports the errors of the HCL
-// library.
+// inside checks the remaining steps of a selection against the type of the attribute. It reports errors with the texts
+// of the HCL library.
 func (c *binder) inside(s *selection, ty cty.Type, rest hcl.Traversal) {
 	_, diags := rest.TraverseRel(cty.UnknownVal(ty))
 	if diags.HasErrors() && !s.Any {
@@ -91,10 +90,10 @@ func AllNames(b *schema.Block) []string {
 	return append(out, blockNames(b)...)
 }
 
-// functions checks the calls of provider functions in a module against the providers' schemas. If a function is not in
-// the schema, a configured provider may have it: if the provider has a configuration, functions marks the call as
-// Configured, and the call is checked later. Otherwise it marks the call as Wrong. It does the same if the provider has
-// no schema, or if the module does not declare the provider.
+// functions checks the calls of provider functions in a module against the schemas of the providers. If the schema
+// lacks a function, a configured provider may have it: if the provider has a configuration, functions sets Configured
+// in the call, and the call is checked later. Otherwise it sets Wrong and reports an error. It also sets Wrong if the
+// provider has no schema, or if the module does not declare the provider.
 func (c *binder) functions(n *Node) {
 	for _, e := range n.Unit.functions {
 		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
@@ -138,8 +137,8 @@ func (p *Program) ProviderCalls(d *Declaration) []*expr.ProviderCall {
 	return n.Unit.Defs[d.ID-n.Base].refs.functions
 }
 
-// configured adds a reference for each call of a function that only a configured provider has, and reports whether it
-// added any. Before Bind it is not known which calls these are.
+// configured adds a reference to the provider configuration for each call of a function that only a configured provider
+// has. It reports whether it added any. Before Bind it is not known which calls these are.
 func (c *binder) configured() bool {
 	added := false
 	for id, d := range c.p.decls {

@@ -10,11 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// bodyRewriter compiles the expressions of a body before the schema of the body is known. The schema determines which
-// names are arguments and which are blocks.
+// bodyRewriter compiles the expressions of a body before the schema of the body is known. Only the schema determines
+// which names are arguments and which are blocks.
 type bodyRewriter struct{ r *rewriter }
 
-// body compiles a body without a schema. It returns an empty RawBody for nil.
+// body compiles a body without a schema. For nil it returns an empty RawBody.
 func (w bodyRewriter) body(b hcl.Body) *RawBody {
 	if b == nil {
 		return &RawBody{}
@@ -42,7 +42,7 @@ func (w bodyRewriter) body(b hcl.Body) *RawBody {
 	return out
 }
 
-// visibleBlocks lists the blocks of a body that no earlier call of PartialContent has removed.
+// visibleBlocks returns the blocks of a body that no earlier call of PartialContent has removed.
 func visibleBlocks(b *hclsyntax.Body) hclsyntax.Blocks {
 	hidden := map[string]bool{}
 	out := make(hclsyntax.Blocks, 0, len(b.Blocks))
@@ -67,8 +67,8 @@ func (w bodyRewriter) block(b *hclsyntax.Block) (rawBlock, bool) {
 	return rawBlock{typ: b.Type, labels: b.Labels, typeAt: b.TypeRange, Body: w.body(b.Body)}, true
 }
 
-// dynamic compiles a dynamic block: for_each in the surrounding scope, labels and content with the iterator. If the
-// block is malformed, dynamic reports an error and returns false.
+// dynamic compiles a dynamic block: its for_each in the scope around the block, and its labels and content with the
+// iterator as an additional name. If the block is malformed, dynamic reports an error and returns false.
 func (w bodyRewriter) dynamic(b *hclsyntax.Block) (rawBlock, bool) {
 	if len(b.Labels) != 1 {
 		w.r.c.error("Missing name for dynamic", "A dynamic block must have one label: the type of the blocks to generate.", b.DefRange())
@@ -140,10 +140,10 @@ func (w bodyRewriter) contentOf(b *hclsyntax.Block) *hclsyntax.Block {
 	return content
 }
 
-// In JSON, the syntax does not distinguish arguments from blocks. So jsonBody collects only the references in a body,
-// and jsonContent compiles the body when the schema is known.
+// The syntax of JSON does not distinguish arguments from blocks. So jsonBody only collects the references in a JSON
+// body, and jsonContent compiles the body when its schema is known.
 
-// jsonBody collects the references in a JSON body.
+// jsonBody collects the references in a JSON body, without compiling it.
 func (w bodyRewriter) jsonBody(b hcl.Body) *RawBody {
 	out := &RawBody{json: b, missing: b.MissingItemRange(), why: w.r.why, place: w.r.place, locals: slices.Clone(w.r.locals), content: w.r.content}
 	attrs, _ := b.JustAttributes()
@@ -167,8 +167,8 @@ func inOrder(attrs hcl.Attributes) []*hcl.Attribute {
 	return out
 }
 
-// jsonValue collects the references in the value of a property. The schema may later define the property as a block, so
-// jsonValue recognizes dynamic blocks in it.
+// jsonValue collects the references in the value of a property. The schema may define the property as a block, so
+// jsonValue recognizes dynamic blocks in the value.
 func (w bodyRewriter) jsonValue(e hclsyntax.Expression) {
 	switch e := e.(type) {
 	case *hclsyntax.ObjectConsExpr:
@@ -188,8 +188,8 @@ func (w bodyRewriter) jsonValue(e hclsyntax.Expression) {
 	}
 }
 
-// jsonDynamic collects the references in {"TYPE": {"for_each": …, "content": …}}. It returns false if e does not have
-// this form.
+// jsonDynamic collects the references in {"TYPE": {"for_each": …, "content": …}}, the content of a dynamic block. It
+// returns false if e does not have this form.
 func (w bodyRewriter) jsonDynamic(e hclsyntax.Expression) bool {
 	type found struct {
 		typ string
@@ -232,7 +232,7 @@ func (w bodyRewriter) jsonDynamicBlock(typ string, obj *hclsyntax.ObjectConsExpr
 	})
 }
 
-// oneOrMany returns the object e, or the objects of the array e. It returns nil for other expressions.
+// oneOrMany returns the object e, or the objects in the array e. It returns nil for any other expression.
 func oneOrMany(e hclsyntax.Expression) []*hclsyntax.ObjectConsExpr {
 	switch e := e.(type) {
 	case *hclsyntax.ObjectConsExpr:

@@ -16,15 +16,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// bodyCompiler compiles the bodies of blocks of a module against schemas and reports mismatches.
+// bodyCompiler compiles the bodies of blocks of a module against schemas, and reports arguments and blocks that do not
+// fit.
 type bodyCompiler struct {
 	c   *compiler // compiles expressions in JSON, which cannot be compiled before the schema is known
 	bag *diag.Bag
 	ok  bool
 
-	incomplete           bool     // do not report missing required arguments
-	outer                *RawBody // the body to which metaArgs and metaBlocks belong
-	metaArgs, metaBlocks []string // names that the language defines besides the schema
+	incomplete           bool     // missing required arguments are not reported
+	outer                *RawBody // the body that may contain the names in metaArgs and metaBlocks
+	metaArgs, metaBlocks []string // the names that the language permits in a body besides the names of the schema
 }
 
 func (c *bodyCompiler) error(d diag.Diagnostic) {
@@ -32,8 +33,8 @@ func (c *bodyCompiler) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// beside records the meta-arguments and meta-blocks that the body of a declaration may have besides the names of its
-// schema. d is nil for a body outside of declarations, which has only the names of its schema.
+// beside records which arguments and blocks of the language, such as count, the body of a declaration may have besides
+// the names of its schema. d is nil for a body outside of declarations, which has only the names of its schema.
 func (c *bodyCompiler) beside(raw *RawBody, d *Def) {
 	switch {
 	case d == nil:
@@ -46,12 +47,12 @@ func (c *bodyCompiler) beside(raw *RawBody, d *Def) {
 	}
 }
 
-// compile compiles a raw body against a schema and reports mismatches. If all arguments are constant, compile evaluates
-// the body at once and sets Ready.
+// compile compiles a body against a schema, and reports arguments and blocks that do not fit. If all arguments are
+// constant, compile evaluates the body at once and sets Ready.
 func (c *bodyCompiler) compile(raw *RawBody, sch *schema.Block) *expr.Body {
 	if raw.json != nil {
 		content := c.jsonContent(raw, sch)
-		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // RawBody.Where needs them
+		raw.Attrs, raw.Blocks = content.Attrs, content.Blocks // RawBody.Where needs the decoded arguments and blocks
 		raw = content
 	}
 	b := &expr.Body{Schema: sch, Ty: sch.Type()}
@@ -88,7 +89,7 @@ func (c *bodyCompiler) attr(raw *RawBody, sch *schema.Block, a *schema.Attr) exp
 		return out
 	}
 	if raw.fromJSON && asBlocks(sch, a.Name) != nil {
-		out.Want = looseType(a.Type) // JSON does not distinguish blocks from objects, so attributes may be left out
+		out.Want = looseType(a.Type) // JSON does not distinguish blocks from objects, so attributes of the objects may be omitted
 	}
 	out.Expr = written.Expr
 	if v, ok := expr.Constant(written.Expr); ok {
@@ -117,7 +118,7 @@ func (c *bodyCompiler) nested(raw *RawBody, n *schema.Nested) expr.BodyBlocks {
 	return out
 }
 
-// content compiles the content of a dynamic block against its schema. It returns the mistakes and does not report them,
+// content compiles the content of a dynamic block against its schema. It returns mistakes instead of reporting them,
 // because they matter only if the dynamic block generates a block.
 func (c *bodyCompiler) content(raw *RawBody, sch *schema.Block) (*expr.Body, []diag.Diagnostic) {
 	bag, ok, own := c.bag, c.ok, &diag.Bag{}
@@ -127,7 +128,7 @@ func (c *bodyCompiler) content(raw *RawBody, sch *schema.Block) (*expr.Body, []d
 	return out, own.List()
 }
 
-// unknownNames reports arguments and blocks that are not in the schema.
+// unknownNames reports arguments and blocks that the schema does not have.
 func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 	var metaArgs, metaBlocks []string
 	if raw == c.outer {
@@ -144,7 +145,7 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 		}
 		near := diag.SuggestAmong(a.Name, append(argumentNames(sch), metaArgs...))
 		hint := diag.Meant(near)
-		if near == a.Name { // the name is an argument of the language, inside a block "_"
+		if near == a.Name { // the name is an argument of the language, which is not permitted inside a block "_"
 			hint = ` A block "_" can contain only arguments of the provider. Move meta-arguments out of the block.`
 		}
 		reported := diag.Errorf("Unsupported argument", "An argument named %q is not expected here.%s", a.Name, hint).At(a.NameAt)
@@ -167,16 +168,16 @@ func (c *bodyCompiler) unknownNames(raw *RawBody, sch *schema.Block) {
 	}
 }
 
-// instead reports d, an unexpected argument or block, and drops the earlier errors for which follows returns true.
-// These errors are consequences of d: for example, names in a misplaced "ignore_changes" or "when" were read as
+// instead reports d, an unexpected argument or block, and removes the earlier errors for which follows returns true.
+// These errors are consequences of d: for example, names in a misplaced "ignore_changes" or "when" were taken for
 // references.
 func (c *bodyCompiler) instead(d diag.Diagnostic, follows func(diag.Diagnostic) bool) {
 	c.bag.Instead(d, follows)
 	c.ok = false
 }
 
-// needs reports whether error d is a consequence of a misspelt count or for_each in raw. near is the correct name: with
-// this name, the error d would not exist. Only the outer body of a declaration has these arguments.
+// needs reports whether the error d is a consequence of a misspelt count or for_each in raw. near is the correct
+// spelling, with which the error d would not exist. Only the outer body of a declaration has these arguments.
 func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool {
 	symbol := map[string]string{"count": withoutCount, "for_each": withoutForEach}[near]
 	of := c.c.d
@@ -196,8 +197,8 @@ func contains(within, at hcl.Range) bool {
 	return within.Filename == at.Filename && within.Start.Byte <= at.Start.Byte && at.End.Byte <= within.End.Byte
 }
 
-// mean records that the required argument name is probably present under a misspelt name, so that absent does not
-// report it as missing, too.
+// mean records that the required argument name is probably present under a misspelt name, so that absent does not also
+// report it as missing.
 func (raw *RawBody) mean(sch *schema.Block, name string) {
 	if a := sch.Attr(name); a != nil && a.Required && raw.attr(name) == nil {
 		raw.meant = name
@@ -222,15 +223,16 @@ func blockNames(sch *schema.Block) []string {
 	return out
 }
 
-// absent reports that the required argument a is missing in raw.
+// absent reports that the required argument a is missing in raw. It reports nothing if a is optional, if it is probably
+// misspelt, or if c.incomplete is true.
 func (c *bodyCompiler) absent(raw *RawBody, a *schema.Attr) {
 	if a.Required && raw.meant != a.Name && !c.incomplete {
 		c.error(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", a.Name).At(raw.missing))
 	}
 }
 
-// labels checks the number of labels of a block: one for a map, none for any other nesting. If the number is wrong,
-// labels reports an error and returns false.
+// labels checks the number of labels of a block: one if the block type has the nesting mode Map, and none otherwise. If
+// the number is wrong, labels reports an error and returns false.
 func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	want := 0
 	if n.Nesting == schema.Map {
@@ -251,7 +253,7 @@ func (c *bodyCompiler) labels(b *rawBlock, n *schema.Nested) bool {
 	return have == want
 }
 
-// configType returns the type to which an argument is converted. It is the type of the attribute, but the parts of
+// configType returns the type to which an argument is converted: the type of the attribute, in which the parts of
 // nested attributes that a configuration need not set are optional.
 func configType(a *schema.Attr) cty.Type {
 	if a.Object == nil {
@@ -272,8 +274,8 @@ func objectType(o *schema.Object) cty.Type {
 	return o.Nesting.Of(cty.ObjectWithOptionalAttrs(atys, optional))
 }
 
-// asBlocks returns the block type for an attribute that a configuration may also write as blocks (see
-// schema.BlocksAsAttrs). It returns nil for any other name.
+// asBlocks returns the block type for an attribute that a configuration may also write as blocks
+// (schema.BlocksAsAttrs). It returns nil for any other name.
 func asBlocks(sch *schema.Block, name string) *schema.Nested {
 	for _, n := range sch.BlocksAsAttrs() {
 		if n.Name == name {
@@ -283,7 +285,7 @@ func asBlocks(sch *schema.Block, name string) *schema.Nested {
 	return nil
 }
 
-// looseType returns ty with every attribute of its objects optional, at any depth of lists, sets and objects. It does
+// looseType returns ty with all attributes of its objects optional, at any depth of lists, sets and objects. It does
 // not change types inside maps and tuples.
 func looseType(ty cty.Type) cty.Type {
 	switch {
@@ -301,11 +303,11 @@ func looseType(ty cty.Type) cty.Type {
 	return ty
 }
 
-// asBlocks compiles the blocks in raw that set an attribute, to a list value for the attribute.
+// asBlocks compiles the blocks in raw that set an attribute. The value of the attribute is the list of these blocks.
 func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.BodyAttr) expr.BodyAttr {
 	n := c.nested(raw, nested)
 	n.Attr = true
-	if len(n.Items) == 0 { // all blocks are malformed, which has been reported
+	if len(n.Items) == 0 { // all blocks are malformed, and the errors were reported
 		out.Ready = cty.UnknownVal(out.Attr.Type)
 		return out
 	}
@@ -313,11 +315,11 @@ func (c *bodyCompiler) asBlocks(raw *RawBody, nested *schema.Nested, out expr.Bo
 	return out
 }
 
-// jsonContent decodes a JSON body according to its schema and compiles its expressions. After an error, it sets c.ok to
-// false, and the result lacks the wrong parts.
+// jsonContent decodes a JSON body with its schema and compiles its expressions. After an error, c.ok is false, and the
+// result lacks the wrong parts.
 func (c *bodyCompiler) jsonContent(raw *RawBody, sch *schema.Block) *RawBody {
 	hs := outline.BodySchema(sch)
-	hs.Blocks = slices.Insert(hs.Blocks, 0, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}}) // first, because the schema may define a block "dynamic" too
+	hs.Blocks = slices.Insert(hs.Blocks, 0, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}}) // inserted first, so that it takes precedence over a block type "dynamic" of the schema
 	content, diags := raw.json.Content(hs)
 	if !c.bag.HCL(diags) {
 		c.ok = false
@@ -345,7 +347,7 @@ func (c *bodyCompiler) jsonBlock(r *rewriter, b *hcl.Block, sch *schema.Block) (
 	return c.jsonDynamic(r, b, out)
 }
 
-// jsonRaw returns a RawBody for a nested JSON body. The references in it were collected before.
+// jsonRaw returns a RawBody for a nested JSON body, whose references jsonBody has collected before.
 func (r *rewriter) jsonRaw(b hcl.Body) *RawBody {
 	return &RawBody{json: b, missing: b.MissingItemRange(), why: r.why, place: r.place, locals: slices.Clone(r.locals), content: r.content}
 }

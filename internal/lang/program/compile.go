@@ -9,13 +9,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// Compile compiles a configuration as far as possible without schemas. It resolves every reference, reports names that
-// are not declared, and finds the provider configuration of every resource. If Compile reports an error, it returns
-// false, and the program can still be bound (Program.Bind).
+// Compile compiles a configuration as far as that is possible without schemas. It resolves every reference, reports
+// names that are not declared, and finds the provider configuration of every resource. If Compile reports an error, it
+// returns false, and also the program, which can still be bound (Program.Bind).
 //
-// Compile works in three passes: the units (each module once, however often it is called) together with the nodes (each
-// place in the tree gets a range of declarations), the provider configurations, and the references between
-// declarations.
+// Compile works in three passes. The first makes the units (each module once, however often it is called) and the nodes
+// (the places of modules in the tree, each with a range of declarations). The second finds the provider configurations.
+// The third makes the references between declarations.
 func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	p := &Program{
 		tree: tree, units: map[*config.Module]*Unit{}, nodes: map[addr.Module]*Node{},
@@ -28,8 +28,8 @@ func Compile(tree *config.Tree, bag *diag.Bag) (*Program, bool) {
 	return p, ok
 }
 
-// place creates the nodes of a module and of all modules below it, and compiles each module once. If a module has an
-// error, place sets ok to false. call is the index of the call in the parent.
+// place creates the nodes of a module and of all modules below it, and compiles each module once. After an error in a
+// module, it sets *ok to false. call is the index of the module call in the parent.
 func (p *Program) place(n *config.Node, parent *Node, call int32, bag *diag.Bag, ok *bool) *Node {
 	out := &Node{Config: n, Parent: parent, Call: call, Base: Decl(len(p.decls))}
 	p.nodes[n.Path] = out
@@ -73,7 +73,7 @@ func (p *Program) declare(n *Node, d *Def) {
 	p.at = append(p.at, n)
 }
 
-// unit compiles all declarations of the module, and then the parts of the module that are outside of declarations.
+// unit compiles all declarations of the module, and then the blocks of the module that belong to no declaration.
 func (c *compiler) unit() {
 	for _, d := range c.u.Defs {
 		c.d, c.check = d, ""
@@ -108,7 +108,7 @@ func (c *compiler) unit() {
 	c.u.constants()
 }
 
-// repetition compiles count, for_each or enabled of a declaration, if it has one.
+// repetition compiles count, for_each or enabled of a declaration, if it has one of them.
 func (c *compiler) repetition(d *Def) {
 	r := c.in(ByRepeat, AllowedRefs{})
 	switch {
@@ -126,7 +126,7 @@ func (c *compiler) call(d *Def) {
 	c.dependsOn(d.Src.Mod.DependsOn)
 	pl := c.inside(d.Repeat)
 	d.Inputs.Args = c.arguments(d.Src.Mod.Body, pl)
-	for _, e := range []hcl.Expression{d.Src.Mod.PreventDestroy, d.Src.Mod.CreateFirst} { // evaluated before a program exists
+	for _, e := range []hcl.Expression{d.Src.Mod.PreventDestroy, d.Src.Mod.CreateFirst} { // these arguments are evaluated before a program exists
 		c.in(ByLifecycle, AllowedRefs{}).optional(e)
 	}
 	for _, passed := range d.Src.Mod.Providers {
@@ -134,7 +134,7 @@ func (c *compiler) call(d *Def) {
 	}
 }
 
-// arguments compiles the arguments of a module call, each with the references that it makes.
+// arguments compiles the arguments of a module call. Each argument has its own list of references.
 func (c *compiler) arguments(b hcl.Body, pl AllowedRefs) map[string]*argument {
 	out := map[string]*argument{}
 	for _, a := range inputs(b, c) {
@@ -164,7 +164,7 @@ func (c *compiler) resource(d *Def) {
 	c.conditions(d, Post, post, ByCondition, life.Postconditions)
 	d.Lifecycle.PreventDestroy = c.in(ByLifecycle, pl).optional(life.PreventDestroy)
 	d.Lifecycle.Destroy = c.in(ByLifecycle, pl).optional(life.Destroy)
-	for _, e := range []hcl.Expression{life.FirstIf, life.IgnoreIf} { // evaluated before a program exists
+	for _, e := range []hcl.Expression{life.FirstIf, life.IgnoreIf} { // these arguments are evaluated before a program exists
 		c.in(ByLifecycle, AllowedRefs{}).optional(e)
 	}
 	c.triggers(d, pl)
@@ -198,8 +198,8 @@ func (c *compiler) provider(d *Def) {
 	d.Body = bodyRewriter{c.in(ByValue, c.inside(d.Repeat))}.body(d.Src.Prov.Body)
 }
 
-// action compiles an action block. The symbol caller, which the compiler treats as self, is the object whose change
-// invokes the action.
+// action compiles an action block. The symbol caller means the object whose change invokes the action; the compiler
+// treats caller as self.
 func (c *compiler) action(d *Def) {
 	c.repetition(d)
 	pl := c.inside(d.Repeat)
@@ -259,9 +259,9 @@ func (c *compiler) removed(r *config.Removed) {
 	c.u.removed = append(c.u.removed, c.d.refs.uses...)
 }
 
-// dependsOn records the references of a depends_on argument. Each entry must name a whole object. For an attribute of
-// an object, dependsOn reports an error. It warns if the block refers to itself, and records no reference for this. It
-// ignores names that need no waiting, such as path.root.
+// dependsOn records the references of a depends_on argument. Each entry must name a whole object; for an attribute of
+// an object, dependsOn reports an error. For an entry that names the block itself, it warns and records no reference.
+// It ignores entries for which nothing needs to wait, such as path.root.
 func (c *compiler) dependsOn(list []hcl.Traversal) {
 	for _, t := range list {
 		e := &expr.Ref{ScopeTraversalExpr: &hclsyntax.ScopeTraversalExpr{Traversal: t, SrcRange: t.SourceRange()}}
@@ -293,13 +293,13 @@ func (c *compiler) dependsOn(list []hcl.Traversal) {
 				u.local = target.Local + int32(len(c.u.Calls))
 			}
 		default:
-			continue // path and other names that need no waiting
+			continue // such as path.root, for which nothing needs to wait
 		}
 		c.record(u)
 	}
 }
 
-// inputs lists the arguments of a module call, including the arguments in its escape blocks "_".
+// inputs returns the arguments of a module call, including the arguments in its escape blocks "_".
 func inputs(b hcl.Body, c *compiler) []*hcl.Attribute {
 	if b == nil {
 		return nil

@@ -6,8 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Decl is the index of a declaration in its Program. The indexes of all declarations of the module tree are consecutive
-// numbers from 0.
+// Decl is the index of a declaration in its Program. The declarations of the whole tree of modules are numbered from 0.
 type Decl uint32
 
 // Kind is the kind of a declaration.
@@ -18,10 +17,10 @@ const (
 	Variable Kind = iota
 	Local
 	Output
-	Call           // a module call: only its count, for_each or enabled
+	Call           // a module call, without its contents: its count, for_each or enabled
 	ModuleContents // everything inside a module call: the target of depends_on = [module.x]
-	Resource       // a resource of any mode
-	Provider       // a provider configuration
+	Resource       // a resource of any mode: managed, data, ephemeral or list
+	Provider       // a provider configuration, which may be implied
 	Check
 	Action // an action block
 )
@@ -30,14 +29,14 @@ func (k Kind) String() string {
 	return [...]string{"variable", "local", "output", "call", "whole", "resource", "provider", "check", "action"}[k]
 }
 
-// Declaration is a named block or argument in one module of the tree.
+// Declaration is a named block or argument of one module in the tree of modules.
 type Declaration struct {
 	ID       Decl
 	Kind     Kind
-	Module   addr.Module // the module that contains it; of Call and ModuleContents: the module that contains the call
-	Name     string      // the name of a variable, local, output, call or check
+	Module   addr.Module // the module that contains the declaration; for Call and ModuleContents, the module that contains the call
+	Name     string      // the name of a variable, local, output, module call or check
 	Resource addr.Resource
-	Provider addr.ProviderConfig // the address of a provider configuration, which may be implied
+	Provider addr.ProviderConfig // the address of a provider configuration; set only for the kind Provider
 	Range    diag.Range
 
 	// At most one of these fields is set, depending on Kind.
@@ -48,13 +47,13 @@ type Declaration struct {
 	Prov *config.Provider
 }
 
-// CheckBlock returns the address of the check block that contains d, such as check.health. d must be a resource in a
+// CheckBlock returns the address of the check block that contains the resource d, such as check.health. d must be in a
 // check block.
 func (d *Declaration) CheckBlock() string {
 	return (&Declaration{Kind: Check, Module: d.Module, Name: d.Res.Check}).String()
 }
 
-// String returns the address as users write it, preceded by its module.
+// String returns the address of the declaration as users write it, with the address of its module before it.
 func (d *Declaration) String() string {
 	switch d.Kind {
 	case Resource, Action:
@@ -74,30 +73,30 @@ type Use uint16
 
 // The reasons for a reference.
 const (
-	ByValue     Use = 1 << iota // the body of a block, or the expression of a local value or an output
-	ByRepeat                    // the count, for_each or enabled of the referring block
-	ByDepends                   // the depends_on of the referring block
-	ByModule                    // the repetition and depends_on of the module call around the declaration
-	ByProvider                  // the use of a provider configuration
-	ByCondition                 // conditions and their messages
-	ByTrigger                   // replace_triggered_by
-	ByLifecycle                 // other expressions in lifecycle blocks
-	ByProvision                 // provisioners and connections
-	ByImport                    // import blocks
-	ByFunction                  // functions of a configured provider
-	ByAction                    // action_trigger blocks, and the actions that they invoke
-	ByNull                      // inside ephemeralasnull, which uses the type of the target, but not its value
+	ByValue     Use = 1 << iota // in the body of a block, or in the expression of a local value or an output
+	ByRepeat                    // in the count, for_each or enabled of the referring block
+	ByDepends                   // in a depends_on argument. Also every reference from a check block to the data sources inside it, and from the ModuleContents of a call to the call and to the declarations of the called module
+	ByModule                    // the declaration is in a called module, and To is the call of that module, whose repetition and depends_on affect the declaration
+	ByProvider                  // the declaration uses the provider configuration To, or To is in the key with which a provider argument selects an instance
+	ByCondition                 // in conditions and their messages
+	ByTrigger                   // in replace_triggered_by
+	ByLifecycle                 // in other arguments of lifecycle blocks, and in the same arguments of module calls
+	ByProvision                 // in provisioners and connections
+	ByImport                    // in import blocks
+	ByFunction                  // by a call of a function that a configured provider has
+	ByAction                    // in action_trigger blocks, and in the actions that they invoke
+	ByNull                      // inside ephemeralasnull, which uses the type of the target, and not its value
 )
 
-// KeyHint specifies which instances of its target a reference selects.
+// KeyHint tells which instances of its target a reference selects.
 type KeyHint uint8
 
 // The kinds of KeyHint.
 const (
-	AllKeys KeyHint = iota // all instances, or instances that only evaluation can determine
-	Same                   // the instance with the same key as the referrer: [count.index], [each.key]
-	Fixed                  // the instance with the key in Ref.Fixed
-	Single                 // the target is not repeated
+	AllKeys KeyHint = iota // all instances, or instances that only the evaluation determines
+	Same                   // the instance that has the same key as the referring instance: [count.index] or [each.key]
+	Fixed                  // the instance whose key is in Ref.Fixed
+	Single                 // the only instance, because the target is not repeated
 )
 
 // Ref is a reference from a declaration to the declaration To.
@@ -106,7 +105,7 @@ type Ref struct {
 	Use   Use
 	Key   KeyHint
 	Fixed addr.Key
-	Range diag.Range // the first place of the reference
+	Range diag.Range // the range of the first occurrence of the reference
 }
 
 // RepeatKind is the way in which a block creates its instances.
@@ -150,19 +149,19 @@ func RepeatKindOf(r config.Repeat) RepeatKind {
 	return Once
 }
 
-// Move is a moved block of one module of the tree. It applies to every instance of that module.
+// Move is a moved block of one module in the tree. It applies to every instance of that module.
 type Move struct {
 	From, To addr.Target
 	In       addr.Module
 	Range    diag.Range
 }
 
-// Whole reports whether the move is about a resource or a module call with all its instances. It returns false if From
-// or To ends in a key: the move is then about one instance.
+// Whole reports whether the move concerns a resource or a module call with all its instances. It returns false if From
+// or To ends with a key: the move then concerns one instance.
 func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
 
-// MovedStill returns the error for a moved block whose source is still declared at the place at. what is the kind of
-// the source, and from its address.
+// MovedStill returns the error for a moved block whose source is still declared, at the range at. what is the kind of
+// the source ("resource" or "module"), and from is its address.
 func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
 	return diag.Errorf("Moved object still exists", "The moved block moves %s to %s, but that %s is still declared. Rename or remove the declaration, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
 }

@@ -1,6 +1,6 @@
 // Package program compiles a configuration once, for any number of evaluations.
 //
-// It works in passes, each in separate files:
+// The work has these passes, each in separate files:
 //
 //	Compile   a Unit for each module (compile.go): its declarations as Defs, their expressions rewritten into nodes of
 //	          package expr (rewrite.go, bodies.go), the names in them resolved (refs.go, names.go, allowedrefs.go);
@@ -10,13 +10,12 @@
 //	Bind      bodies compiled against the schemas of providers (bind.go, bodycompile.go), and references checked
 //	          against the attributes and functions in the schemas (bindrefs.go)
 //
-// This package evaluates constants only. Package frame evaluates everything else, and package vet checks without
-// evaluation.
+// This package evaluates constants only. Package frame evaluates everything else. Package vet has further checks.
 //
-// Some expressions are compiled on demand (ondemand.go): expressions typed into a console, and everything that is
-// evaluated before a program exists.
+// Some expressions are compiled on demand (ondemand.go): expressions that a user types into a console, and expressions
+// that are evaluated before a program exists.
 //
-// sources.go lists the names in the texts of a compiled program.
+// sources.go finds the names in the texts of a compiled program, which explain a value.
 //
 // The files form layers, each above the files that it uses: sources.go, bind.go, ondemand.go, compile.go, link.go,
 // providers.go, bodycompile.go, bodies.go, rewrite.go, refs.go and its helpers, compiler.go (compiles one unit and

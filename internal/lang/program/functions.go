@@ -15,8 +15,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// providerFunction compiles a call of a provider function. It returns nil for all other functions. For a name with too
-// few or too many parts it reports an error, and returns an unknown value.
+// providerFunction compiles a call of a provider function. For any other function it returns nil. For a name with too
+// few or too many parts it reports an error and returns an expression with an unknown value.
 func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 	if !strings.HasPrefix(e.Name, "provider::") {
 		return nil
@@ -37,7 +37,7 @@ func (r *rewriter) providerFunction(e *hclsyntax.FunctionCallExpr) hclsyntax.Exp
 	return out
 }
 
-// noteFunction records a call of a provider function in the compiled module, and in the argument or declaration being
+// noteFunction records a call of a provider function for the module, and for the argument or declaration that is being
 // compiled. Bind checks the recorded calls. A text that was compiled before is not recorded again.
 func (c *compiler) noteFunction(e *expr.ProviderCall) {
 	if c.discard {
@@ -51,14 +51,15 @@ func (c *compiler) noteFunction(e *expr.ProviderCall) {
 	c.d.refs.functions = append(c.d.refs.functions, e)
 }
 
-// UnknownFunction returns the message that the provider has no such function. It suggests a similar name from all.
+// UnknownFunction returns the message that a provider does not have the function of the call e. It suggests a similar
+// name in all.
 func UnknownFunction(e *expr.ProviderCall, all map[string]*provider.Function) string {
 	return fmt.Sprintf("The function %q is not available from the provider %q.%s", e.Name, e.Local, diag.DidYouMean(e.Name, slices.Sorted(maps.Keys(all))))
 }
 
-// UndeclaredFunction returns the message that required_providers has no entry for the provider. Only resources imply
-// such an entry. A call of a function needs an explicit entry, because the implied entry disappears with the last
-// resource.
+// UndeclaredFunction returns the message that required_providers has no entry for the provider of the call e. A
+// resource implies such an entry, but a call of a function needs an explicit entry, because the implied entry
+// disappears with the last resource.
 func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requirement) string {
 	why := fmt.Sprintf("There is no provider with the local name %q in this module.", e.Local)
 	if required[e.Local] != nil {
@@ -69,8 +70,8 @@ func UndeclaredFunction(e *expr.ProviderCall, required map[string]*config.Requir
 	return fmt.Sprintf("%s Add an entry for it to required_providers in a terraform block:\n    %s = { source = %q }", why, e.Local, e.Provider.ForDisplay())
 }
 
-// functionNames returns the names that calls may use, without the functions of providers. It includes the removed
-// functions list and map, because an error of their evaluation names the replacement.
+// functionNames returns the names that calls may use, except names of provider functions. It includes the removed
+// functions list and map, because the error of their evaluation names the replacement.
 var functionNames = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{"type": true, "list": true, "map": true}
 	for _, name := range funcs.Names() {
@@ -79,9 +80,9 @@ var functionNames = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// checkFunction reports whether the function of a call exists. If not, checkFunction reports an error. Inside try and
-// can it returns true, because configurations use try and can to support several versions: the evaluation then finds
-// the error.
+// checkFunction reports whether the function of a call exists. If not, it reports an error. Inside try and can it
+// returns true without an error, because configurations use try and can to support several versions; the evaluation
+// then finds the error.
 func (r *rewriter) checkFunction(e *hclsyntax.FunctionCallExpr) bool {
 	namespace, plain := "", e.Name
 	if i := strings.LastIndex(e.Name, "::"); i >= 0 {

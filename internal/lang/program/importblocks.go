@@ -37,9 +37,9 @@ func (c *compiler) importBlock(im *config.Import) {
 	c.u.Imports = append(c.u.Imports, out)
 }
 
-// importSteps returns one element for each step of an import address, from left to right. The element is nil for a
-// name, and the compiled expression for a key. If e is not an address, importSteps reports an error, and the list lacks
-// the part of e that it cannot read.
+// importSteps returns one element for each step of an import address, from left to right: nil for a name, and the
+// compiled expression for a key. If e is not an address, importSteps reports an error, and the result lacks the steps
+// that it cannot read.
 func (c *compiler) importSteps(e hclsyntax.Expression, pl AllowedRefs) []hclsyntax.Expression {
 	switch e := e.(type) {
 	case *hclsyntax.TemplateExpr:
@@ -90,13 +90,13 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	return out
 }
 
-// mayHave reports whether resource r, which is not declared, may be declared in text that could not be read: in its
-// module, or in a module around it.
+// mayHave reports whether the resource r, which is not declared, may be declared in a part of its module, or of a
+// module around it, that could not be read.
 func (p *Program) mayHave(r addr.Resource) bool {
 	if n := p.nodes[r.Module]; n != nil {
 		return n.Unit.Module.Unreadable()
 	}
-	m := r.Module // find the call of the module that could not be read
+	m := r.Module // find the module call on the way whose module could not be read
 	for p.nodes[m.Parent()] == nil {
 		m = m.Parent()
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// link converts the references inside each compiled module into references between declarations of the tree of modules.
+// link makes the references between the declarations of the whole tree from the references inside each compiled module.
 // If it reports an error, it returns false.
 func (p *Program) link(bag *diag.Bag) bool {
 	p.refs = make([][]Ref, len(p.decls))
@@ -22,23 +22,23 @@ func (p *Program) link(bag *diag.Bag) bool {
 	return l.ok
 }
 
-// linker collects the references of one declaration after another. For each target it remembers the index of the last
-// entry in list, so that add finds equal entries without a map.
+// linker collects the references of one declaration after another. For each target it keeps the index of the last entry
+// in list, so that add finds equal entries without a map.
 type linker struct {
 	p       *Program
 	bag     *diag.Bag
 	ok      bool
 	list    []Ref
-	prev    []int32 // by entry: the index of the previous entry for the same target, plus one
+	prev    []int32 // for each entry: the index of the previous entry for the same target, plus one
 	imports map[addr.Resource][]placedImport
-	own     Decl    // the declaration whose references are collected
-	last    []int32 // by target: the index of its last entry, plus one; nil: no entries are merged
+	own     Decl    // the declaration whose references are being collected
+	last    []int32 // for each target: the index of its last entry, plus one; nil means that equal entries are not merged
 }
 
 func (l *linker) declaration(d *Declaration) {
 	l.list, l.prev, l.own = l.list[:0], l.prev[:0], d.ID
 	if int(d.ID) >= len(l.p.at) || l.p.at[d.ID] == nil {
-		return // d is an implied provider configuration
+		return // an implied provider configuration has no references
 	}
 	n := l.p.at[d.ID]
 	u := n.Unit.Defs[d.ID-n.Base]
@@ -63,9 +63,9 @@ func (l *linker) declaration(d *Declaration) {
 	l.p.refs[d.ID] = slices.Clone(l.list)
 }
 
-// resource adds the provider configuration that a resource uses, the provider configurations and functions of the
-// actions that it may invoke, and the references of the import blocks for the resource. The names in an import block
-// are resolved in the module that contains the block.
+// resource adds references to the provider configuration of a resource, and to the provider configurations and
+// functions of the actions that it may invoke. It also adds the references of the import blocks for the resource, whose
+// names are resolved in the module of the import block.
 func (l *linker) resource(d *Declaration) {
 	l.provider(d)
 	for _, a := range l.p.Triggered(d.ID) {
@@ -77,7 +77,7 @@ func (l *linker) resource(d *Declaration) {
 	}
 }
 
-// provider adds the provider configuration that a resource or an action uses.
+// provider adds a reference to the provider configuration that a resource or an action uses.
 func (l *linker) provider(d *Declaration) {
 	to := l.p.uses[d.ID]
 	hint := Single
@@ -87,7 +87,7 @@ func (l *linker) provider(d *Declaration) {
 	l.add(Ref{To: to, Use: ByProvider, Key: hint, Range: d.Range})
 }
 
-// Triggered returns the actions that a resource may invoke, each once. It returns nil if d is not a resource.
+// Triggered returns the actions that a resource may invoke, without duplicates. It returns nil if d is not a resource.
 func (p *Program) Triggered(d Decl) []Decl {
 	if p.decls[d].Kind != Resource {
 		return nil
@@ -104,11 +104,11 @@ func (p *Program) Triggered(d Decl) []Decl {
 	return out
 }
 
-// Invoked returns the action that a trigger of a resource names.
+// Invoked returns the action that an action_trigger of a resource names.
 func Invoked(p *Program, resource Decl, ref ActionRef) Decl { return p.at[resource].Decl(ref.Local) }
 
-// Callers returns the resources that may invoke an action. It returns false if the configuration of the action does not
-// refer to the object that invokes it: then the caller does not matter.
+// Callers returns the resources that may invoke an action. If the configuration of the action does not use the object
+// that invokes it, the result is nil and false, because it does not matter which resource invokes the action.
 func Callers(p *Program, action Decl) (list []Decl, known bool) {
 	n := p.at[action]
 	if !n.Unit.Defs[action-n.Base].refs.caller {
@@ -140,8 +140,8 @@ type placedImport struct {
 	block *ImportBlock
 }
 
-// uses adds the references of a declaration of a module at n, the place of the module in the tree. For a reference to a
-// module call, it also adds the outputs that the reference reads.
+// uses adds the references in uses, which belong to a declaration of the module at the node n. For a reference to a
+// module call, it also adds references to the outputs that the reference reads.
 func (l *linker) uses(n *Node, uses []use) {
 	for _, u := range uses {
 		to := n.Decl(u.local)
@@ -152,7 +152,7 @@ func (l *linker) uses(n *Node, uses []use) {
 	}
 }
 
-// outputs adds the outputs that a reference to a module call reads: the output that the reference names, or all
+// outputs adds references to the outputs that a reference to a module call reads: the output that it names, or all
 // outputs.
 func (l *linker) outputs(n *Node, u use) {
 	child := n.Children[n.Unit.Defs[u.local].Nth]
@@ -167,10 +167,10 @@ func (l *linker) outputs(n *Node, u use) {
 	}
 	if i, ok := child.Unit.Index(Output, u.output); ok {
 		l.add(Ref{To: child.Decl(i), Use: u.why, Key: u.hint, Fixed: u.fixed, Range: u.at})
-	} // a missing output is no error yet: inside try, or in a branch that is not evaluated, it is allowed
+	} // a missing output is no error yet, because the reference may be inside try or in a branch that is not evaluated
 }
 
-// variable adds the references of the argument that sets the variable, resolved in the caller's module. It adds none
+// variable adds the references of the argument that sets a variable, resolved in the module of the call. It adds none
 // for the root module, or if the call does not set the variable.
 func (l *linker) variable(n *Node, d *Declaration) {
 	if n.Parent == nil {
@@ -182,8 +182,8 @@ func (l *linker) variable(n *Node, d *Declaration) {
 	}
 }
 
-// whole adds the call and the resources, variables, outputs and checks of the called module, and the whole contents of
-// the modules that it calls.
+// whole adds references from the contents of a module call to the call, to the resources, variables, outputs and checks
+// of the called module, and to the contents of the modules that it calls.
 func (l *linker) whole(n *Node, u *Def) {
 	call := n.Unit.Calls[u.Nth]
 	l.add(Ref{To: n.Decl(call), Use: ByDepends, Key: AllKeys, Range: u.At})
@@ -199,18 +199,18 @@ func (l *linker) whole(n *Node, u *Def) {
 	}
 }
 
-// add appends a reference to the list. If the list has an entry for the same target and instances, add adds the reasons
-// to this entry instead.
+// add adds a reference to the list. If the list has an entry for the same target and instances, add adds the reasons to
+// this entry instead.
 func (l *linker) add(r Ref) {
 	if r.To == NoDecl {
 		return
 	}
-	if l.last == nil { // PartRefs needs no merging, because its list is short
+	if l.last == nil { // PartRefs does not merge entries, because its list is short
 		l.list = append(l.list, r)
 		return
 	}
 	if r.To == l.own && r.Use == ByProvision && (r.Key == Single || r.Key == Same) {
-		return // a provisioner runs after its own object is created
+		return // a provisioner runs after its own object is created, so this is no dependency
 	}
 	for i := l.last[r.To]; i > 0; i = l.prev[i-1] {
 		if have := &l.list[i-1]; have.Key == r.Key && have.Fixed == r.Fixed {
@@ -222,7 +222,7 @@ func (l *linker) add(r Ref) {
 	l.last[r.To] = int32(len(l.list))
 }
 
-// PartRefs lists the direct references of one provisioner or connection of a resource.
+// PartRefs returns the direct references of one provisioner or connection of a resource.
 func (p *Program) PartRefs(d Decl, part any) []Ref {
 	n := p.at[d]
 	l := &linker{p: p, bag: &diag.Bag{}}

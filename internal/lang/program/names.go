@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// The titles in this file equal the titles of Terraform and OpenTofu: users search for them, and tests of providers
-// match them.
+// The titles of errors in this file equal the titles of Terraform and OpenTofu, because users search for them, and
+// tests of providers match them.
 
 func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	if c.u.Module.Unreadable() {
@@ -38,8 +38,8 @@ func (c *compiler) undeclared(k Kind, name string, at diag.Range) {
 	}
 }
 
-// mostGuessed limits the number of names that are compared with undeclared names in one module. Without a limit, a
-// thousand mistakes in a module of thousands of names would cost the product of both numbers.
+// mostGuessed is the maximum number of comparisons with undeclared names, to suggest similar names, in one module.
+// Without a limit, a thousand mistakes in a module of thousands of names would take millions of comparisons.
 const mostGuessed = 1_000_000
 
 // mayGuess counts n comparisons, and reports whether the total is at most mostGuessed.
@@ -63,8 +63,8 @@ func (c *compiler) undeclaredResource(n config.Name, at diag.Range) {
 	c.error("Reference to undeclared resource", detail+hint, at)
 }
 
-// nearResource returns a suggestion: a resource of the same name in another mode, or a resource with a similar name. It
-// returns "" if it finds no such resource.
+// nearResource returns a suggestion for the message about an undeclared resource: a resource of the same name in
+// another mode, or a resource with a similar name. It returns "" if it finds no such resource.
 func (c *compiler) nearResource(n config.Name) string {
 	for _, m := range []addr.Mode{addr.Managed, addr.Data, addr.Ephemeral} {
 		if _, ok := c.u.resources[config.Name{Mode: m, Type: n.Type, Name: n.Name}]; ok {
@@ -100,14 +100,15 @@ func (c *compiler) invalidResourceReference(t hcl.Traversal) {
 	}
 }
 
-// roots are the first names of references to anything but managed resources. rootsAlike maps common mistakes to them.
+// roots has the first names of references to anything else than a managed resource. rootsAlike maps common mistakes to
+// them.
 var (
 	roots      = []string{"count", "data", "each", "ephemeral", "local", "module", "path", "self", "terraform", "var"}
 	rootsAlike = map[string]string{"variable": "var", "variables": "var", "vars": "var", "locals": "local", "modules": "module", "datasource": "data"}
 )
 
-// maybeRoot returns a suggestion if the first name of a reference is probably a misspelt root, as in locals.x or
-// modul.x. Otherwise it returns "".
+// maybeRoot returns a suggestion if the first name of a reference is probably a misspelling of one of the roots, as in
+// locals.x or modul.x. Otherwise it returns "".
 func maybeRoot(n config.Name) string {
 	root := rootsAlike[n.Type]
 	if root == "" {
@@ -119,8 +120,8 @@ func maybeRoot(n config.Name) string {
 	return fmt.Sprintf(" Did you mean %s.%s?", root, n.Name)
 }
 
-// maybeVariable returns a suggestion if a variable or a local is called name, so that "var." or "local." is probably
-// missing. Otherwise it returns "".
+// maybeVariable returns a suggestion if a variable or a local with the name exists, so that "var." or "local." is
+// probably missing. Otherwise it returns "".
 func (c *compiler) maybeVariable(name string) string {
 	if _, ok := c.u.ByName[Variable][name]; ok {
 		return fmt.Sprintf(" Did you mean the input variable var.%s?", name)
@@ -141,7 +142,7 @@ func noKeyOf(resource string) string {
 }
 
 // missingKey reports that a reference to an attribute or output of a repeated block has no instance key. It always
-// returns false, for the caller to return.
+// returns false, so that callers can return its result.
 func (r *rewriter) missingKey(e *expr.Ref) bool {
 	d := r.c.u.Defs[e.Local]
 	what, index, noun, all := "count", "count.index", "resource", "%s[*]"
@@ -161,7 +162,7 @@ func (r *rewriter) missingKey(e *expr.Ref) bool {
 	return false
 }
 
-// visible reports whether a resource may be referred to from the declaration being compiled. The resource of a check
+// visible reports whether the declaration that is being compiled may refer to a resource. A resource inside a check
 // block is visible only inside that block. If the resource is not visible, visible reports an error and returns false.
 func (c *compiler) visible(d *Def, at diag.Range) bool {
 	if d.Src.Res.Check == "" || d.Src.Res.Check == c.check {
@@ -173,7 +174,7 @@ func (c *compiler) visible(d *Def, at diag.Range) bool {
 	return false
 }
 
-// fields are the attributes of the built-in objects.
+// fields has the attributes of the built-in objects path, terraform, count and each.
 var fields = map[string][]string{
 	"path":      {"cwd", "module", "root"},
 	"terraform": {"applying", "workspace"},

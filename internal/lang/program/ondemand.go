@@ -9,12 +9,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The functions in this file compile expressions and bodies on demand. These are not part of the program, or a static
-// evaluation needs them before a program exists. The compiled module does not record their references. For a static
-// evaluation, the parameter static is the name of the feature that needs the result before planning, for messages.
-// Otherwise it is empty.
+// The functions in this file compile expressions and bodies on demand. These expressions are not part of the program,
+// or a static evaluation needs them before a program exists. Their references are not recorded. In a static evaluation,
+// the parameter static is the name of the feature that needs the result before planning, for messages. Otherwise static
+// is "".
 
-// Expression compiles an expression. may lists the symbols that the expression may use. If Expression reports an error,
+// Expression compiles an expression. may has the symbols that the expression may use. If Expression reports an error,
 // it returns false.
 func (n *Node) Expression(e hcl.Expression, may AllowedRefs, static string, bag *diag.Bag) (hclsyntax.Expression, bool) {
 	c := n.compiler(&Def{}, static, bag)
@@ -22,7 +22,7 @@ func (n *Node) Expression(e hcl.Expression, may AllowedRefs, static string, bag 
 	return out, !c.failed
 }
 
-// Block compiles a body against a schema. may lists the symbols that the body may use. If Block reports an error, it
+// Block compiles a body against a schema. may has the symbols that the body may use. If Block reports an error, it
 // returns false.
 func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string, bag *diag.Bag) (*expr.Body, bool) {
 	c := n.compiler(&Def{}, static, bag)
@@ -37,7 +37,7 @@ func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) 
 	if len(path) == 0 {
 		return at
 	}
-	var reported diag.Bag // discarded: the errors were reported when the body was compiled
+	var reported diag.Bag // discarded, because the errors were reported when the body was compiled
 	c := n.compiler(&Def{}, "settings", &reported)
 	raw := bodyRewriter{c.in(ByProvision, AllowedRefs{})}.body(b)
 	(&bodyCompiler{c: c, bag: &reported, ok: true}).compile(raw, s)

@@ -13,22 +13,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Part is a text that sets a value: a local, an output, the input of a called module, or an argument of a block.
+// Part is a text that sets a value: a local, an output, the argument of a module call that sets a variable, or an
+// argument of a block.
 type Part struct {
-	Path  []string // the path of an argument, with the names of the blocks around it; nil for other parts
+	Path  []string // the path of an argument in its declaration, with the names of the blocks around it; nil for other texts
 	At    diag.Range
 	Names []Name
 	Calls []FunctionCall
 }
 
-// FunctionCall is a call of a function of the language.
+// FunctionCall is a call of a function of the language, not of a provider.
 type FunctionCall struct {
 	Name string
 	At   diag.Range
 }
 
-// Parts returns the texts that set the value of a declaration, or of the part of it at path. A number in path is the
-// index of an element. Parts returns nil for a declaration that no text sets, such as a root variable.
+// Parts returns the texts that set the value of a declaration, or the part of its value at path. A number in path is
+// the index of an element. Parts returns nil for a declaration that no text sets, such as a root variable.
 func Parts(p *Program, d Decl, path []string) []Part {
 	n := p.at[d]
 	if n == nil {
@@ -50,17 +51,17 @@ func Parts(p *Program, d Decl, path []string) []Part {
 	return x.list
 }
 
-// partReader collects the parts of one declaration.
+// partReader collects the texts that set one declaration.
 type partReader struct {
 	p    *Program
-	n    *Node // the module of the text
+	n    *Node // the module that contains the text
 	def  *Def
-	path []string // the path below the declaration whose parts are wanted; empty: all
+	path []string // the path of the wanted part of the declaration; empty means the whole
 	list []Part
 }
 
-// body adds the arguments of a body that contain x.path, or that are inside it. at is the path of the body, and raw is
-// its source.
+// body adds the arguments of a body that contain the wanted part, or that are inside it. at is the path of the body,
+// and raw is its source.
 func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 	if b.Ready != cty.NilVal {
 		x.constant(at, b.Schema, raw)
@@ -88,8 +89,9 @@ func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 	}
 }
 
-// inside returns the reader for the blocks of one type, whose path is at. The next name on the path may be a number or
-// a key, which selects one of the blocks. The result reads all of them: a dynamic block may make any number of blocks.
+// inside returns the reader for the blocks of one type, whose path is at. The next name on the wanted path may be a
+// number or a key, which selects one of the blocks. The returned reader reads all blocks of the type, because a dynamic
+// block may generate any number of blocks.
 func (x *partReader) inside(at []string) *partReader {
 	y := *x
 	if n := len(at); len(x.path) > n && IsIndex(x.path[n]) {
@@ -98,10 +100,11 @@ func (x *partReader) inside(at []string) *partReader {
 	return &y
 }
 
-// IsIndex reports whether a name on a path is the index of an element.
+// IsIndex reports whether a name on a path is a number, which selects an element.
 func IsIndex(name string) bool { _, err := strconv.ParseUint(name, 10, 64); return err == nil }
 
-// constant is like body, for a body whose arguments are all constant. Its compiled form has only the value.
+// constant adds the arguments of a body whose arguments are all constant, like body. The compiled form of such a body
+// has only its value, so constant reads the source.
 func (x *partReader) constant(at []string, b *schema.Block, raw *RawBody) {
 	if raw == nil {
 		return
@@ -127,13 +130,14 @@ func (x *partReader) constant(at []string, b *schema.Block, raw *RawBody) {
 	}
 }
 
-// wanted reports whether the argument at the path at contains x.path, or is inside it.
+// wanted reports whether the argument with the path at contains the wanted part, or is inside it.
 func (x *partReader) wanted(at []string) bool {
 	n := min(len(at), len(x.path))
 	return slices.Equal(at[:n], x.path[:n])
 }
 
-// add adds the part of e that sets the attribute at names, a path inside the value of e. at is the path of e.
+// add adds the part of the expression e that sets the attribute at names, a path inside the value of e. at is the path
+// of e.
 func (x *partReader) add(at []string, e hclsyntax.Expression, names []string) {
 	if e == nil {
 		return

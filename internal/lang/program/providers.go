@@ -10,20 +10,22 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// A local name of a provider, with or without an alias, refers to the first of these that exists:
-//   - the configuration that the call passed in under that name;
-//   - the module's own block;
-//   - for a name without an alias, the default configuration of the same provider in the nearest caller.
-// The root has an implied empty configuration of every provider without a configuration.
+// A local name of a provider, with or without an alias, means the first of these configurations that exists:
+//   - the configuration that the module call passes under that name;
+//   - the configuration of the module's own block;
+//   - for a name without an alias, the default configuration of the same provider in the nearest calling module.
+//
+// The root module has an implied, empty configuration of every provider without a configuration.
 
 // NoDecl is the Decl of a missing provider configuration.
 const NoDecl = ^Decl(0)
 
-// resolveProviders finds the provider configuration that every resource uses. If it reports an error, it returns false.
+// resolveProviders finds the provider configuration that every resource and action uses. If it reports an error, it
+// returns false.
 func (p *Program) resolveProviders(bag *diag.Bag) bool {
 	r := &providerResolver{p: p, bag: bag, ok: true}
 	p.uses = make([]Decl, len(p.decls))
-	declared := p.decls // implied configurations are appended to p.decls
+	declared := p.decls // only the declared ones, because implied configurations are appended to p.decls
 	for _, d := range declared {
 		p.uses[d.ID] = NoDecl
 		n := p.at[d.ID]
@@ -57,8 +59,8 @@ func (r *providerResolver) error(d diag.Diagnostic) {
 	r.ok = false
 }
 
-// ofResource returns the provider configuration that a resource in n uses. If it does not exist, ofResource returns
-// NoDecl, and reports an error unless another check reports it.
+// ofResource returns the provider configuration that a resource in the module n uses. If the configuration does not
+// exist, ofResource returns NoDecl, and reports an error unless another check reports it.
 func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	name := res.LocalProvider()
 	prov := n.Config.Provider(name.Local)
@@ -77,8 +79,8 @@ func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	return d
 }
 
-// checkKey reports an error unless these two agree: a resource selects an instance of its provider configuration, and
-// the configuration has for_each. passed is true if a calling module has selected the instance.
+// checkKey reports an error if a resource selects an instance of its provider configuration and the configuration has
+// no for_each, or the reverse. passed is true if a calling module has selected the instance.
 func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 	if r.p.uses[d.ID] == NoDecl {
 		return
@@ -98,7 +100,7 @@ func (r *providerResolver) checkKey(d *Declaration, passed bool) {
 }
 
 // checkUnpassed reports an error for each entry of configuration_aliases in the root module for which the root module
-// has no provider block. No caller can pass the configuration to the root module.
+// has no provider block, because no caller can pass that configuration.
 func (r *providerResolver) checkUnpassed(root *Node) {
 	if r.p.tree.Called || root.Unit.Module.Unreadable() {
 		return
@@ -114,19 +116,20 @@ func (r *providerResolver) checkUnpassed(root *Node) {
 	}
 }
 
-// expectsPassed reports whether a called module declares that its caller must pass the configuration with this name.
+// expectsPassed reports whether a called module declares, with configuration_aliases, that its caller must pass the
+// configuration with this name.
 func expectsPassed(n *Node, name config.ProviderName) bool {
 	return n.Parent != nil && takes(n, name)
 }
 
-// takes reports whether a name is among the configuration_aliases of a module.
+// takes reports whether a name is in the configuration_aliases of a module.
 func takes(n *Node, name config.ProviderName) bool {
 	req := n.Unit.Module.Required[name.Local]
 	return req != nil && slices.Contains(req.Aliases, name)
 }
 
-// lookupConfig returns the declaration that a provider name refers to in a module, or NoDecl if it does not exist.
-// Unlike find, it creates an implied empty configuration in the root if the language requires one.
+// lookupConfig returns the provider configuration that a name means in a module, or NoDecl if it does not exist. If the
+// language requires an implied configuration in the root module, lookupConfig creates it; find does not.
 func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 	d, root := p.find(n, name)
 	if d == NoDecl && !root.Provider.IsZero() {
@@ -135,9 +138,9 @@ func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 	return d
 }
 
-// find works like lookupConfig but creates no implied configuration. If the name can only refer to an implied
-// configuration, find returns NoDecl and the address of that configuration. If the name has an alias that is not
-// configured, find returns NoDecl and the zero address.
+// find returns the provider configuration that a name means in a module, and creates none. If the name can only mean an
+// implied configuration, find returns NoDecl and the address of that configuration. If the name has an alias that is
+// not configured, find returns NoDecl and the zero address.
 func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderConfig) {
 	prov := n.Config.Provider(name.Local)
 	for {
@@ -164,9 +167,9 @@ func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderCo
 	}
 }
 
-// ownConfig returns the index of the module's own provider block of that name, and false if the module has none. In a
+// ownConfig returns the index of the module's own provider block with that name, and false if the module has none. In a
 // called module, an empty block without an alias does not count: it only declares that the module uses the
-// configuration of its caller, which is the default.
+// configuration of its caller, which is the default anyway.
 func ownConfig(n *Node, name config.ProviderName) (int32, bool) {
 	i, ok := n.Unit.configs[name]
 	if ok && n.Parent != nil && name.Alias == "" && isEmpty(n.Unit.Defs[i].Src.Prov) {
@@ -175,7 +178,7 @@ func ownConfig(n *Node, name config.ProviderName) (int32, bool) {
 	return i, ok
 }
 
-// passedFor returns the entry for a name in the call's providers argument, or nil.
+// passedFor returns the entry for a name in the providers argument of the call of the module, or nil.
 func passedFor(n *Node, name config.ProviderName) *config.Passed {
 	if n.Parent == nil {
 		return nil
@@ -189,10 +192,10 @@ func passedFor(n *Node, name config.ProviderName) *config.Passed {
 	return nil
 }
 
-// localFor returns a module's local name for a provider. It looks for the same source address first, then for the same
-// provider at the other registry, whose host a state or another module may use. If the module has no name for the
-// provider, and the type of the provider is the name of another provider, localFor returns the address of the provider,
-// which is no declared name.
+// localFor returns a module's local name for a provider. It looks for the same source address first, and then for the
+// same provider at the other registry host, which a state or another module may use. If the module has no name for the
+// provider, and the type of the provider is the local name of another provider, localFor returns the address of the
+// provider, which is no declared name.
 func localFor(n *Node, prov addr.Provider) string {
 	if local, ok := localOf(n, prov.Type, func(p addr.Provider) bool { return p == prov }); ok {
 		return local
@@ -203,8 +206,8 @@ func localFor(n *Node, prov addr.Provider) string {
 	return prov.String()
 }
 
-// localOf returns the local name of the provider for which meant returns true: a declared name, or typ, which names a
-// provider without a declaration. It returns false if meant returns false for all names.
+// localOf returns the first local name of a module whose provider satisfies meant: a declared name, or typ, which means
+// a provider even without a declaration. It returns false if no name does.
 func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool) {
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.Module.Required)) {
 		if meant(n.Unit.Module.Required[local].Source) {
@@ -214,9 +217,9 @@ func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool)
 	return typ, meant(n.Config.Provider(typ))
 }
 
-// implied returns the declaration of an implied configuration of the root module, and creates it if necessary. Its
-// configuration is empty. If the tree is a module that other modules call, implied also represents a configuration that
-// the missing caller would pass.
+// implied returns the declaration of an implied configuration of the root module, which is empty. It creates the
+// declaration if necessary. If the root of the tree is a module that other modules call, the declaration also
+// represents a configuration that the missing caller would pass.
 func (p *Program) implied(c addr.ProviderConfig) Decl {
 	if d, ok := p.configs[c]; ok {
 		return d
@@ -229,9 +232,9 @@ func (p *Program) implied(c addr.ProviderConfig) Decl {
 }
 
 // ProviderFor returns the configuration of a provider and alias in a module, for objects without a declaration. It
-// returns false if the module no longer exists, or if it has no block for the configuration and its caller passes none.
-// ProviderFor does not use another configuration, such as the caller's, instead, because it may belong to another
-// account.
+// returns false if the module no longer exists, or if the module has no block for the configuration and its caller
+// passes none. It never returns another configuration instead, such as the calling module's, because another
+// configuration may belong to another account.
 func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (Decl, bool) {
 	n := p.nodes[m]
 	if n == nil {
@@ -245,8 +248,8 @@ func (p *Program) ProviderFor(m addr.Module, prov addr.Provider, alias string) (
 	return d, d != NoDecl
 }
 
-// ImpliedProvider returns the default configuration of the provider that the name of a resource type implies. It looks
-// in the module of the resource, or in the nearest existing caller.
+// ImpliedProvider returns the default configuration of the provider that the name of a resource type implies, in the
+// module of the resource, or in the nearest calling module that exists.
 func (p *Program) ImpliedProvider(res addr.Resource) addr.ProviderConfig {
 	m := res.Module
 	for p.nodes[m] == nil {
@@ -259,25 +262,25 @@ func (p *Program) ImpliedProvider(res addr.Resource) addr.ProviderConfig {
 	return root
 }
 
-// Existing returns the configuration of a provider and alias in a module, or NoDecl. It creates no implied
+// Existing returns the configuration of a provider and alias in a module, or NoDecl. It never creates an implied
 // configuration.
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
 	if d == NoDecl && alias != "" && n.Parent != nil {
-		return p.Existing(n.Parent, prov, alias) // calls of functions may use an alias of the calling module
+		return p.Existing(n.Parent, prov, alias) // a function call may use an alias of a calling module
 	}
 	return d
 }
 
-// PassedKey returns the providers entry by which a calling module has chosen the provider instance of a resource. It
-// returns false if no caller has chosen an instance.
+// PassedKey returns the providers entry by which a calling module has selected the provider instance of a resource. It
+// returns false if no calling module has.
 func (p *Program) PassedKey(d Decl) (PassedKey, bool) {
 	at, ok := p.keyed[d]
 	return at, ok
 }
 
-// passedKey returns the providers entry that chooses the provider instance for the provider called name in a module. It
-// returns false if no entry chooses one.
+// passedKey returns the providers entry by which a calling module selects the instance of the provider called name in
+// the module n. It returns false if no entry does.
 func (p *Program) passedKey(n *Node, name config.ProviderName) (PassedKey, bool) {
 	for up := 0; n.Parent != nil; up++ {
 		i := slices.IndexFunc(n.Config.Call.Providers, func(e config.Passed) bool { return e.Child == name })
@@ -296,8 +299,7 @@ func (p *Program) passedKey(n *Node, name config.ProviderName) (PassedKey, bool)
 	return PassedKey{}, false
 }
 
-// checkPassed reports mistakes in the providers argument of a call. It compares the argument with the module that is
-// called.
+// checkPassed reports mistakes in the providers argument of a module call, by comparison with the called module.
 func (r *providerResolver) checkPassed(n *Node, call *Def) {
 	child := n.Children[call.Nth]
 	if child == nil {
@@ -312,7 +314,7 @@ func (r *providerResolver) checkPassed(n *Node, call *Def) {
 
 func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	if n.Unit.Module.Unreadable() || child.Unit.Module.Unreadable() {
-		return // blocks of these modules may be in text that could not be read
+		return // the missing blocks may be in a part of a module that could not be read
 	}
 	if r.p.lookupConfig(n, e.Parent.ProviderName) == NoDecl && !expectsPassed(n, e.Parent.ProviderName) {
 		if takes(n, e.Parent.ProviderName) {
@@ -323,7 +325,7 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	}
 	given, wanted := n.Config.Provider(e.Parent.Local), child.Config.Provider(e.Child.Local)
 	req := child.Unit.Module.Required[e.Child.Local]
-	listed := req != nil && req.Range != (diag.Range{}) // in required_providers, not implied by the type of a resource
+	listed := req != nil && req.Range != (diag.Range{}) // the entry is in required_providers, and not implied by the type of a resource
 	own, declared := child.Unit.Module.Providers[e.Child]
 	switch {
 	case declared && !isEmpty(own):
@@ -335,7 +337,7 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 		}
 		r.error(diag.Errorf("Provider type mismatch", "%s", text).At(e.Range))
 	case declared || listed && (e.Child.Alias == "" || slices.Contains(req.Aliases, e.Child)):
-	case listed && wanted.Namespace != "hashicorp": // Terraform has this rule
+	case listed && wanted.Namespace != "hashicorp": // Terraform has the same rule
 		r.error(diag.Errorf("Reference to undefined provider", "The child module does not require a provider with the local name %q. Remove the entry.\n\nIf you also control the child module, you can add %s to configuration_aliases in its required_providers block instead.", e.Child, e.Child).At(e.Range))
 	default:
 		how := fmt.Sprintf("a required_providers entry named %q with the source address %q", e.Child, wanted.ForDisplay())
@@ -346,7 +348,8 @@ func (r *providerResolver) checkEntry(n, child *Node, e *config.Passed) {
 	}
 }
 
-// checkWanted reports an error for each configuration that a module requires and the call of the module does not pass.
+// checkWanted reports an error for each provider configuration that a module requires and that the call of the module
+// does not pass.
 func (r *providerResolver) checkWanted(child *Node, call *config.Call) {
 	for _, local := range slices.Sorted(maps.Keys(child.Unit.Module.Required)) {
 		req := child.Unit.Module.Required[local]
@@ -359,7 +362,8 @@ func (r *providerResolver) checkWanted(child *Node, call *config.Call) {
 	}
 }
 
-// checkLegacy reports an error if a call with repetition or depends_on calls a module that configures providers itself.
+// checkLegacy reports an error if a module call with count, for_each, enabled or depends_on calls a module that
+// configures providers itself.
 func (r *providerResolver) checkLegacy(child *Node, call *Def) {
 	if call.Repetition == nil && len(call.Src.Mod.DependsOn) == 0 {
 		return
@@ -376,8 +380,8 @@ func (r *providerResolver) checkLegacy(child *Node, call *Def) {
 		child.Config.Path, child.Config.Source).At(at).See("a provider configured here", own.Range))
 }
 
-// firstOwnConfig returns a provider block that has settings, from a module or a module below it. It returns nil if no
-// such block exists.
+// firstOwnConfig returns a provider block that has settings, in a module or in a module below it, or nil if no block
+// has settings.
 func firstOwnConfig(n *Node) *config.Provider {
 	for _, i := range sortedConfigs(n.Unit) {
 		if p := n.Unit.Defs[i].Src.Prov; !isEmpty(p) {
@@ -404,8 +408,8 @@ func sortedConfigs(u *Unit) []int32 {
 	return out
 }
 
-// isEmpty reports whether a provider block has no settings. An empty block is the old way to declare that the caller
-// passes a configuration.
+// isEmpty reports whether a provider block has no settings. In old configurations, an empty block declares that the
+// caller passes a configuration.
 func isEmpty(p *config.Provider) bool {
 	if p.ForEach != nil || len(p.Versions) > 0 || p.Body == nil {
 		return p.Body == nil
@@ -414,8 +418,8 @@ func isEmpty(p *config.Provider) bool {
 	return len(attrs) == 0 && len(diags) == 0
 }
 
-// Describe returns the address of a declaration for messages. It also accepts an index that does not exist, for the
-// message of a panic.
+// Describe returns the address of a declaration for messages. For an index that does not exist, it returns a text with
+// the index, for the message of a panic.
 func (p *Program) Describe(d Decl) string {
 	if int(d) >= len(p.decls) {
 		return fmt.Sprintf("declaration %d", d)

@@ -10,17 +10,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// AllowedRefs specifies which symbols an expression may use besides the declarations of its module.
+// AllowedRefs tells which symbols an expression may use besides the declarations of its module.
 type AllowedRefs struct {
-	Count bool     // count is allowed: the block has it, and the expression is evaluated for each instance
-	Each  bool     // each is allowed: the block has for_each, and the expression is evaluated for each instance
-	Self  bool     // self is allowed; in an action, caller
-	Names []string // names whose values the caller passes to the evaluation
+	Count bool     // count may be used: the block has it, and the expression is evaluated for each instance
+	Each  bool     // each may be used: the block has for_each, and the expression is evaluated for each instance
+	Self  bool     // self may be used, or caller in an action
+	Names []string // additional names, whose values the caller passes to the evaluation
 	Vary  bool     // a static evaluation may call functions such as uuid, because its result is used only once
 }
 
-// given returns Names as local names. It returns nil if Names is empty. If a loop inside the expression defines the
-// same name, the meaning of the loop counts.
+// given returns Names in the form of local names (such as loop variables), or nil if Names is empty. Inside a loop that
+// defines the same name, the name means the loop's variable.
 func (a AllowedRefs) given() []locals {
 	if len(a.Names) == 0 {
 		return nil
@@ -32,12 +32,12 @@ func (a AllowedRefs) given() []locals {
 	return []locals{out}
 }
 
-// locals maps the local names of a loop or a dynamic block to the declaration that the loop iterates over. The
-// declaration is nil if the loop iterates over anything but a whole declaration.
+// locals has the local names of a loop or a dynamic block. The value is the declaration over which the loop iterates,
+// or nil if the loop iterates over anything else than a whole declaration.
 type locals map[string]*expr.Ref
 
-// RawBody is a body compiled without a schema: its expressions are compiled, but its arguments and blocks are not yet
-// checked. A JSON body stays uncompiled until a schema defines its properties.
+// RawBody is a body without a schema: its expressions are compiled, but its arguments and blocks are not compared with
+// a schema yet. A JSON body stays uncompiled until a schema tells which of its properties are blocks.
 type RawBody struct {
 	Attrs    []rawAttr // in the order of the source
 	Blocks   []rawBlock
@@ -45,20 +45,20 @@ type RawBody struct {
 	json     hcl.Body  // a JSON body that is not compiled yet; nil for native syntax
 	fromJSON bool      // the body was JSON before jsonContent decoded it
 
-	// For a JSON body: the settings of the rewriter that compiles its expressions later.
+	// For a JSON body: the settings of the rewriter that will compile its expressions.
 	why     Use
 	place   AllowedRefs
 	locals  []locals
-	content int // depth of contents of dynamic blocks
+	content int // the number of dynamic blocks around the body
 
-	meant string    // a required argument that is present under a wrong name
-	at    hcl.Range // the range of the whole body, in native syntax only
+	meant string    // a required argument that is probably present under a misspelt name
+	at    hcl.Range // the range of the whole body; only in native syntax
 }
 
 type rawAttr struct {
 	Name   string
-	Expr   hclsyntax.Expression // compiled
-	source hclsyntax.Expression // the expression as written
+	Expr   hclsyntax.Expression // the compiled expression
+	source hclsyntax.Expression // the expression as in the source
 	NameAt hcl.Range
 	at     hcl.Range
 }
@@ -68,7 +68,7 @@ type rawBlock struct {
 	labels  []string
 	typeAt  hcl.Range
 	Body    *RawBody
-	Dynamic *expr.Dynamic // nil for an ordinary block; otherwise Body is the content of the dynamic block
+	Dynamic *expr.Dynamic // nil for an ordinary block; if set, Body is the content of the dynamic block
 }
 
 func (b *RawBody) attr(name string) *rawAttr {
@@ -80,9 +80,9 @@ func (b *RawBody) attr(name string) *rawAttr {
 	return nil
 }
 
-// Where returns the range of the text that sets the value at path. at is the range of the block that has this body. If
-// no text sets an attribute on the path, Where returns the range for missing arguments of the innermost block on the
-// path, so that messages identify the block.
+// Where returns the range of the text that sets the value at path. at is the range of the block with this body. If no
+// text sets an attribute on the path, Where returns the range for missing arguments of the innermost block on the path,
+// so that messages identify the block.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return cmp.Or(raw.missing, at)
@@ -104,10 +104,10 @@ func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	return at
 }
 
-// blockAt returns the block that a path leads to, or nil if the body has no block of that type. rest is the path inside
-// the collection of these blocks. If it begins with a number and no block of the type is dynamic, blockAt returns the
-// block with this index. If it begins with a string, blockAt returns the block with this label. Otherwise it returns
-// the first block.
+// blockAt returns the block to which a path leads, or nil if the body has no block of that type. rest is the path
+// inside the collection of these blocks. If rest begins with a number and no block of the type is dynamic, blockAt
+// returns the block with this index. If it begins with a string, blockAt returns the block with this label. Otherwise
+// it returns the first block.
 func blockAt(raw *RawBody, name string, rest cty.Path) *rawBlock {
 	var all []*rawBlock
 	static := true

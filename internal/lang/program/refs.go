@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/expr"
 )
 
-// instancesOf returns a use with the instances that the text of a reference selects.
+// instancesOf returns a use (a reference inside the unit) with the instances that the text of a reference selects.
 func instancesOf(e *expr.Ref) use {
 	switch {
 	case !e.Repeated:
@@ -20,8 +20,8 @@ func instancesOf(e *expr.Ref) use {
 	return use{hint: AllKeys}
 }
 
-// note records a reference to the declaration that e names, for the declaration being compiled. u has the instances and
-// further reasons of the reference.
+// note records a reference to the declaration that e names, for the declaration that is being compiled. u has the
+// selected instances and further reasons of the reference.
 func (r *rewriter) note(e *expr.Ref, u use) {
 	switch e.Root {
 	case expr.RootVariable, expr.RootLocal, expr.RootCall, expr.RootResource:
@@ -34,7 +34,7 @@ func (r *rewriter) note(e *expr.Ref, u use) {
 }
 
 // indexable resolves e, the collection of an index expression, if e names a whole declaration with count or for_each.
-// It returns nil for any other expression: the key then does not select an instance.
+// For any other expression it returns nil: the index then does not select an instance.
 func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	t, ok := e.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || r.isLocal(t.Traversal.RootName()) || !namesWhole(t.Traversal, r.c.u.lists) {
@@ -47,8 +47,8 @@ func (r *rewriter) indexable(e hclsyntax.Expression) *expr.Ref {
 	return ref
 }
 
-// namesWhole reports whether t consists of the name of a resource or a module call and nothing more. lists is true if
-// the module has list blocks.
+// namesWhole reports whether t consists of exactly the name of a resource or a module call. lists is true if the module
+// has list blocks.
 func namesWhole(t hcl.Traversal, lists bool) bool {
 	switch t.RootName() {
 	case "var", "local", "path", "terraform", "tofu", "count", "each", "self":
@@ -77,9 +77,9 @@ func (r *rewriter) noteIndexed(target *expr.Ref, key hclsyntax.Expression, at di
 	return true
 }
 
-// keyed reports whether a reference has an instance key if it needs one, and only then. A target without count and
-// for_each permits no key. A reference to an attribute or output of a repeated target needs a key. If the reference
-// violates these rules, keyed reports an error.
+// keyed reports whether a reference has an instance key exactly if it needs one. A target without count and for_each
+// permits no key. A reference to an attribute or output of a repeated target needs a key. If the reference violates
+// these rules, keyed reports an error and returns false.
 func (r *rewriter) keyed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCall, expr.RootResource:
@@ -88,7 +88,7 @@ func (r *rewriter) keyed(e *expr.Ref) bool {
 	}
 	repeated := e.Repeated
 	switch {
-	case e.HasKey && !repeated: // a resource, because selectFromWhole has handled modules
+	case e.HasKey && !repeated: // the target is a resource, because selectFromWhole has handled module calls
 		r.c.unexpectedKey(e, e.Traversal[:len(e.Traversal)-e.After()].SourceRange())
 		return false
 	case !e.HasKey && repeated && (len(e.Rest) > 0 || e.Output != ""):
@@ -111,7 +111,7 @@ func (r *rewriter) resolve(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
 	return out, ok
 }
 
-// reserved are the roots of references that the language reserves for future versions.
+// reserved has the first names of references that the language reserves for future versions.
 var reserved = map[string]bool{"template": true, "lazy": true, "arg": true}
 
 func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool) {
@@ -166,8 +166,8 @@ func (r *rewriter) resolveName(e *hclsyntax.ScopeTraversalExpr) (*expr.Ref, bool
 	}
 }
 
-// attribute returns the name that is selected from an object such as var or path. These objects cannot be used as a
-// whole: attribute then reports an error and returns false.
+// attribute returns the name of the attribute that is selected from an object such as var or path. Without an
+// attribute, it reports an error and returns false, because these objects cannot be used as a whole.
 func (c *compiler) attribute(t hcl.Traversal) (string, bool) {
 	if len(t) < 2 {
 		c.error("Invalid reference", `The "`+t.RootName()+`" object cannot be used as a whole. Use one of its attributes.`, t.SourceRange())
@@ -180,8 +180,8 @@ func (c *compiler) attribute(t hcl.Traversal) (string, bool) {
 	return name.Name, ok
 }
 
-// named resolves var.x, local.x and module.x. If t has no name, or the name is not declared, named reports an error and
-// returns false.
+// named resolves var.NAME, local.NAME and module.NAME. If t has no name, or the name is not declared, named reports an
+// error and returns false.
 func (c *compiler) named(e *expr.Ref, kind expr.Root, k Kind, t hcl.Traversal) bool {
 	name, ok := c.attribute(t)
 	if !ok {
@@ -209,7 +209,8 @@ func (c *compiler) afterCall(e *expr.Ref) bool {
 }
 
 // selectFromWhole changes a reference with a constant key after a module call without count and for_each. The key then
-// is the name of an output, or an index into the object of all outputs. Terraform rejects such keys only for resources.
+// means the name of an output, or an index into the object of all outputs. As in Terraform, such a key is an error only
+// for a resource.
 func selectFromWhole(e *expr.Ref) {
 	e.Rest, e.Key, e.HasKey, e.Output = e.Traversal[2:], addr.NoKey, false, ""
 	if name, rest, ok := expr.Attribute(e.Rest); ok {
@@ -217,8 +218,8 @@ func selectFromWhole(e *expr.Ref) {
 	}
 }
 
-// instanceKey reads a constant key after the name of a resource or module call, if the reference has a key. If the key
-// is invalid, instanceKey reports an error and returns false.
+// instanceKey reads a constant key after the name of a resource or module call, if the reference has one. If the key is
+// invalid, instanceKey reports an error and returns false.
 func (c *compiler) instanceKey(e *expr.Ref) bool {
 	if len(e.Rest) == 0 {
 		return true
@@ -236,8 +237,9 @@ func (c *compiler) instanceKey(e *expr.Ref) bool {
 	return true
 }
 
-// resourceNamed resolves TYPE.NAME at the beginning of t. all is the whole traversal, with the mode before t. If the
-// resource is not declared, or not visible here, resourceNamed reports an error and returns false.
+// resourceNamed resolves TYPE.NAME at the beginning of t. all is the whole traversal, with the mode (such as data)
+// before t. If the resource is not declared, or not visible from the declaration that is being compiled, resourceNamed
+// reports an error and returns false.
 func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Traversal) bool {
 	names, ok := c.twoNames(t, all)
 	if !ok {
@@ -255,8 +257,8 @@ func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Travers
 	return c.instanceKey(e)
 }
 
-// twoNames reads a type and a name from t. all is the whole traversal, with the mode before t. If t has no two names,
-// twoNames reports an error and returns false.
+// twoNames reads a type and a name from t. all is the whole traversal, with the mode (such as data) before t. If t does
+// not begin with two names, twoNames reports an error and returns false.
 func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	for i := range 2 {
 		if i < len(t) {
@@ -275,8 +277,8 @@ func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	return names, true
 }
 
-// fieldOf resolves path.x, terraform.x, tofu.x, count.index, each.key and each.value. If the object has no such
-// attribute, fieldOf reports an error and returns false.
+// fieldOf resolves path.NAME, terraform.NAME, tofu.NAME, count.index, each.key and each.value. If the object has no
+// such attribute, fieldOf reports an error and returns false.
 func (c *compiler) fieldOf(e *expr.Ref, symbol string, t hcl.Traversal) bool {
 	name, ok := c.attribute(t)
 	if !ok || !c.knownField(symbol, name, t[:2].SourceRange()) {

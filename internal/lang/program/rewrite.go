@@ -14,15 +14,16 @@ import (
 )
 
 // Expressions are compiled by rewriting their syntax trees. Nodes of package expr replace the references to
-// declarations, and the constructs that Lethe evaluates differently from the HCL library. All other nodes are nodes of
-// the library. Each node of package expr embeds the library's node that it replaces, which keeps ranges and satisfies
-// the sealed interface. The nodes find the frame through the root of the evaluation context (expr.Env).
+// declarations, and the constructs that Lethe evaluates in another way than the HCL library. All other nodes stay nodes
+// of the library. Each node of package expr embeds the library's node that it replaces, which keeps ranges and makes
+// the node an hclsyntax.Expression. During evaluation, the nodes find the module instance in the root of the evaluation
+// context (expr.Env).
 
-// maxDepth limits the nesting of expressions. The parser limits expressions in native syntax; maxDepth also limits
-// expressions from JSON.
+// maxDepth is the maximum depth of nested expressions. The parser limits the depth in native syntax, and maxDepth also
+// limits the depth in JSON.
 const maxDepth = 2000
 
-// expr compiles e.
+// expr compiles an expression in native or JSON syntax.
 func (r *rewriter) expr(e hcl.Expression) hclsyntax.Expression {
 	return r.node(Native(e))
 }
@@ -87,7 +88,7 @@ func (r *rewriter) compiled(e hclsyntax.Expression) hclsyntax.Expression {
 
 // deferred compiles a whole expression in the content of a dynamic block. The dynamic block may generate no block, so
 // errors in the expression must not be reported before the evaluation. If the expression has errors, deferred returns
-// an expr.Deferred that contains them.
+// an expr.Deferred, whose evaluation reports them.
 func (r *rewriter) deferred(e hclsyntax.Expression) hclsyntax.Expression {
 	bag, failed := r.c.bag, r.c.failed
 	own := &diag.Bag{}
@@ -102,8 +103,8 @@ func (r *rewriter) deferred(e hclsyntax.Expression) hclsyntax.Expression {
 	return &expr.Deferred{Expression: e, Mistakes: own.List()}
 }
 
-// traversal compiles a name and the steps after it: a loop variable or a reference. If the reference is not valid,
-// traversal reports an error and returns an unknown value.
+// traversal compiles a name with the steps after it: a loop variable or a reference. If the reference is not valid,
+// traversal reports an error and returns an expression with an unknown value.
 func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expression {
 	if r.isLocal(e.Traversal.RootName()) {
 		if loop := r.loopOver(e.Traversal.RootName()); loop != nil {
@@ -127,7 +128,7 @@ func (r *rewriter) traversal(e *hclsyntax.ScopeTraversalExpr) hclsyntax.Expressi
 }
 
 // index compiles collection[key]. If the collection is a repeated declaration, the result evaluates only the selected
-// instance. If the key is not valid, index reports an error and returns an unknown value.
+// instance. If the key is not valid, index reports an error and returns an expression with an unknown value.
 func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 	n := *e
 	n.Key = r.node(e.Key)
@@ -143,7 +144,7 @@ func (r *rewriter) index(e *hclsyntax.IndexExpr) hclsyntax.Expression {
 	return &expr.Index{IndexExpr: &n, Target: target}
 }
 
-// relative compiles source.rest. If the source is one instance of a module, the result evaluates only the output.
+// relative compiles source.rest. If source is one instance of a module, the result evaluates only the selected output.
 func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
 	n := *e
 	if ix, ok := e.Source.(*hclsyntax.IndexExpr); ok {
@@ -163,8 +164,8 @@ func (r *rewriter) relative(e *hclsyntax.RelativeTraversalExpr) hclsyntax.Expres
 }
 
 // outputOf compiles module.c[key].output.rest. target is the module call, ix is module.c[key], and n is the whole
-// expression. If no output follows the key, n is compiled without a target. If the key is not valid, outputOf reports
-// an error and returns an unknown value.
+// expression. If no output follows the key, all outputs of the instance are evaluated. If the key is not valid,
+// outputOf reports an error and returns an expression with an unknown value.
 func (r *rewriter) outputOf(target *expr.Ref, ix *hclsyntax.IndexExpr, n *hclsyntax.RelativeTraversalExpr) hclsyntax.Expression {
 	key := r.node(ix.Key)
 	name, rest, ok := expr.Attribute(n.Traversal)
@@ -217,7 +218,7 @@ func (r *rewriter) composite(e hclsyntax.Expression) hclsyntax.Expression {
 		r.c.hcl(bad.ParseDiags)
 		return expr.UnknownAt(bad.SrcRange)
 	}
-	return e // the symbol of the element in a splat
+	return e // the symbol that represents the element in a splat
 }
 
 func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
@@ -228,13 +229,14 @@ func (r *rewriter) nodes(es []hclsyntax.Expression) []hclsyntax.Expression {
 	return out
 }
 
-// objectKey compiles the key of an object. A name without quotes and parentheses is a string, not a reference.
+// objectKey compiles the key in an object constructor. A name without quotes and parentheses is a string, not a
+// reference.
 func (r *rewriter) objectKey(e *hclsyntax.ObjectConsKeyExpr) hclsyntax.Expression {
 	if name := hcl.ExprAsKeyword(e.Wrapped); !e.ForceNonLiteral && name != "" {
 		return &hclsyntax.LiteralValueExpr{Val: cty.StringVal(name), SrcRange: e.Range()}
 	}
 	if _, ok := e.Wrapped.(*hclsyntax.ScopeTraversalExpr); ok && !e.ForceNonLiteral {
-		return e // its evaluation returns the library's error "Ambiguous attribute key"
+		return e // the evaluation returns the library's error "Ambiguous attribute key"
 	}
 	n := *e
 	n.Wrapped = r.node(e.Wrapped)
@@ -269,8 +271,9 @@ func (r *rewriter) splat(e *hclsyntax.SplatExpr) hclsyntax.Expression {
 	return &expr.Splat{SplatExpr: n}
 }
 
-// arguments compiles the arguments of a function call. The second argument of convert is a type: names in it are not
-// references. In try and can, wrong references are no errors yet. In ephemeralasnull, references have the use ByNull.
+// arguments compiles the arguments of a function call. The second argument of convert is a type, so names in it are not
+// references. In try and can, wrong references are not errors before the evaluation. In ephemeralasnull, references
+// have the reason ByNull.
 func (r *rewriter) arguments(e *hclsyntax.FunctionCallExpr) []hclsyntax.Expression {
 	if strings.TrimPrefix(e.Name, "core::") == "convert" && len(e.Args) > 1 {
 		out := r.nodes(append([]hclsyntax.Expression{e.Args[0]}, e.Args[2:]...))
@@ -306,7 +309,7 @@ func (r *rewriter) call(e *hclsyntax.FunctionCallExpr) hclsyntax.Expression {
 }
 
 // Native returns the syntax tree of an expression in native or JSON syntax. If the expression cannot be parsed, Native
-// returns a syntax error node, which is reported when the tree is compiled.
+// returns a node for the syntax error, which is reported when the tree is compiled.
 func Native(e hcl.Expression) hclsyntax.Expression {
 	if n, ok := e.(hclsyntax.Expression); ok {
 		return n

@@ -7,9 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// selectsOutput records the name of an output that is selected from a whole call, or from a local that may be a whole
-// call. rest are the steps after target. each is true if the name is selected from one or each element of the target:
-// see OutputUse.Each.
+// selectsOutput records the name of an output that an expression selects from a whole module call, or from a local that
+// may be a whole module call. rest are the steps after target. each is true if the name is selected from one element,
+// or from each element, of the target (OutputUse.Each).
 func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool) {
 	if r.c.discard || target == nil || target.Root != expr.RootCall && target.Root != expr.RootLocal || target.Output != "" {
 		return
@@ -22,7 +22,7 @@ func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool
 	}
 }
 
-// selects records that an attribute of a resource is selected.
+// selects records that an expression selects an attribute of a resource. rest are the steps after target.
 func (r *rewriter) selects(target *expr.Ref, rest hcl.Traversal) {
 	r.noteSelection(selection{Target: target, Rest: rest})
 }
@@ -32,12 +32,12 @@ func (r *rewriter) noteSelection(s selection) {
 		return
 	}
 	s.From = r.c.owner()
-	s.Any = s.Any || r.content > 0 // a dynamic block may generate no block
+	s.Any = s.Any || r.content > 0 // a dynamic block may generate no block, so the reference may not be evaluated
 	r.c.u.Paths = append(r.c.u.Paths, s)
 }
 
 // selectsEach records the attribute or output that a splat selects from every instance of a declaration. source is the
-// source of the splat, and each is the selection from one element.
+// expression before [*], and each selects from one element.
 func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	target, ok := source.(*expr.Ref)
 	if !ok || target.HasKey || len(target.Rest) > 0 {
@@ -54,9 +54,9 @@ func (r *rewriter) selectsEach(source, each hclsyntax.Expression) {
 	r.selectsOutput(target, rel.Traversal, true)
 }
 
-// Selected returns the attributes of a resource that the text of d selects, as one path for each place. A path ends at
-// the first step that is not constant. If the text uses the whole resource, or the text is not known, Selected returns
-// only the empty path. The text of a variable of a called module is its argument in the call.
+// Selected returns the attributes of a resource that the text of d selects, as one path for each occurrence. A path
+// ends at the first step that is not constant. If the text uses the whole resource, or the text is not known, Selected
+// returns only the empty path. The text of a variable of a called module is the argument in the module call.
 func (p *Program) Selected(d, resource Decl) []cty.Path {
 	n := p.at[resource]
 	from, ok := p.textIn(n, d)
@@ -69,8 +69,8 @@ func (p *Program) Selected(d, resource Decl) []cty.Path {
 	return []cty.Path{{}}
 }
 
-// textIn returns the declaration whose text contains the references of d, as an index in the module of n. For a
-// declaration of a module that the module of n calls, this is the call. It returns false if the module of n does not
+// textIn returns the declaration whose text contains the references of d, as an index in the module at n. For a
+// declaration of a module that this module calls, that is the module call. It returns false if the module at n does not
 // contain the text.
 func (p *Program) textIn(n *Node, d Decl) (int32, bool) {
 	at := p.at[d]

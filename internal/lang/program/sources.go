@@ -8,17 +8,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Name is a reference in a text: the name in the form of the text, and the declaration that it names.
+// Name is a reference in a text: its form in the text, and the declaration that it names.
 type Name struct {
 	Text string
 	To   Decl
-	// Via is the name through which the text uses the value, such as each.value. Via is empty if the text uses the
-	// value directly.
+	// Via is the name through which the text uses the value of the declaration, such as each.value. It is "" if the text
+	// uses the value directly.
 	Via string
 }
 
-// AttributeNames returns the names in the text that sets a part of a resource, in the order of the text. path begins
-// with an attribute or a block type of the resource. The result is nil if no text sets the part.
+// AttributeNames returns the references in the text that sets a part of a resource, in the order of the text. path
+// leads to the part; it begins with an attribute or a block type. The result is nil if no text sets the part.
 func AttributeNames(p *Program, d Decl, path cty.Path) []Name {
 	n := p.at[d]
 	if n == nil || p.bound == nil {
@@ -32,8 +32,8 @@ func AttributeNames(p *Program, d Decl, path cty.Path) []Name {
 	return x.list
 }
 
-// ValueNames returns the names in the text that sets a local, an output, or a variable of a called module. It returns
-// nil for other declarations.
+// ValueNames returns the references in the text that sets a local, an output, or a variable of a called module. It
+// returns nil for other declarations.
 func ValueNames(p *Program, d Decl) []Name {
 	n := p.at[d]
 	if n == nil {
@@ -56,7 +56,7 @@ func ValueNames(p *Program, d Decl) []Name {
 	return nil
 }
 
-// TriggerNames returns the names in replace_triggered_by of a resource. It returns nil for an implied provider
+// TriggerNames returns the references in replace_triggered_by of a resource. It returns nil for an implied provider
 // configuration.
 func TriggerNames(p *Program, d Decl) []Name {
 	n := p.at[d]
@@ -70,16 +70,17 @@ func TriggerNames(p *Program, d Decl) []Name {
 	return x.list
 }
 
-// nameReader collects the names in texts of one declaration.
+// nameReader collects the references in the texts of one declaration.
 type nameReader struct {
 	p      *Program
-	n      *Node // the module of the text
+	n      *Node // the module that contains the text
 	def    *Def
-	repeat bool // the names of count or for_each are in the list
+	repeat bool // the references in count or for_each are in the list already
 	list   []Name
 }
 
-// body collects the names in the attribute or blocks at path.
+// body collects the references in the attribute or in the nested blocks that path names, or in the whole body if path
+// is empty. For a dynamic block, it also collects the references in for_each.
 func (x *nameReader) body(b *expr.Body, path cty.Path) {
 	name, ok := "", len(path) > 0
 	if ok {
@@ -95,7 +96,7 @@ func (x *nameReader) body(b *expr.Body, path cty.Path) {
 		if ok && nested.Name != name {
 			continue
 		}
-		var rest cty.Path // the path inside a block
+		var rest cty.Path // the path inside one block
 		for i, step := range path {
 			if _, is := step.(cty.GetAttrStep); is && i > 0 {
 				rest = path[i:]
@@ -111,13 +112,13 @@ func (x *nameReader) body(b *expr.Body, path cty.Path) {
 	}
 }
 
-// expression collects the names in the part of an expression at path. via is Name.Via for these names.
+// expression collects the references in the part of an expression at path. via is the field Via of these references.
 func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via string) {
 	if e == nil {
 		return
 	}
 	within := expr.InsideExpr(e, e.Range(), path)
-	splat := map[*expr.Ref]hcl.Traversal{} // the names after [*]
+	splat := map[*expr.Ref]hcl.Traversal{} // for each reference before [*], the steps after [*]
 	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
 		at := node.Range()
 		if at.Start.Byte < within.Start.Byte || at.End.Byte > within.End.Byte {
@@ -139,8 +140,8 @@ func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via strin
 	})
 }
 
-// splatOf returns the reference before the [*] of an expression, and the names after it. It returns nil if the
-// expression is not of this form.
+// splatOf returns the reference before the [*] of a splat, and the steps after [*]. It returns nil if the splat does
+// not have this form.
 func splatOf(e *expr.Splat) (*expr.Ref, hcl.Traversal) {
 	ref, ok := e.Source.(*expr.Ref)
 	if each, is := e.Each.(*expr.Relative); ok && is {
@@ -151,7 +152,7 @@ func splatOf(e *expr.Splat) (*expr.Ref, hcl.Traversal) {
 	return nil, nil
 }
 
-// splatted adds the names of a reference. rest are the names after the [*] that follows it, if one does.
+// splatted adds a reference that is followed by [*]. rest are the steps after [*].
 func (x *nameReader) splatted(e *expr.Ref, rest hcl.Traversal, via string) {
 	text := syntax.ReferenceText(e.Traversal) + "[*]" + syntax.ReferenceText(rest)
 	name, _, ok := expr.Attribute(rest)
@@ -181,7 +182,7 @@ func (x *nameReader) reference(e *expr.Ref, via string) {
 }
 
 // output adds the output of a called module that a reference names. If the reference uses all outputs, output adds the
-// call.
+// module call.
 func (x *nameReader) output(call *expr.Ref, name, text, via string) {
 	if child := x.n.Children[x.n.Unit.Defs[call.Local].Nth]; child != nil && name != "" {
 		if i, ok := child.Unit.Index(Output, name); ok {

@@ -19,14 +19,14 @@ func (c *compiler) triggers(d *Def, pl AllowedRefs) {
 // TriggerTitle is the title of errors about replace_triggered_by.
 const TriggerTitle = "Invalid replace_triggered_by expression"
 
-// trigger compiles one entry: a resource, one of its instances, or an attribute of either. If the entry is invalid,
-// trigger reports an error and returns nil.
+// trigger compiles one entry of replace_triggered_by: a resource, one of its instances, or an attribute of either. If
+// the entry is invalid, trigger reports an error and returns nil.
 func (r *rewriter) trigger(e hclsyntax.Expression) *Trigger {
 	out := &Trigger{At: e.Range()}
-	if wrapped, ok := e.(*hclsyntax.TemplateWrapExpr); ok { // JSON: "${…}"
+	if wrapped, ok := e.(*hclsyntax.TemplateWrapExpr); ok { // in JSON, an entry has the form "${…}"
 		return r.trigger(wrapped.Wrapped)
 	}
-	if lit, ok := e.(*hclsyntax.TemplateExpr); ok && lit.IsStringLiteral() { // JSON: an address without ${ }
+	if lit, ok := e.(*hclsyntax.TemplateExpr); ok && lit.IsStringLiteral() { // in JSON, an entry may also be an address without ${ }
 		return r.jsonTrigger(lit)
 	}
 	switch e := e.(type) {

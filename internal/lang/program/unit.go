@@ -17,17 +17,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Unit is a module compiled once, however often it is called. It holds everything that does not depend on the place in
-// the tree of modules. Its declarations have indexes within the unit. A node is a place of the module in the tree. The
-// Decl of a declaration at a node is the sum of the node's Base and this index.
+// Unit is a module that is compiled once, however often it is called. It has everything that does not depend on the
+// place of the module in the tree. Its declarations have indexes within the unit. A node is a place of the module in
+// the tree. The Decl of a declaration at a node is the Base of the node plus this index.
 type Unit struct {
 	Module     *config.Module
 	Defs       []*Def
-	ByName     [Check + 1]map[string]int32 // all kinds but resources, actions and providers
+	ByName     [Check + 1]map[string]int32 // the indexes of declarations by kind and name, for all kinds except resources, actions and providers
 	resources  map[config.Name]int32
 	actions    map[config.Name]int32
 	configs    map[config.ProviderName]int32
-	Calls      []int32 // indexes of the calls; the ModuleContents of Calls[i] is Calls[i]+len(Calls)
+	Calls      []int32 // the indexes of the module calls; the ModuleContents of Calls[i] has the index Calls[i]+len(Calls)
 	Imports    []*ImportBlock
 	Paths      []selection          // references to attributes of resources
 	selected   selections           // paths by referrer and target
@@ -39,7 +39,7 @@ type Unit struct {
 	guessed    int                  // comparisons so far of declared names with misspelt ones
 }
 
-// Def is a declaration inside a unit: its block in the configuration, and its compiled expressions.
+// Def is a declaration inside a unit: its block in the configuration, with its compiled expressions.
 type Def struct {
 	Kind  Kind
 	Name  string
@@ -48,16 +48,16 @@ type Def struct {
 	Src   Source
 
 	Repeat      config.Repeat
-	Repetition  hclsyntax.Expression // compiled count, for_each or enabled; nil if the block is not repeated
+	Repetition  hclsyntax.Expression // the compiled count, for_each or enabled; nil if the block is not repeated
 	Value       hclsyntax.Expression // the expression of a local or an output
-	Inputs      Inputs               // the arguments of a call
-	Nth         int32                // the index of a call among the calls
-	Body        *RawBody             // the body of a resource or a provider
-	Conditions  [5][]*Condition      // the conditions, by When
+	Inputs      Inputs               // the arguments of a module call
+	Nth         int32                // the index of a module call among the calls
+	Body        *RawBody             // the body of a resource, an action or a provider
+	Conditions  [5][]*Condition      // the conditions, indexed by their kind (When)
 	Lifecycle   Lifecycle            // the lifecycle block of a resource
-	ProviderKey hclsyntax.Expression // key of the provider instance used
+	ProviderKey hclsyntax.Expression // the key of the provider instance that a resource or action selects; nil if it selects none
 	Bodies      map[any]*RawBody     // provisioners and connections, by their configuration
-	Once        *shared              // the shared value, if the local is a constant (constants.go)
+	Once        *shared              // the value that all module instances share, if the local is a constant (constants.go)
 
 	refs references
 }
@@ -76,28 +76,28 @@ type Source struct {
 // Inputs are the arguments of a module call.
 type Inputs struct {
 	Args       map[string]*argument
-	PassedKeys []hclsyntax.Expression // keys of the provider configurations that the call passes, by entry; nil: no key
+	PassedKeys []hclsyntax.Expression // the keys by which the call selects instances of provider configurations, by entry of the providers argument; nil means no key
 }
 
-// Lifecycle holds the compiled arguments of a lifecycle block. A nil expression is not set.
+// Lifecycle has the compiled arguments of a lifecycle block. An expression is nil if the argument is missing.
 type Lifecycle struct {
-	Triggers       []*Trigger // replace_triggered_by
+	Triggers       []*Trigger // the entries of replace_triggered_by
 	ActionTriggers []*ActionTrigger
 	PreventDestroy hclsyntax.Expression
 	Destroy        hclsyntax.Expression
 }
 
-// references holds the references of one Def's expressions. The compiler fills it; link and vet read it.
+// references has the references in the expressions of one Def. The compiler fills it; link and package vet read it.
 type references struct {
 	uses      []use
-	parts     map[any][]use // the uses of each provisioner and connection
+	parts     map[any][]use // the references of each provisioner and connection, by its configuration
 	functions []*expr.ProviderCall
-	caller    bool        // the body of an action refers to caller
+	caller    bool        // the body of an action uses the symbol caller
 	varies    bool        // the Def depends on more than locals and pure functions, so it is not a constant
-	seen      map[use]int // index in uses, while the Def is compiled
+	seen      map[use]int // while the Def is compiled: the index in uses of each use
 }
 
-// add records a use. If a use of the same target and the same instances is recorded already, add adds the reason to it.
+// add records a use. If a use of the same target and the same instances is recorded already, add only adds the reason.
 func (r *references) add(u use) {
 	id := u
 	id.why, id.at = 0, diag.Range{}
@@ -115,48 +115,48 @@ func (r *references) add(u use) {
 // use is a reference from a declaration to another declaration of the same unit.
 type use struct {
 	local  int32  // the index of the other declaration in the unit
-	output string // the name of one output of a call; "" for all outputs
+	output string // the name of one output of a module call; "" means all outputs
 	why    Use
 	hint   KeyHint
 	fixed  addr.Key
 	at     diag.Range
 }
 
-// OutputUse is a place that selects an output of a module by its name.
+// OutputUse is a place in the configuration that selects an output of a module by its name.
 type OutputUse struct {
-	Of   int32 // the call, or a local that may hold a whole call
+	Of   int32 // the module call, or a local that may be a whole module call
 	Name string
-	Each bool // only if Of is a local: the name is selected from one or each instance in it
+	Each bool // only if Of is a local: the name is selected from one instance or each instance in the local
 	At   diag.Range
 }
 
-// selection is a reference to an attribute of a resource, of any instance. Bind checks it against the schema. Bind also
-// checks a reference inside try or can, because an attribute that is not in the schema is always a mistake. It does not
+// selection is a reference to an attribute of a resource, of any instance. Bind compares it with the schema. It does so
+// also inside try or can, because an attribute that the schema lacks is always a mistake. Exceptions: Bind does not
 // check a splat inside try or can (Tried), which fails when it is evaluated. If the resource may have no instance
 // (Any), Bind does not report a missing attribute, because the evaluation reports it (expr.Ref.ofAny).
 type selection struct {
 	From   int32 // the declaration that contains the reference; -1 if it is not in the unit
 	Target *expr.Ref
 	Rest   hcl.Traversal
-	Tried  bool // selected by a splat inside try or can
-	Any    bool // selected by a splat or an index that is not constant, so that there may be no instance
+	Tried  bool // the attribute is selected by a splat inside try or can
+	Any    bool // the attribute is selected by a splat or an index that is not constant, so there may be no instance
 }
 
-// selections maps pairs of declarations of a unit to the paths that the first selects of the second. The map is
-// computed on first use.
+// selections has, for each pair of declarations of a unit, the paths that the first selects from the second. It is
+// computed at its first use.
 type selections struct {
 	once sync.Once
-	by   map[[2]int32][]cty.Path // paths by the indexes of both declarations
+	by   map[[2]int32][]cty.Path // the paths, by the indexes of both declarations
 }
 
-// argument is an argument of a module call.
+// argument is an argument of a module call, with its references and its calls of provider functions.
 type argument struct {
 	rawAttr
 	uses      []use
 	functions []*expr.ProviderCall
 }
 
-// Condition is a compiled condition block. Message is nil if the block has no error message.
+// Condition is a compiled condition, such as a precondition. Message is nil if it has no error message.
 type Condition struct {
 	*config.Condition
 	Test, Message hclsyntax.Expression
@@ -165,15 +165,15 @@ type Condition struct {
 // Trigger is a compiled entry of replace_triggered_by.
 type Trigger struct {
 	Target *expr.Ref
-	Key    hclsyntax.Expression // nil if the entry has no key, or a constant key in Target
-	Rest   hcl.Traversal        // the steps after the name and the key: an attribute, or nothing
+	Key    hclsyntax.Expression // nil if the entry has no key, or a constant key, which is in Target
+	Rest   hcl.Traversal        // the steps after the name and the key, which select an attribute; empty for the whole object
 	At     diag.Range
 }
 
 // ActionTrigger is a compiled action_trigger block.
 type ActionTrigger struct {
 	*config.ActionTrigger
-	Test    hclsyntax.Expression // the condition; nil if absent
+	Test    hclsyntax.Expression // the condition; nil if the block has none
 	Invokes []ActionRef
 }
 
@@ -181,7 +181,7 @@ type ActionTrigger struct {
 // unit.
 type ActionRef struct {
 	Local int32
-	Key   hclsyntax.Expression // nil if the action is not repeated
+	Key   hclsyntax.Expression // nil if the reference has no key
 	At    diag.Range
 }
 
@@ -190,38 +190,39 @@ type ImportBlock struct {
 	Config       *config.Import
 	ID, Identity hclsyntax.Expression
 	ForEach      hclsyntax.Expression
-	ModuleKeys   []hclsyntax.Expression // the key of each module call in the address; nil if the call has no key
-	Key          hclsyntax.Expression   // the key of the resource in the address
-	Def          *Def                   // holds for_each and the references
+	ModuleKeys   []hclsyntax.Expression // the key of each module call in the address; nil for a call without a key
+	Key          hclsyntax.Expression   // the key of the resource in the address; nil if it has none
+	Def          *Def                   // has the for_each and the references of the block
 }
 
-// Target returns the resource that an import block in module m names.
+// Target returns the resource that an import block in the module m names.
 func (b *ImportBlock) Target(m addr.Module) addr.Resource {
 	r := b.Config.Resource
 	r.Module = m.Join(r.Module)
 	return r
 }
 
-// shared holds the one value of a constant in the program. Package frame decides the type and computes the value.
+// shared has the one value of a constant, which all module instances share. Package frame decides its type and computes
+// it.
 type shared struct {
 	once sync.Once
 	cell any
 }
 
-// Get returns the value. The first call computes it with make. Get is safe for concurrent use.
+// Get returns the shared value. The first call computes it with make. Get is safe for concurrent use.
 func (s *shared) Get(make func() any) any {
 	s.once.Do(func() { s.cell = make() })
 	return s.cell
 }
 
-// Index returns the index of a declaration by kind and name, and false if it is not declared. It does not find
-// resources and providers.
+// Index returns the index of the declaration with a kind and name, and false if it is not declared. It does not find
+// resources, actions and providers.
 func (u *Unit) Index(k Kind, name string) (int32, bool) {
 	i, ok := u.ByName[k][name]
 	return i, ok
 }
 
-// NewUnit creates the declarations of a module, without compiling them.
+// NewUnit creates the declarations of a module. It does not compile them.
 func NewUnit(m *config.Module) *Unit {
 	u := &Unit{Module: m, resources: make(map[config.Name]int32, len(m.Resources)), actions: map[config.Name]int32{}, configs: map[config.ProviderName]int32{}, metas: map[string]*RawBody{}}
 	n := len(m.Variables) + len(m.Locals) + len(m.Outputs) + 2*len(m.Calls) + len(m.Resources) + len(m.Actions) + len(m.Providers) + len(m.Checks)
@@ -283,8 +284,8 @@ func (u *Unit) addResources(m *config.Module) {
 	}
 }
 
-// addActions adds the action blocks. They must come after the provider configurations, because frame.Frame.object
-// relies on this order.
+// addActions adds the action blocks. It must be called after the provider configurations were added, because
+// frame.Frame.object relies on this order.
 func (u *Unit) addActions(m *config.Module) {
 	for _, name := range slices.SortedFunc(maps.Keys(m.Actions), compareNames) {
 		a := m.Actions[name]
@@ -320,7 +321,7 @@ func (u *Unit) selects(from, target int32) []cty.Path {
 	return u.selected.by[[2]int32{from, target}]
 }
 
-// When is a kind of condition.
+// When is a kind of condition, which depends on the block that contains the condition.
 type When uint8
 
 // The kinds of conditions.
@@ -333,5 +334,5 @@ const (
 	Tested                 // assertions of a test file, which belong to no declaration
 )
 
-// HasDefault reports whether a variable has a default, so that it need not be set.
+// HasDefault reports whether a variable has a default value, so that it need not be set.
 func HasDefault(v *config.Variable) bool { return v.Default != cty.NilVal }

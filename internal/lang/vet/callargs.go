@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// checkCalls compares the arguments of every call with the variables of the called module. It returns false if it has
-// reported an error.
+// checkCalls compares the arguments of every module call with the variables of the called module. If it reports an
+// error, it returns false.
 func checkCalls(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -49,7 +49,7 @@ func checkArguments(call *program.Def, child *program.Node, bag *diag.Bag) bool 
 		if call.Inputs.Args[name] == nil && !program.HasDefault(v) && !slices.Contains(meant, name) {
 			ok = false
 			if child.Unit.Module.Broken(v.Range) {
-				continue // the broken block may have a default
+				continue // the block of the variable has errors, so its default may be missing only because of them
 			}
 			bag.Add(diag.Errorf("Missing required argument", "The argument %q is required, but no definition was found.", name).At(call.At).See("declared here", v.Range))
 		}

@@ -9,14 +9,15 @@ import (
 
 // CheckOptions configure Check.
 type CheckOptions struct {
-	BodiesOnly bool          // compile the bodies and skip the evaluation, which was done before
+	BodiesOnly bool          // compile the bodies, and skip the evaluation, which was done before
 	Incomplete bool          // resources may lack required arguments
-	Called     bool          // the configuration is a module without its caller (see config.Tree.Called)
-	Options    frame.Options // directories, Run, limits; the other fields are not used
+	Called     bool          // the configuration is a module without its caller (config.Tree.Called)
+	Options    frame.Options // the directories, Run and the limits; other fields are ignored
 }
 
-// Structure checks the parts of a compiled program that need no schema: arguments of calls, moves, deprecated outputs,
-// constants, cycles and destroy-time provisioners. If it reports an error, it returns false.
+// Structure checks the parts of a compiled program that need no schema: arguments of module calls, moved blocks,
+// deprecated outputs, variables with const = true, cycles and destroy-time provisioners. If it reports an error, it
+// returns false.
 func Structure(p *program.Program, bag *diag.Bag) bool {
 	ok := checkCalls(p, bag)
 	ok = checkMoves(p, bag) && ok
@@ -28,11 +29,11 @@ func Structure(p *program.Program, bag *diag.Bag) bool {
 	return destroyProvisioners(p, bag) && ok
 }
 
-// Check binds the program to the schemas of its providers (Program.Bind) and evaluates everything once, to report
-// mistakes that do not depend on values: values of the wrong type, ephemeral values in stored arguments. Values that
-// are not literal are unknown. Check may be called after Compile failed, so that all mistakes are reported together. It
-// does not evaluate declarations that are part of a cycle or depend on a cycle. With o.BodiesOnly it evaluates nothing.
-// If it reports an error, it returns false.
+// Check binds the program to the schemas of its providers (Program.Bind), and evaluates everything once with unknown
+// values in place of all values that are not literal. So it reports mistakes that do not depend on values, such as
+// values of the wrong type, or ephemeral values in stored arguments. Check may be called after Compile failed, so that
+// all mistakes are reported together. It does not evaluate declarations that are part of a cycle or depend on a cycle.
+// If o.BodiesOnly is true, it evaluates nothing. If it reports an error, it returns false.
 func Check(p *program.Program, s provider.Lookup, o CheckOptions, bag *diag.Bag) bool {
 	ok, grown := p.Bind(s, o.Incomplete, bag)
 	c := &checker{p: p, bag: bag, ok: ok}

@@ -5,8 +5,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// constVariables reports an error if a caller passes a value that is not static to a variable with `const = true`. The
-// value of such a variable must be known before planning, because the source of a module or a backend may use it.
+// constVariables reports an error if a module call passes a value that is not static to a variable with `const = true`.
+// The value of such a variable must be known before planning, because the source of a module or the settings of a
+// backend may use it. If it reports an error, it returns false.
 func constVariables(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -15,7 +16,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 		}
 		for _, ref := range p.Refs(d.ID) {
 			if !byValue(ref) {
-				continue // a reference from a condition of the variable, or to the call of its module
+				continue // the reference comes from a condition of the variable, or leads to the call of its module
 			}
 			to := notStatic(p, ref.To)
 			if to == nil {
@@ -35,7 +36,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 }
 
 // notStatic returns a declaration on whose value d depends and whose value is not known before planning. It returns nil
-// if no such declaration exists.
+// if d depends on no such declaration.
 func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		static := at.Kind == program.Variable || at.Kind == program.Local
@@ -43,5 +44,5 @@ func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	}, byValue)
 }
 
-// byValue reports whether a reference contributes to a value.
+// byValue reports whether a reference contributes to the value of the referring declaration.
 func byValue(ref program.Ref) bool { return ref.Use&(program.ByValue|program.ByFunction) != 0 }

@@ -10,11 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// A cycle is a strongly connected component of the references with more than one member, or with a reference to itself.
-// The message shows a shortest path around the cycle.
+// A cycle is a strongly connected component of the references: several declarations that need one another, or one
+// declaration that needs itself. The message shows a shortest path around the cycle.
 
-// findCycles reports every cycle once, and tells the program which declarations are part of a cycle or depend on a
-// cycle (Program.SetEndless). It returns false if it has found a cycle.
+// findCycles reports every cycle once, and tells the program which declarations are part of a cycle or depend on one
+// (Program.SetEndless). If it finds a cycle, it returns false.
 func findCycles(p *program.Program, bag *diag.Bag) bool {
 	of, nodes := walk.Components(len(p.Decls()), func(d int32) []program.Ref { return p.Refs(program.Decl(d)) }, func(r program.Ref) int32 { return int32(r.To) })
 	endless := map[program.Decl]bool{}
@@ -36,7 +36,7 @@ func findCycles(p *program.Program, bag *diag.Bag) bool {
 }
 
 // withEndless adds the members of a component to set if the component is a cycle (endless is true) or depends on a
-// member of set. The caller passes a component after all components on which it depends.
+// member of set. The caller must pass a component after all components on which it depends.
 func withEndless(p *program.Program, set map[program.Decl]bool, component []program.Decl, endless bool) {
 	for _, r := range p.Refs(component[0]) {
 		endless = endless || set[r.To]
@@ -49,10 +49,10 @@ func withEndless(p *program.Program, set map[program.Decl]bool, component []prog
 	}
 }
 
-// shownHops is the greatest number of references of a cycle that a message lists.
+// shownHops is the maximum number of references of a cycle that a message lists.
 const shownHops = 40
 
-// reportCycle reports whether a component is a cycle. If it is, reportCycle adds an error, unless an error about the
+// reportCycle reports whether a component is a cycle. If it is, reportCycle adds an error, unless an error about this
 // cycle was added before.
 func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	if len(component) == 1 {
@@ -84,7 +84,8 @@ func reportCycle(p *program.Program, component []program.Decl, bag *diag.Bag) bo
 	return true
 }
 
-// reportedAt reports whether a static evaluation, before the program was compiled, has added an error about the cycle.
+// reportedAt reports whether a static evaluation, before the program was compiled, has already added an error about
+// this cycle.
 func reportedAt(p *program.Program, component []program.Decl, bag *diag.Bag) bool {
 	for _, reported := range bag.List() {
 		if reported.Summary == "Cycle" && reported.Subject != nil && slices.ContainsFunc(component, func(d program.Decl) bool { return p.Decls()[d].Range == *reported.Subject }) {
@@ -139,7 +140,7 @@ func selfHint(d *program.Declaration, r program.Ref) string {
 	return ""
 }
 
-// cycleStep is one reference of a path.
+// cycleStep is one reference on a path around a cycle.
 type cycleStep struct {
 	from program.Decl
 	ref  program.Ref

@@ -6,10 +6,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// deprecatedOutputs warns if a deprecated output of a module is selected by its name: from the call, from its
-// instances, or from a local value that is a whole call. It does not find uses of the output through a collection or
-// another module. Marks on values would find these uses. But they would also cause warnings if a module value is only
-// passed on and nothing uses the deprecated output.
+// deprecatedOutputs warns if a deprecated output of a module is selected by its name: from the module call, from its
+// instances, or from a local that is a whole module call. It does not find uses of the output through a collection or
+// another module. Marks on values could find these uses, but they would also cause warnings where a whole module is
+// only passed on and nothing uses the deprecated output.
 func deprecatedOutputs(p *program.Program, bag *diag.Bag) {
 	for n := range p.Nodes() {
 		for _, use := range n.Unit.OutputUses {
@@ -21,7 +21,7 @@ func deprecatedOutputs(p *program.Program, bag *diag.Bag) {
 }
 
 // calledBy returns the module from which an output is selected. It returns nil if the output is selected from a local
-// that is not a whole call.
+// that is not a whole module call.
 func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	d := n.Unit.Defs[use.Of]
 	if d.Kind == program.Local {
@@ -34,7 +34,7 @@ func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	return n.Children[d.Nth]
 }
 
-// deprecated warns about the use of an output of module n in module from, if the output is deprecated.
+// deprecated warns about the use of an output of the module n in the module from, if the output is deprecated.
 func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.Unit.Index(program.Output, output)
 	if !ok || silenced(n, from) {
@@ -45,8 +45,8 @@ func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.B
 	}
 }
 
-// silenced reports whether warnings about uses of deprecated names of module n in module from are disabled: a call in
-// the path to from has ignore_nested_deprecations, or n has NoDeprecations.
+// silenced reports whether warnings about uses of deprecated names of the module n in the module from are disabled: a
+// module call in the path to from has ignore_nested_deprecations, or n has NoDeprecations.
 func silenced(n, from *program.Node) bool {
 	for ; from.Parent != nil; from = from.Parent {
 		if from.Config.Call.IgnoreNestedDeprecations {

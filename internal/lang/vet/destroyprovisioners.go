@@ -6,17 +6,17 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// destroyProvisioners reports an error if a destroy-time provisioner, or a connection that it uses, needs the value of
-// another object: this object may no longer exist when the provisioner runs. Two kinds of values are allowed: values of
-// ephemeral resources, which are opened again, and values that depend only on variables. destroyProvisioners returns
-// false if it reported an error.
+// destroyProvisioners reports an error if a destroy-time provisioner, or the connection that it uses, needs the value
+// of another object, because that object may no longer exist when the provisioner runs. Values of ephemeral resources,
+// which are opened again, and values that depend only on variables are allowed. If it reports an error, it returns
+// false.
 func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed {
 			continue
 		}
-		shared := false // the resource's connection has been checked
+		shared := false // the connection of the resource, which its provisioners share, was checked already
 		for _, v := range d.Res.Provisioners {
 			if !v.Destroy {
 				continue
@@ -76,7 +76,7 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 	return true
 }
 
-// needsObject returns a managed or data resource on whose value d depends. It returns nil if no such resource exists.
+// needsObject returns a managed or data resource on whose value d depends, or nil if d depends on none.
 func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		is := at.Kind == program.Resource
@@ -85,8 +85,8 @@ func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 }
 
 // madeFrom follows the references of d for which use returns true, and returns the first declaration for which test
-// returns found. The search includes d. If test returns through = false for a declaration, the search does not follow
-// its references. madeFrom returns nil if it finds no declaration.
+// returns found. It begins with d itself. If test returns false for through, the references of that declaration are not
+// followed. madeFrom returns nil if it finds no declaration.
 func madeFrom(p *program.Program, d program.Decl, test func(*program.Declaration) (found, through bool), use func(program.Ref) bool) *program.Declaration {
 	seen := map[program.Decl]bool{}
 	var visit func(program.Decl) *program.Declaration

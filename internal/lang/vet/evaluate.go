@@ -8,9 +8,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// evaluate evaluates every declaration of every module once, however often the module is called, with a frame in which
-// only literal values are known. It skips declarations that need themselves. It discards the values: only the
-// diagnostics matter.
+// evaluate evaluates every declaration of every module once, however often the module is called, with a frame (module
+// instance) in which only literal values are known. It skips declarations that are part of a cycle or depend on one. It
+// discards the values, because only the diagnostics matter.
 func (c *checker) evaluate(o frame.Options) {
 	o.Validate, o.Steady, o.Variables = true, nil, nil
 	root, _ := frame.New(c.p, o, c.bag)
@@ -33,7 +33,7 @@ type validation struct {
 	f *frame.Frame
 }
 
-// result records the outcome of an evaluation: after a failure, Check returns false.
+// result records the status of an evaluation. After a failure, Check returns false.
 func (t *validation) result(o frame.Status) {
 	if o != frame.OK {
 		t.c.ok = false

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// checker holds the state of one call of Check.
+// checker has the state of one call of Check.
 type checker struct {
 	p   *program.Program
 	bag *diag.Bag
@@ -22,7 +22,7 @@ func (c *checker) error(d diag.Diagnostic) {
 	c.ok = false
 }
 
-// ignored compares the names in ignore_changes with the schema. It reports an error for names that do not exist. It
+// ignored compares the names in ignore_changes with the schemas. It reports an error for names that do not exist. It
 // warns about computed attributes, which the configuration never changes, and about write-only arguments, which have no
 // stored value to compare with.
 func (c *checker) ignored() {
@@ -70,9 +70,9 @@ func (c *checker) ignoredBy(d *program.Declaration, sch *schema.Schema) {
 	}
 }
 
-// named shortens a path at a string key into a list or into a primitive value, because these have no named elements.
-// The shortened path ignores changes to the whole value, as in Terraform. named returns false if it has not shortened
-// the path.
+// named shortens a path that has a string key into a list or into a primitive value, because these have no named
+// elements. As in Terraform, the shortened path then ignores changes of the whole list or value. If it has not
+// shortened the path, named returns false.
 func named(rest hcl.Traversal, ty cty.Type) (hcl.Traversal, bool) {
 	for i, step := range rest {
 		v, _ := rest[:i].TraverseRel(cty.UnknownVal(ty))

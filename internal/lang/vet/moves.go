@@ -11,8 +11,8 @@ import (
 )
 
 // checkMoves checks the moved blocks of all modules against one another and against the declarations: an object may
-// move to only one place, only one object may move to a place, and the source of a move must not be declared. It
-// reports violations as errors, and returns false if it has reported one.
+// move to only one address, only one object may move to an address, and the source of a move must not be declared. If
+// it reports an error, it returns false.
 func checkMoves(p *program.Program, bag *diag.Bag) bool {
 	m := &moveChecker{p: p, bag: bag, ok: true}
 	p.Tree().Root.Walk(func(n *config.Node) {
@@ -37,7 +37,7 @@ func checkMoves(p *program.Program, bag *diag.Bag) bool {
 	return m.ok
 }
 
-// placedMove is a moved block with the trails from the root to its ends.
+// placedMove is a moved block with the trails (addresses as lists of steps from the root) of its source and its target.
 type placedMove struct {
 	*program.Move
 	from, to trail
@@ -48,7 +48,7 @@ type moveChecker struct {
 	bag           *diag.Bag
 	ok            bool
 	all           []*placedMove
-	left, arrived trails // indexed by From and by To
+	left, arrived trails // indexes of all trails: left has the sources, arrived has the targets
 }
 
 func (m *moveChecker) block(b *placedMove) {
@@ -66,13 +66,14 @@ func (m *moveChecker) block(b *placedMove) {
 	}
 }
 
-// chain determines the order in which the blocks are executed, and reports cycles. A block v comes after these blocks:
+// chain determines the order in which the moved blocks are executed, and reports cycles. A block v comes after these
+// blocks:
 //   - blocks that may move an object to the source of v;
 //   - blocks that move a part of the source of v elsewhere;
-//   - blocks that move an object around the target of v into place.
+//   - blocks that move a module or resource around the target of v to its address.
 //
-// Exception: the blocks of a module follow a block that moves an instance of the module. If the blocks form a cycle,
-// chain reports an error and returns false.
+// Exception: the blocks of a module come after a block that moves an instance of that module. If the blocks form a
+// cycle, chain reports an error and returns false.
 func (m *moveChecker) chain() bool {
 	const (
 		fresh = iota
@@ -112,14 +113,14 @@ func (m *moveChecker) chain() bool {
 	return ok
 }
 
-// goesWith reports whether b is a block inside the target of module, which moves a module instance. Such a block is
-// executed after the move of the instance.
+// goesWith reports whether b is a block of a module inside the target of the block module, which moves a module
+// instance. Such a block is executed after the move of the module instance.
 func (b *placedMove) goesWith(module *placedMove) bool {
 	return module.To.Mode == 0 && b.In.Under(module.In.Join(module.To.Module()))
 }
 
-// stillDeclared reports an error if the source of a move is still declared. It skips instances with keys, because only
-// planning knows whether count or for_each still creates them.
+// stillDeclared reports an error if the source of a move is still declared. It skips sources with instance keys,
+// because only planning knows whether count or for_each still creates these instances.
 func (m *moveChecker) stillDeclared(b *placedMove) {
 	if !b.Whole() || b.From.Keyed() {
 		return
@@ -132,7 +133,7 @@ func (m *moveChecker) stillDeclared(b *placedMove) {
 	m.bag.Add(program.MovedStill(b.Move, what, b.From.String(), at))
 }
 
-// declaredAt returns the kind (resource or module) and the place of the declaration of an address without keys,
+// declaredAt returns the kind ("resource" or "module") and the range of the declaration of an address without keys,
 // relative to the module in. It returns false if the address is not declared, or if a module in the address is
 // repeated, because the address then needs a key.
 func declaredAt(p *program.Program, in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {

@@ -7,14 +7,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 )
 
-// trail is an address as a list of steps from the root. The name of a call or resource is a step. Its instance is the
-// next step, if the address continues or is about one instance. The trail of a container is a prefix of the trails of
-// its contents.
+// trail is an address as a list of steps from the root. The name of a module call or resource is one step. Its instance
+// is the next step, if the address continues or is about one instance. So the trail of a module is a prefix of the
+// trails of its contents.
 type trail []string
 
 // The steps for instances without a fixed key.
 const (
-	anyInstance = "[*]" // any instance of a module that contains a block
+	anyInstance = "[*]" // any instance of a module in which a moved block is written
 	unkeyed     = "[]"
 )
 
@@ -52,8 +52,8 @@ func instanceStep(k addr.Key) string {
 // matches reports whether t and u may be trails of the same object.
 func (t trail) matches(u trail) bool { return len(t) == len(u) && t.within(u) }
 
-// within reports whether t may be the trail of an object inside the object of u, or of the same object: t begins with
-// u, if anyInstance equals every instance.
+// within reports whether t may be the trail of the object of u, or of an object inside it: t begins with u, where
+// anyInstance equals every instance.
 func (t trail) within(u trail) bool {
 	if len(u) > len(t) {
 		return false
@@ -68,10 +68,10 @@ func (t trail) within(u trail) bool {
 
 func isInstance(step string) bool { return step[0] == '[' }
 
-// open reports whether t contains a step for any instance.
+// open reports whether t contains the step anyInstance.
 func (t trail) open() bool { return slices.Contains(t, anyInstance) }
 
-// text returns t as a key for look-ups. If open is true, anyInstance replaces each instance in it.
+// text returns t as a key for look-ups. If open is true, each instance in t becomes anyInstance.
 func (t trail) text(open bool) string {
 	if !open {
 		return strings.Join(t, "\x00")
@@ -85,20 +85,20 @@ func (t trail) text(open bool) string {
 	return strings.Join(t, "\x00")
 }
 
-// trails is an index of numbered trails.
+// trails is an index of trails, each with a number.
 type trails struct {
 	list  map[int]trail
 	whole map[trailKey][]int
-	parts map[trailKey][]int // trails by each of their proper prefixes
+	parts map[trailKey][]int // the numbers of the trails, by each of their proper prefixes
 }
 
 // trailKey is a key of an index of trails. A trail that contains anyInstance is indexed only by its open text (see
-// text). Any other trail is indexed by its exact text, and also by its open text, so that a search for an open trail
-// finds it.
+// text). Any other trail is indexed by its exact text and by its open text, so that a search for an open trail finds
+// it.
 type trailKey struct {
 	text      string
-	open      bool // each instance in text is any instance
-	different bool // the indexed trail has keys
+	open      bool // text is an open text: each instance in it is anyInstance
+	different bool // the indexed trail itself has fixed instances
 }
 
 func (x *trails) add(n int, t trail) {
@@ -121,8 +121,8 @@ func (x *trails) add(n int, t trail) {
 	}
 }
 
-// find returns the numbers of the trails in one map of the index that may equal t. open is true if t has a step for any
-// instance. The caller must compare each trail with t.
+// find returns the numbers of the trails in one map of the index that may equal t. open is true if t contains
+// anyInstance. The caller must still compare each trail with t.
 func find(in map[trailKey][]int, t trail, open bool) []int {
 	out := in[trailKey{t.text(true), true, false}]
 	if open {
@@ -131,18 +131,18 @@ func find(in map[trailKey][]int, t trail, open bool) []int {
 	return slices.Concat(out, in[trailKey{t.text(false), false, false}])
 }
 
-// same returns the trails that may equal t.
+// same returns the numbers of the trails that may equal t.
 func (x *trails) same(t trail) []int {
 	return x.those(find(x.whole, t, t.open()), func(u trail) bool { return u.matches(t) })
 }
 
-// inside returns the trails that may be inside t.
+// inside returns the numbers of the trails that may be inside t.
 func (x *trails) inside(t trail) []int {
 	return x.those(find(x.parts, t, t.open()), func(u trail) bool { return u.within(t) })
 }
 
-// around returns the indexes of the trails that are proper prefixes of t, or may be if an instance has no fixed key:
-// the modules and resources that contain t.
+// around returns the numbers of the trails that are, or may be, proper prefixes of t: the modules and resources that
+// contain t.
 func (x *trails) around(t trail) []int {
 	var out []int
 	for i := 1; i < len(t); i++ {

@@ -9,9 +9,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// writeOnlyOutputs reports an error for root outputs that select a write-only attribute, directly or through locals and
-// outputs of modules, unless they are sensitive. The stored value of the attribute is null, but the reference shows
-// that the output is meant to hold a secret. An output of a whole object with such an attribute is allowed.
+// writeOnlyOutputs reports an error for each root output that selects a write-only attribute, directly or through
+// locals and outputs of modules, unless the output is sensitive. The stored value of such an attribute is null, but the
+// reference shows that the output is meant to have a secret. An output of a whole object with such an attribute is
+// allowed.
 func (c *checker) writeOnlyOutputs() {
 	direct := c.selectWriteOnly()
 	if len(direct) == 0 {
@@ -34,7 +35,7 @@ func (c *checker) writeOnlyOutputs() {
 	}
 }
 
-// selectWriteOnly returns the declarations whose text selects a write-only attribute.
+// selectWriteOnly returns the declarations whose text selects a write-only attribute of a resource.
 func (c *checker) selectWriteOnly() map[program.Decl]bool {
 	direct := map[program.Decl]bool{}
 	for n := range c.p.Nodes() {
