@@ -49,7 +49,7 @@ func TestParseNarrower(t *testing.T) {
 		t.Errorf("%v %v", i, err)
 	}
 	other, _ := ParseInstance(`module.m["k"].a.b[1]`)
-	if i != other { // addresses are keys of maps
+	if i != other { // equal addresses must be equal in Go, because maps have addresses as keys
 		t.Error("equal addresses differ")
 	}
 	p, err := ParseProviderInstance(`module.m.provider["registry.terraform.io/hashicorp/aws"].west["k"]`)

@@ -1,9 +1,9 @@
 // Package addr represents the names of things: modules, resources, their instances and objects, providers and their
 // configurations.
 //
-// All types except Target are comparable, so that they can be map keys and == compares addresses. Recursive types
-// (module paths) are interned by package unique. The package knows only names, and nothing about the things. The Parse
-// functions read addresses, and String writes them. Both agree, which is fuzzed.
+// All types except Target are comparable: they can be map keys, and == compares addresses. Recursive types (module
+// paths) are interned by package unique. The package has only names, and no data about the things. The Parse functions
+// read addresses, and String writes them. A fuzz test checks that both agree.
 //
 // Four types represent the levels of a resource:
 //

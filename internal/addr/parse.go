@@ -28,7 +28,8 @@ type targetStep struct {
 }
 
 // ParseTarget parses the address of a module, a resource or an instance, in the syntax of -target, -exclude and the
-// state commands. It permits spaces beside dots and brackets, and the prefix "resource." of a managed resource.
+// state commands. It permits spaces beside dots and brackets, and the prefix "resource." of a managed resource. Any
+// other text is an error.
 func ParseTarget(s string) (Target, error) {
 	p := parser{in: withoutSpace(s)}
 	t, err := p.target()
@@ -78,7 +79,7 @@ func ParseModuleInstance(s string) (ModuleInstance, error) {
 }
 
 // ParseProviderInstance parses a provider address in the syntax of state files, with or without a key. It also parses
-// the syntax of older files, provider.aws.alias, for which it returns the namespace "-".
+// the syntax of older files, provider.aws.alias, for which it returns the namespace "-". Any other text is an error.
 func ParseProviderInstance(s string) (ProviderInstance, error) {
 	p := parser{in: s}
 	i, err := p.providerInstance()
@@ -432,7 +433,7 @@ func (p *parser) providerInstance() (ProviderInstance, error) {
 		return i, p.errorf("it must contain %q", "provider")
 	}
 	p.pos += len("provider")
-	if p.eat('.') { // syntax of older files: provider.aws.alias
+	if p.eat('.') { // the syntax of older files: provider.aws.alias
 		name, err := p.ident()
 		if err != nil {
 			return i, err

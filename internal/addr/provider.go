@@ -93,7 +93,8 @@ func (p Provider) Compare(o Provider) int {
 }
 
 // ParseProvider parses a source address: "type", "namespace/type" or "host/namespace/type". A missing host is
-// registry.opentofu.org, and a missing namespace is hashicorp. All parts of the result are in small letters.
+// registry.opentofu.org, and a missing namespace is hashicorp. All parts of the result are in small letters. More parts
+// and invalid parts are errors.
 func ParseProvider(s string) (Provider, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) > 3 {
@@ -123,7 +124,7 @@ func ParseProvider(s string) (Provider, error) {
 
 func normalHost(s string) (string, error) {
 	host := strings.ToLower(s)
-	if strings.Contains(host, "xn--") { // a host has one address, in punycode and in Unicode
+	if strings.Contains(host, "xn--") { // convert punycode to Unicode, because both forms of a host name must give one address
 		if readable, err := idna.Display.ToUnicode(host); err == nil {
 			host = readable
 		}
@@ -153,7 +154,7 @@ func checkPart(what, s string) error {
 type ProviderConfig struct {
 	Module   Module
 	Provider Provider
-	Alias    string // "" is the default configuration
+	Alias    string // "": the default configuration
 }
 
 // String returns the address as in state files: `module.a.provider["host/ns/type"].alias`.

@@ -16,7 +16,7 @@ const (
 	List   // a search for objects, in query files
 	Action // an operation of a provider that changes no object of the state
 
-	StateStore // a place for states, for a state_store block: only types of providers have this mode, no resource has it
+	StateStore // a place for states, which a state_store block configures: only types of providers have this mode, and no resource
 )
 
 // String returns the mode as in states and machine-readable output. It returns "invalid" for StateStore and for unknown
@@ -155,7 +155,7 @@ func (i Instance) Compare(o Instance) int {
 // Object is one object of an instance: the current object, or a deposed object that waits for its destruction.
 type Object struct {
 	Instance
-	Deposed string // eight hex digits; "" is the current object
+	Deposed string // eight hexadecimal digits; "": the current object
 }
 
 // IsDeposed reports whether o is a deposed object.

@@ -19,7 +19,7 @@ func (k Key) MarshalText() ([]byte, error) {
 	return []byte(k.String()), nil
 }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses a key in the form of MarshalText. Any other text is an error.
 func (k *Key) UnmarshalText(text []byte) (err error) {
 	p := parser{in: string(text)}
 	if *k, _, err = p.key(); err == nil && !p.done() {
@@ -41,10 +41,10 @@ func (o Object) MarshalText() ([]byte, error) {
 	return []byte(o.String()), nil
 }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses the address of an object, with or without a deposed key. Any other text is an error.
 func (o *Object) UnmarshalText(text []byte) (err error) {
 	s, deposed := string(text), ""
-	if inner, ok := strings.CutSuffix(s, ")"); ok { // no address of an instance ends with a parenthesis
+	if inner, ok := strings.CutSuffix(s, ")"); ok { // no address of an instance ends with a parenthesis, so a deposed key follows
 		s, deposed, _ = strings.Cut(inner, " (deposed object ")
 		if strings.Contains(deposed, " ") || deposed == "" {
 			return fmt.Errorf("%q is not the address of an object", text)
@@ -58,7 +58,7 @@ func (o *Object) UnmarshalText(text []byte) (err error) {
 // MarshalText returns the address of the instance. It returns an error if a key in the address is hidden.
 func (i Instance) MarshalText() ([]byte, error) { return i.Current().MarshalText() }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses the address of an instance. Any other text is an error.
 func (i *Instance) UnmarshalText(text []byte) (err error) {
 	*i, err = ParseInstance(string(text))
 	return err
@@ -67,7 +67,8 @@ func (i *Instance) UnmarshalText(text []byte) (err error) {
 // MarshalText returns the address of the resource. It returns an error if a key in the address is hidden.
 func (r AbsResource) MarshalText() ([]byte, error) { return r.Instance(NoKey).MarshalText() }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses the address of a resource. Any other text is an error, also an address with an instance key at
+// its end.
 func (r *AbsResource) UnmarshalText(text []byte) (err error) {
 	*r, err = ParseResource(string(text))
 	return err
@@ -76,7 +77,7 @@ func (r *AbsResource) UnmarshalText(text []byte) (err error) {
 // MarshalText returns the address of the declaration, without keys.
 func (r Resource) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText parses the result of MarshalText. It ignores keys of modules.
+// UnmarshalText parses the address of a resource, and ignores keys of modules. Any other text is an error.
 func (r *Resource) UnmarshalText(text []byte) error {
 	i, err := ParseResource(string(text))
 	*r = i.Resource()
@@ -86,7 +87,8 @@ func (r *Resource) UnmarshalText(text []byte) error {
 // MarshalText returns "host/namespace/type".
 func (p Provider) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses a source address with one to three parts: "type", "namespace/type" or "host/namespace/type". Any
+// other text is an error.
 func (p *Provider) UnmarshalText(text []byte) (err error) {
 	*p, err = ParseProvider(string(text))
 	return err
@@ -103,7 +105,7 @@ func (i ProviderInstance) MarshalText() ([]byte, error) {
 	return []byte(i.String()), nil
 }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses an address as in state files, or "" as the zero value. Any other text is an error.
 func (i *ProviderInstance) UnmarshalText(text []byte) (err error) {
 	*i = ProviderInstance{}
 	if len(text) > 0 {
@@ -115,7 +117,7 @@ func (i *ProviderInstance) UnmarshalText(text []byte) (err error) {
 // MarshalText returns the address as a user writes it, without missing keys.
 func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText parses the result of MarshalText.
+// UnmarshalText parses the address of a module, a resource or an instance. Any other text is an error.
 func (t *Target) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTarget(string(text))
 	return err

@@ -2,8 +2,8 @@
 //
 // An Auditor receives the contents of places: states, former states, backups, journals, plans. Report works in two
 // passes. The first pass collects the values of all attributes, outputs and variables that count as secret. The second
-// pass searches all other values for them, in the encoded forms that the guard of package secret knows. If several
-// places store the same object without a difference, it is examined once.
+// pass searches all other values for the collected values, in the encoded forms that package secret decodes, such as
+// base64. If several places store the same object without a difference, it is examined once.
 //
 // A report contains addresses, paths, names and labels. It contains no values, and nothing that is derived from them.
 //
@@ -30,7 +30,7 @@ type Reason string
 const (
 	Schema        Reason = "schema"        // the schema of the resource type declares the attribute sensitive
 	Configuration Reason = "configuration" // the configuration assigned a sensitive value
-	Recorded      Reason = "recorded"      // the state records the attribute as sensitive; without a schema, the cause is unknown
+	Recorded      Reason = "recorded"      // the state records the attribute as sensitive; the schema that could explain this is not available
 	Data          Reason = "data source"   // a sensitive result of a data source
 	Output        Reason = "output"        // a sensitive root output
 	Variable      Reason = "variable"      // the value of a sensitive root variable, in a plan
@@ -38,7 +38,7 @@ const (
 	Contained     Reason = "contained"     // a value that is not sensitive itself contains a secret
 )
 
-// Kind is the kind of a place.
+// Kind tells which kind of file or version a Place is.
 type Kind string
 
 // The kinds of places.
@@ -57,8 +57,8 @@ type Place struct {
 	Name      string    // a path, or another name for the user
 	Serial    uint64    // the serial of a state; 0 for other places
 	Time      time.Time // when it was written; zero if unknown
-	Encrypted bool      // the stored form is encrypted
-	Problem   string    // why it could not be read, as sentences; "" if it was read
+	Encrypted bool      // the stored form of the place is encrypted
+	Problem   string    // the reason why the place could not be read, as sentences; "": it was read
 }
 
 // Inputs has the functions that an audit calls, besides the contents of places.
@@ -80,12 +80,12 @@ type Remedy struct {
 	Type     string // Ephemeral: the type of the ephemeral resource
 }
 
-// RemedyKind is the kind of a remedy.
+// RemedyKind tells how a Remedy keeps the secret of a finding out of the state.
 type RemedyKind string
 
 // The kinds of remedies.
 const (
 	WriteOnly  RemedyKind = "write-only"
 	Ephemeral  RemedyKind = "ephemeral"
-	Encryption RemedyKind = "encryption" // nothing else is known
+	Encryption RemedyKind = "encryption" // no other remedy is known
 )

@@ -98,7 +98,7 @@ func TestSecretsAreFoundAtEachPlace(t *testing.T) {
 	))
 	want := []string{
 		"[1] data.test_db.d password data source ephemeraltest_db",
-		"[1] test_db.a  contained encryption", // the key of a map
+		"[1] test_db.a  contained encryption", // the secret is in a key of a map
 		"[2] test_db.a login[0].key schema write-onlylogin.key_wo",
 		"[1] test_db.a password schema write-onlypassword_wo",
 		"[3] test_db.a port[...].code schema encryption",
@@ -231,7 +231,7 @@ func TestKeysThatAreSecretsAreNotShown(t *testing.T) {
 	a.State(a.Place(Place{Kind: Backup}), snapshot(t, 1, one))
 	r := report(t, a)
 	want := []string{
-		`[1] test_db.a["(sensitive value)"]  contained encryption`, // the key of a map
+		`[1] test_db.a["(sensitive value)"]  contained encryption`, // the secret is in a key of a map
 		`[1] test_db.a["(sensitive value)"] password schema write-onlypassword_wo`,
 		`[1] test_db.a["(sensitive value)"] tags["(sensitive value)"] contained encryption`,
 	}

@@ -60,7 +60,7 @@ func BaselineOf(r *Report) []byte {
 		}
 		line, err := json.Marshal(f.baseline())
 		if err != nil {
-			panic(err) // it has only strings
+			panic(err) // strings can always be encoded
 		}
 		if !first {
 			b.WriteByte(',')

@@ -17,15 +17,15 @@ import (
 // unit is a part of the contents that is examined once: an object, an output, a variable, or the messages of a check.
 // Several places may have the same unit.
 type unit struct {
-	name   string      // the address for people
-	object addr.Object // zero unless it is an object
-	in     []int32     // places, by their number
+	name   string      // the address for messages
+	object addr.Object // the zero value unless the unit is an object
+	in     []int32     // indexes of the places that have the unit
 
 	// An object of a state has an entry. Other units have a value.
 	entry *state.Entry
 	value mark.Value
-	from  addr.Provider // only for a value of an object: the provider of the object
-	what  Reason        // Output or Variable: the whole value is a secret; "": it is not
+	from  addr.Provider // the provider of the object, if the unit is a value of an object
+	what  Reason        // Output or Variable: the whole value is a secret; "": the value is no secret itself
 }
 
 // Auditor collects the contents of places. It must not be used concurrently.
@@ -43,8 +43,8 @@ func New(in Inputs) *Auditor {
 	return &Auditor{in: in, byName: map[string][]int32{}, seed: maphash.MakeSeed()}
 }
 
-// Place adds a place and returns it for the methods that add its content. A place whose content cannot be read has no
-// content.
+// Place adds a place and returns it. The caller passes it to the methods that add its content, such as State. If the
+// content of a place cannot be read, no such method is called.
 func (a *Auditor) Place(p Place) *Place {
 	a.places = append(a.places, &p)
 	return &p
@@ -116,8 +116,8 @@ func (a *Auditor) Plan(p *Place, pl *plan.Plan, sensitive map[string]bool) {
 	a.checks(n, pl.Checks)
 }
 
-// change adds the values of a planned change that are known and not null, and its private data: of the entry, which is
-// the object in the state, and of the change itself.
+// change adds the values of a planned change that are known and not null, and the private data of the change. It also
+// adds the private data of the entry, which is the object in the state.
 func (a *Auditor) change(n int32, p *Place, c *plan.Change) {
 	if c.Entry != nil {
 		a.entry(n, p, c.Object, c.Entry)
@@ -147,7 +147,7 @@ func (a *Auditor) entry(n int32, p *Place, o addr.Object, e *state.Entry) {
 			return
 		}
 	}
-	if p.Kind == Version { // an entry keeps the text of its whole state in memory
+	if p.Kind == Version { // copy the entry, because it keeps the text of its whole state in memory
 		c := *e
 		for _, text := range []*[]byte{&c.Attrs, &c.Private, &c.Identity, &c.Extra} {
 			*text = bytes.Clone(*text)
@@ -158,7 +158,7 @@ func (a *Auditor) entry(n int32, p *Place, o addr.Object, e *state.Entry) {
 	a.units = append(a.units, &unit{name: o.String(), object: o, entry: e, in: []int32{n}})
 }
 
-// index builds byHash for the objects of the first state. Most audits have one state and do not need it.
+// index builds byHash for the objects of the first state. Most audits have one state and do not need byHash.
 func (a *Auditor) index() {
 	if a.byHash != nil {
 		return
@@ -172,7 +172,7 @@ func (a *Auditor) index() {
 	}
 }
 
-// add records that a place has a unit.
+// add records that the place with the index n has the unit.
 func (u *unit) add(n int32) {
 	if u.in[len(u.in)-1] != n {
 		u.in = append(u.in, n)

@@ -17,17 +17,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// examination is one run of Report.
+// examination has the data of one call of Auditor.Report: the facts about the types, and the findings so far.
 type examination struct {
 	*Auditor
 	types  map[typeKey]*typeFacts
 	found  map[findingKey]*Finding
-	own    map[int32][]string // the paths of the secrets of a unit, by its number
+	own    map[int32][]string // by index of a unit: the paths of the secrets in the unit
 	gaps   map[gapKey]map[string]bool
 	set    secret.Set
-	short  int                  // number of values that are too short or too common to be searched for
+	short  int                  // number of values that are too short or too common, so that the second pass does not search for them
 	packed []string             // the names of units that were not searched completely
-	advice map[adviceKey]string // the write-only arguments that providers recommend
+	advice map[adviceKey]string // the write-only arguments that providers recommend, by the attribute that they replace
 	asked  map[adviceKey]bool   // the attributes for which the provider was asked
 }
 
@@ -78,7 +78,7 @@ func (x *examination) facts(p addr.Provider, o addr.Object) *typeFacts {
 	}
 	f.sensitive = f.schema.HasSensitive()
 	if o.Mode == addr.Data {
-		e, _ := schemas.Type(addr.Ephemeral, o.Type) // an invalid schema is no remedy
+		e, _ := schemas.Type(addr.Ephemeral, o.Type) // ignore the error: an ephemeral resource with an invalid schema is no remedy
 		f.ephemeral = e != nil
 	}
 	return f
@@ -208,7 +208,7 @@ func (x *examination) secret(i int32, u *unit, path string, why Reason, v cty.Va
 		}
 	})
 	if len(texts) == 0 {
-		return // nothing is stored
+		return // the value contains no text
 	}
 	x.own[i] = append(x.own[i], path)
 	x.finding(u, path, why, texts)
@@ -344,7 +344,7 @@ func (x *examination) searchUnit(i int32, u *unit) {
 	v, _ := x.decode(u, x.facts(u.entry.Provider.Provider, u.object))
 	leaves("", v, visit)
 	keysIn(v, false, key)
-	x.outside(u, "", Contained, x.rest(x.within(u, string(u.entry.Attrs)), held)) // for example an attribute that the schema lacks
+	x.outside(u, "", Contained, x.rest(x.within(u, string(u.entry.Attrs)), held)) // finds, for example, an attribute that the schema lacks
 	x.outside(u, "(private data)", Private, x.within(u, string(u.entry.Private)))
 	x.outside(u, "(identity)", Contained, x.within(u, string(u.entry.Identity)))
 	x.outside(u, "(unknown fields)", Contained, x.within(u, string(u.entry.Extra)))

@@ -13,16 +13,16 @@ import (
 // Finding is a secret at one place of the configuration: an attribute of an object, an output, or a variable.
 type Finding struct {
 	Address string
-	Path    string // the attribute; "" for an output, a variable, and a whole object
+	Path    string // the path of the attribute; "" for an output, a variable, and a whole object
 	Reason  Reason
-	Labels  []int    // labels of the values, in all places, sorted
-	Places  []*Place // sorted as they were added, without versions
+	Labels  []int    // labels (numbers) of the values, in all places, sorted
+	Places  []*Place // places with the secret, in the order of Auditor.Place, without versions
 	// Versions are the earlier versions that contain it, sorted as they were added.
 	Versions []*Place
 	Remedy   Remedy
 
-	object addr.Object // zero unless an object has it
-	at     [2]string   // Address and Path before Hide masks instance keys in them that are secrets
+	object addr.Object // the zero value unless the finding is about an object
+	at     [2]string   // Address and Path before the secrets in their instance keys were masked
 	unit   *unit       // the first unit with the finding
 	flat   bool        // one of the units has flat attributes
 	values []string    // different values, in the order in which they were found
@@ -40,7 +40,7 @@ func (f *Finding) Clear() bool {
 	return false
 }
 
-// GapKind is the effect of a gap.
+// GapKind tells how a Gap limits the examination.
 type GapKind string
 
 // The kinds of gaps.
@@ -56,22 +56,22 @@ type Gap struct {
 	Kind     GapKind
 	Provider addr.Provider
 	Types    []string // resource types, sorted
-	Problem  string   // as sentences
+	Problem  string   // the description of the gap, as whole sentences
 }
 
-// Report is the result of an audit.
+// Report is the result of an audit: the secrets that the examined places store, with the limits of the search.
 type Report struct {
 	Findings []*Finding // sorted by address
-	Places   []*Place   // sorted as they were added
-	Values   int        // different values, which is the highest label
-	Short    int        // values that are too short or too common to be searched for inside others
+	Places   []*Place   // all places, in the order of Auditor.Place
+	Values   int        // number of different values, which is the highest label
+	Short    int        // number of values that are too short or too common, so that Report does not search for them inside others
 	Gaps     []Gap
 	Packed   []string // addresses of values with so much packed into them that they were not searched completely
 
-	labels map[string]int    // by value
-	names  func() []string   // the names that a copy needs; nil: none
-	masked func() int        // the highest number of the masks that an earlier removal left; nil: none
-	hider  *strings.Replacer // the replacer of Hide; nil before the first call of Hide
+	labels map[string]int    // the labels (numbers) of values
+	names  func() []string   // returns the names that a copy of the state needs; nil: no names
+	masked func() int        // returns the highest number of the masks that an earlier removal left; nil: no masks
+	hider  *strings.Replacer // the replacer that Hide uses; nil before the first call of Hide
 }
 
 // Clear returns the number of findings in clear.

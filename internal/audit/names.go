@@ -17,8 +17,8 @@ var format = []string{
 	"config_addr", "object_addr", "failure_messages", "get_attr",
 }
 
-// names returns the names that a copy of the state needs: without them, it cannot be read, or its objects have other
-// addresses or attributes. Keys of instances are not among them.
+// names returns the names that a copy of the state needs: without them, the copy cannot be read, or its objects have
+// other addresses or attributes. Keys of instances are not among the names.
 func (x *examination) names() []string {
 	all := map[string]bool{}
 	for _, name := range format {
@@ -46,7 +46,8 @@ func (x *examination) names() []string {
 	return slices.Collect(maps.Keys(all))
 }
 
-// masked returns the highest number of the masks in the names, the objects and the keys of values, or 0 without any.
+// masked returns the highest number of the masks (texts that replaced secrets) in the names, the objects and the keys
+// of values. It returns 0 without masks.
 func (x *examination) masked() int {
 	out := 0
 	see := func(texts ...[]byte) {

@@ -30,7 +30,7 @@ type Removed struct {
 	Alone  bool      // removed only from the attributes in Stored: it is too short or too common to be removed from other texts
 }
 
-// Kept is a secret of a copy that is not removed from there.
+// Kept is a secret in a copy that the removal does not remove.
 type Kept struct {
 	Stored string // the address with the attribute
 	Labels []int
@@ -42,7 +42,7 @@ type WhyKept string
 
 // The reasons.
 const (
-	StillStored WhyKept = "the state still stores the attribute" // with this or another value
+	StillStored WhyKept = "the state still stores the attribute" // the state still stores the attribute, with this or another value
 	StillInUse  WhyKept = "the state still contains the value"
 	StillShared WhyKept = "it is a former value of another attribute that the state still stores"
 	InName      WhyKept = "a name that a copy needs contains the value: of a resource type, a resource, a module, a provider, an output or an attribute"
@@ -91,7 +91,7 @@ func (r *Report) Removal(current *Place, elsewhere func(value string) bool) *Rem
 			label := r.labels[text]
 			switch {
 			case f.in[current][text]:
-				continue // it is no former value
+				continue // the value is not a former value
 			case stored[f.at]:
 				kept[StillStored] = append(kept[StillStored], label)
 			case inUse[text]:

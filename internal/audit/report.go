@@ -27,7 +27,8 @@ func (a *Auditor) Report(ctx context.Context) (*Report, error) {
 	return x.report(), nil
 }
 
-// report sorts the findings and numbers their values.
+// report makes the Report of an examination: the sorted findings with the numbers of their values, their places and
+// their remedies, and the gaps. It masks secrets in addresses and paths.
 func (x *examination) report() *Report {
 	r := &Report{Places: x.places, Short: x.short}
 	for _, address := range x.packed {

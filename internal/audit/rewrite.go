@@ -20,7 +20,7 @@ import (
 // rewriter removes values from JSON texts.
 type rewriter struct {
 	values map[string]bool
-	set    *secret.Set // the same values
+	set    *secret.Set // a set of the same values, with which texts are searched
 	// number has the number of each value. The masks in longer strings contain it: if the keys of two instances had the
 	// same mask, they would be equal. It is higher than the numbers of the masks that an earlier removal left.
 	number map[string]int
@@ -32,8 +32,8 @@ var errRemains = errors.New("a value remains in it in a form that cannot be remo
 // privateKey is the name of private data in states. Private data are JSON in base64.
 const privateKey = "private"
 
-// These names have the key of an instance, and the paths of sensitive attributes. Null is invalid there, or leads to
-// another address.
+// Members of objects in a state: the key of an instance, and the paths of sensitive attributes. Replacing their strings
+// by null would make the state invalid, or change an address.
 const (
 	indexKey = "index_key"
 	pathsKey = "sensitive_attributes"
@@ -92,7 +92,7 @@ func (w *rewriter) holds(text []byte) bool {
 func (w *rewriter) splice(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	key := ""            // the name of the member whose value follows; "" in lists
-	depth, paths := 0, 0 // paths is the depth of the list of paths
+	depth, paths := 0, 0 // depth is the nesting depth, and paths the depth of the list of sensitive paths (0: outside of it)
 	for i := 0; i < len(text); {
 		end := i + 1
 		switch c := text[i]; {
@@ -111,7 +111,7 @@ func (w *rewriter) splice(text []byte) []byte {
 			end = stringEnd(text, i)
 			isKey := bytes.HasPrefix(bytes.TrimLeft(text[end:], " \t\r\n"), []byte(":"))
 			var s string
-			_ = json.Unmarshal(text[i:end], &s) // the text is valid
+			_ = json.Unmarshal(text[i:end], &s) // ignore the error: the text is valid JSON
 			switch {
 			case isKey:
 				key = s
@@ -155,11 +155,11 @@ func stringEnd(text []byte, i int) int {
 // returns if the string contains no value.
 func (w *rewriter) scrubbed(literal []byte, s string) []byte {
 	if !w.holds([]byte(s)) {
-		return literal // it may have a line in common with a value
+		return literal // keep the string, although it may have a line in common with a value
 	}
 	out, err := json.Marshal(w.set.Replace(s, func(value string) string { return numbered(w.number[value]) }))
 	if err != nil {
-		panic(err) // it is a string
+		panic(err) // a string can always be encoded
 	}
 	return out
 }
@@ -183,7 +183,7 @@ func (w *rewriter) private(literal []byte, s string) []byte {
 	return []byte("null")
 }
 
-// masks matches the masks in texts. A mask without a number has the number 1.
+// masks matches the masks (texts that replaced secrets) in texts. A mask without a number has the number 1.
 var masks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(regexp.QuoteMeta(strings.TrimSuffix(mark.Sensitive.Mask(), ")")) + `(?: (\d{1,9}))?\)`)
 })
@@ -201,7 +201,8 @@ func highest(text []byte) int {
 	return out
 }
 
-// numbered returns the mask for the value with the number n. The first value has the plain mask.
+// numbered returns the mask (the replacement text) for the value with the number n. The mask for the first value has no
+// number.
 func numbered(n int) string {
 	if n < 2 {
 		return mark.Sensitive.Mask()

@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// Stored returns the number of attributes and root outputs of a state that are secrets themselves. A Report lists them
-// with other reasons than Contained and Private. Stored decodes only objects that have attributes recorded as
+// Stored returns the number of attributes and root outputs of a state that are secrets themselves: the findings of a
+// Report without the reasons Contained and Private. Stored decodes only objects that have attributes recorded as
 // sensitive, or whose type has sensitive attributes. schemas returns the schemas of a provider. Stored returns 0 if s
 // is nil.
 func Stored(s *state.Snapshot, schemas func(addr.Provider) (*provider.Schemas, error)) int {

@@ -145,8 +145,8 @@ func at(v cty.Value, path cty.Path) (cty.Value, bool) {
 }
 
 const (
-	shortest = mark.LeastPiece // bytes of the shortest value that is searched for
-	wordy    = 12              // bytes of the shortest word of letters that is searched for
+	shortest = mark.LeastPiece // minimum number of bytes of a value that is searched for
+	wordy    = 12              // minimum number of bytes of a word of letters that is searched for
 )
 
 // names has values that are common although they are long.

@@ -99,7 +99,7 @@ func stringsOf(a *hcl.Attribute, bag *diag.Bag) (map[string]string, bool) {
 	out := map[string]string{}
 	for k, e := range all {
 		if e.Type().IsObjectType() {
-			continue // an object has settings of the service login.v1, which are not needed here
+			continue // skip an object: it has settings of the service login.v1, which are not needed here
 		}
 		if ok = ok && isText(e) && k.Type() == cty.String; ok {
 			out[k.AsString()] = e.AsString()

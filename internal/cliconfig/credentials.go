@@ -43,21 +43,21 @@ type Credentials struct {
 	Learned func(secret, host string)
 
 	mu     sync.Mutex
-	helped map[string]string // answers of the helper, by host
+	helped map[string]string // answers of the credentials helper, by host
 	logins []login
 	read   bool
 }
 
-// Authorize adds the user's credentials for the host of a request. It adds none to a request over an unencrypted
-// connection, because others could read them on the way. The exception is a service that the user's own configuration
-// names.
+// Authorize adds the user's credentials for the host of a request to the request. It adds no credentials to a request
+// over an unencrypted connection, because others could read them on the way. The exception is a service that the user's
+// own configuration names.
 func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 	host := download.Audience(ctx, r.URL.Host)
-	if r.URL.Scheme != "https" && host == r.URL.Host { // only the user's configuration names services without https
+	if r.URL.Scheme != "https" && host == r.URL.Host { // the address does not come from the user's configuration, which alone may name services without https
 		return nil
 	}
 	host = strings.TrimSuffix(host, ":443")
-	if u := r.URL.User; u != nil { // the user chose these credentials for this address
+	if u := r.URL.User; u != nil { // the address contains credentials, which the user has chosen for it
 		password, _ := u.Password()
 		c.learn(password, host)
 		r.SetBasicAuth(u.Username(), password)
@@ -86,7 +86,8 @@ func (c *Credentials) Authorize(ctx context.Context, r *http.Request) error {
 	return nil
 }
 
-// Token returns the token for a host. It returns "" if no source has a token.
+// Token returns the token for a host. It returns "" if no source has a token, and an error if a source cannot be read
+// or the credentials helper fails.
 func (c *Credentials) Token(ctx context.Context, host string) (string, error) {
 	token, err := c.known(ctx, host)
 	if host = compared(host); err == nil && token == "" && len(c.Settings.Helper) > 0 {
@@ -217,7 +218,7 @@ func (c *Credentials) login(host string) (login, bool, error) {
 		if err != nil && c.Getenv("NETRC") != "" && !errors.Is(err, fs.ErrNotExist) {
 			return login{}, false, fmt.Errorf("the file of user names and passwords that NETRC names could not be read: %w", err)
 		}
-		c.logins, c.read = netrc(string(text)), true // an unreadable file counts as empty, unless NETRC names it
+		c.logins, c.read = netrc(string(text)), true // an unreadable file counts as empty, unless the variable NETRC names it
 	}
 	name, _, _ := strings.Cut(host, ":")
 	for _, want := range []string{host, name} {
@@ -340,7 +341,7 @@ func (c *Credentials) readFile() (doc, tokens map[string]any, err error) {
 	}
 	tokens, ok := doc["credentials"].(map[string]any)
 	switch {
-	case doc == nil: // the file contains null
+	case doc == nil: // the file contains the JSON value null
 		return nil, nil, fmt.Errorf("%s is not a JSON object", c.file())
 	case doc["credentials"] == nil:
 		tokens = map[string]any{}

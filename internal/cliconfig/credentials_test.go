@@ -60,14 +60,14 @@ func TestAuthorize(t *testing.T) {
 		"https://sub.a.example/x":        "",
 		"https://b-c.example/":           "Bearer from-env",
 		"https://xn--n3h.example/":       "Bearer punycode",
-		"https://helped.example/":        "Bearer from-helper", // a service of a registry
-		"https://helped.example/file":    "Bearer from-helper", // known from the request before
+		"https://helped.example/":        "Bearer from-helper", // the helper is asked for hosts of registry services
+		"https://helped.example/file":    "Bearer from-helper", // the helper's answer is known from the previous request
 		"https://broken.example/file":    "",
 		"https://other.example/":         "",
 		"https://files.example/":         "Basic bWU6c2VjcmV0LTE=",
 		"https://files.example:99/":      "Basic bWU6c2VjcmV0LTE=",
 		"https://u:secret-3@in.example/": "Basic dTpzZWNyZXQtMw==",
-		"https://u:secret-3@a.example/":  "Basic dTpzZWNyZXQtMw==", // more specific than the token for the host
+		"https://u:secret-3@a.example/":  "Basic dTpzZWNyZXQtMw==", // credentials in an address have precedence over the token for the host
 		"https://no.example/":            "",
 		"https://x/":                     "",
 	} {

@@ -58,7 +58,7 @@ func Files(getenv func(string) string) []string {
 		more, _ := filepath.Glob(filepath.Join(dir, pattern))
 		list = append(list, more...)
 	}
-	list = slices.DeleteFunc(list, func(f string) bool { return filepath.Base(f) == keptName }) // Credentials reads this file
+	list = slices.DeleteFunc(list, func(f string) bool { return filepath.Base(f) == keptName }) // leave out the file with tokens, because Credentials reads it
 	return list
 }
 

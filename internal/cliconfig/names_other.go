@@ -2,12 +2,12 @@
 
 package cliconfig
 
-// homeVariable names the directory of the CLI configuration files, and userDirName the directory in it for local
-// providers and credentials helpers.
+// homeVariable is the variable with the directory of the CLI configuration files. userDirName is the name of the
+// directory in it that has local providers and credentials helpers.
 const (
 	homeVariable = "HOME"
 	userDirName  = ".terraform.d"
-	executable   = "" // ends the name of a program
+	executable   = "" // the suffix of the name of a program
 )
 
 // names are the names of the CLI configuration files. The first existing file counts.

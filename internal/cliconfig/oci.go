@@ -15,7 +15,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 )
 
-// OCI returns the credentials for a repository of an OCI registry, from the first of these sources that has any:
+// OCI returns the credentials for a repository of an OCI registry. It uses the first of these sources that has
+// credentials:
 //
 //   - the oci_credentials block with the longest matching address
 //   - the files of Docker, Podman and similar programs

@@ -31,9 +31,9 @@ func TestOCIFiles(t *testing.T) {
 		"a.example/team/net/sub": "two",
 		"a.example/team/other":   "one",
 		"a.example/teams":        "host",
-		"b.example/y":            "old", // not the entry of another repository
+		"b.example/y":            "old", // the entry for b.example/x does not apply
 		"b.example/x":            "three",
-		"c.example/any":          "five", // an empty entry does not count
+		"c.example/any":          "five", // an empty entry for a repository is ignored
 		"d.example/x/y":          "four",
 		"d.example/x/z":          "seven",
 		"d.example/z":            "",

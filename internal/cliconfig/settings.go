@@ -13,7 +13,7 @@ import (
 // precedence.
 type Settings struct {
 	PluginCacheDir  string
-	VendorDir       string                       // vendor_dir: the only source of installations; "": not set
+	VendorDir       string                       // vendor_dir: a directory that is the only source of installations; "": not set
 	DefaultRegistry string                       // default_registry: a host; "": not set
 	CacheMayBreak   bool                         // plugin_cache_may_break_dependency_lock_file
 	DeferEphemerals bool                         // defer_ephemerals
@@ -22,11 +22,11 @@ type Settings struct {
 	ForgetData      state.Forgetting             // forget_data
 	WithoutInit     bool                         // backend_without_init
 	Language        string                       // language_version; "": not set
-	Overrides       map[addr.Provider]string     // dev_overrides: directory of the executable
+	Overrides       map[addr.Provider]string     // dev_overrides: directory of a provider's program
 	Sources         []Installation               // provider_installation, in order; nil: not configured
 	Installs        bool                         // a provider_installation block exists
 	Registries      Registries                   // registry_protocols
-	Silence         []string                     // silence: codes of warnings
+	Silence         []string                     // silence: codes of warnings that are not shown
 	Hosts           map[string]map[string]string // services by host, in the form of addr.Host
 	Credentials     map[string]string            // token by host, in the form of addr.Host
 	Helper          []string                     // credentials_helper: name and arguments
@@ -55,7 +55,7 @@ type Installation struct {
 
 // OCI has the credentials for OCI registries.
 type OCI struct {
-	Access   map[string]OCIAccess // oci_credentials by host, or by host and the beginning of a repository
+	Access   map[string]OCIAccess // oci_credentials, by host, or by host and the beginning of a repository
 	Defaults OCIDefaults
 }
 

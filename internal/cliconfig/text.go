@@ -33,7 +33,7 @@ func written(r *hcl.Range, src []byte, origin []int) *hcl.Range {
 	return &hcl.Range{Filename: r.Filename, Start: pos(r.Start), End: pos(r.End)}
 }
 
-// group is the state of modern inside a file, a block, or a list or object in brackets.
+// group is the state of the function modern inside a file, a block, or a list or object in brackets.
 type group struct {
 	object, list bool
 	named        bool // the name of an argument or a block has begun
@@ -63,7 +63,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 			out, origin = append(out, text[i]), append(origin, at)
 		}
 	}
-	instead := func(c byte) { // writes c in place of the next byte
+	instead := func(c byte) { // writes c in place of the next byte of src
 		out, origin = append(out, c), append(origin, at)
 		at++
 	}
@@ -95,7 +95,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 		case hclsyntax.TokenOBrace:
 			inner := group{object: in.value && !in.full || in.list}
 			keep(t.Range.End.Byte)
-			if next := tokens[i+1].Type; !inner.object && next != hclsyntax.TokenNewline && next != hclsyntax.TokenCBrace { // the last token is the end of the file
+			if next := tokens[i+1].Type; !inner.object && next != hclsyntax.TokenNewline && next != hclsyntax.TokenCBrace { // a next token always exists, because the last token is the end of the file
 				insert("\n")
 			}
 			open = append(open, inner)
@@ -113,7 +113,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 			for next := tokens[last+1]; in.named && !first && !in.value && next.Range.Start.Byte == tokens[last].Range.End.Byte && (next.Type == hclsyntax.TokenDot || next.Type == hclsyntax.TokenIdent); next = tokens[last+1] {
 				last++
 			}
-			if last > i { // the label of a block
+			if last > i { // the tokens from i to last are the label of a block
 				insert(`"`)
 				keep(tokens[last].Range.End.Byte)
 				insert(`"`)
@@ -137,7 +137,7 @@ func modern(src []byte, filename string) (out []byte, origin []int) {
 					in.value = true
 				}
 			}
-			if end == len(tokens)-1 { // the string is not closed, which HCL reports
+			if end == len(tokens)-1 { // the string is not closed; the parser of HCL reports that
 				quoted = nil
 			}
 			for _, t := range quoted {

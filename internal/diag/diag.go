@@ -5,8 +5,8 @@
 // read. A function that can fail receives the bag and returns (T, bool): false means that the function has added an
 // error to the bag, and that the T must not be used.
 //
-// A Bag is safe for concurrent use. It drops repeated messages (one mistake, one message: invariant I16) and lists its
-// contents in a stable order.
+// A Bag is safe for concurrent use. It drops repeated messages (one mistake, one message: invariant I16 of the
+// architecture) and lists its contents in a stable order.
 package diag
 
 import (
@@ -44,11 +44,11 @@ func (s Severity) String() string {
 type Diagnostic struct {
 	Severity Severity
 	Code     string // stable, for `lethe explain`; derived from the title, see Coded
-	Foreign  bool   // written by a provider; such messages have no code
+	Foreign  bool   // a provider has written the message; such messages have no code
 	Aside    bool   // reported inside a check block, where all messages are warnings; see Lenient
 	Eased    bool   // an error about a check block, which is a warning except in tests; see Blame
 	Summary  string // a title without a full stop
-	Detail   string // sentences; why, and what to do
+	Detail   string // sentences that explain the mistake and how to correct it
 	Address  string // the address of the object, as users write it; "": the diagnostic is about no object
 	Unmet    string // the address of the declaration whose condition is false: var.x, TYPE.NAME[0]; "" for other diagnostics
 
@@ -60,7 +60,7 @@ type Diagnostic struct {
 	Call    *Call     // the call of the function that failed
 	Related []Related // other relevant places
 
-	Others int // number of equal messages from other instances that had other Values
+	Others int // number of equal messages from other instances, each with other Values
 }
 
 // Value is one line of the list of values under a snippet: `var.x` `is "a"`.
@@ -197,10 +197,10 @@ func (d Diagnostic) text() string {
 type Bag struct {
 	mu     sync.Mutex
 	list   []Diagnostic
-	seen   map[string]*message // the messages in list, by Diagnostic.key
+	seen   map[string]*message // the messages in list, by the result of Diagnostic.key
 	errors int                 // the number of errors in list
-	enough Places              // the places of Enough: further errors about them are dropped
-	eased  bool                // this is the bag of a Lenient call
+	enough Places              // the places that were passed to Enough: further errors about them are dropped
+	eased  bool                // the bag was made by Lenient, so its errors become warnings
 }
 
 // message is the index of a diagnostic in Bag.list, and the values with which this message was added.
@@ -242,7 +242,7 @@ func (b *Bag) Enough(at ...Range) {
 	b.enough.Add(at...)
 }
 
-// follows reports whether Add drops d because of Enough.
+// follows reports whether Add drops d because its place was passed to Enough.
 func (b *Bag) follows(d Diagnostic) bool {
 	return d.Severity == Error && d.Subject != nil && b.enough.Has(*d.Subject)
 }
@@ -336,7 +336,7 @@ func (b *Bag) Blame(unmet string) {
 	}
 }
 
-// Retract removes the diagnostics that Lenient added, before the same checks run again.
+// Retract removes the diagnostics that Lenient has added. The caller then makes the same checks again.
 func (b *Bag) Retract() { b.drop(func(d Diagnostic) bool { return d.Aside }) }
 
 // Instead adds d, and removes the errors that have a place (Subject) and for which follows returns true: d explains
@@ -345,7 +345,7 @@ func (b *Bag) Instead(d Diagnostic, follows func(Diagnostic) bool) {
 	b.mu.Lock()
 	dropped := b.follows(d)
 	b.mu.Unlock()
-	if dropped { // an earlier error about the place explains d
+	if dropped { // an earlier error about the place explains d, so nothing is added
 		return
 	}
 	b.drop(func(d Diagnostic) bool { return d.Severity == Error && d.Subject != nil && follows(d) })
@@ -440,7 +440,7 @@ func (b *Bag) Annotate(sentence string) {
 	}
 }
 
-// Clear empties the bag, after its contents were shown. It also forgets the places of Enough.
+// Clear empties the bag, after its contents were shown. It also forgets the places that were passed to Enough.
 func (b *Bag) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

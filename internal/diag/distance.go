@@ -16,9 +16,9 @@ import (
 
 const mostSlips = 3
 
-// slips counts the slips that make b from a: characters that are missing, superfluous, wrong or swapped with their
-// neighbour. n is 1 for names that differ only in the case of letters, and otherwise the number of slips plus 1. like
-// is false if the names are too different.
+// slips counts the slips (mistakes of a typist) that make b from a: characters that are missing, superfluous, wrong or
+// swapped with their neighbour. n is 1 for names that differ only in the case of letters, and otherwise the number of
+// slips plus 1. like is false if the names are too different.
 func slips(a, b string) (n int, like bool) {
 	if strings.EqualFold(a, b) {
 		return 1, true
@@ -27,7 +27,7 @@ func slips(a, b string) (n int, like bool) {
 	if len(as) == 0 {
 		return 0, false
 	}
-	if len(as) != len(bs) { // a separator is missing or superfluous
+	if len(as) != len(bs) { // the numbers of words differ: a separator is missing or superfluous
 		n, like = wordSlips(strings.Join(as, ""), strings.Join(bs, ""))
 		return n + 1, like && n < mostSlips
 	}
@@ -37,7 +37,7 @@ func slips(a, b string) (n int, like bool) {
 			return n, false
 		}
 	}
-	return n + 1, true // the separators, such as - and _, may differ too
+	return n + 1, true // one more, because the separators, such as - and _, may differ, too
 }
 
 // words returns the words of a name, without the separators between them.

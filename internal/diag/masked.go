@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// word matches the tokens of a line of HCL in native or JSON syntax. It also matches any other text.
+// word matches the tokens of a line of HCL in native or JSON syntax. It also matches parts of any other text.
 var word = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"?|[{}\[\]=:,]|[^\s"{}\[\]=:,]+`)
 })
@@ -31,7 +31,7 @@ func Masked(src []byte, harmless []string) []byte {
 		is := func(i int, chars string) bool {
 			return i >= 0 && i < len(words) && bytes.IndexByte([]byte(chars), line[words[i][0]]) >= 0
 		}
-		begins := func(i int) bool { // a block with labels
+		begins := func(i int) bool { // whether a block with labels begins at the index i
 			for i++; i < len(words) && !is(i, "}[]=:,"); i++ {
 				if is(i, "{") {
 					return true

@@ -2,9 +2,9 @@ package diag
 
 import "slices"
 
-// Shared holds the diagnostics about something that several parts of a run use, such as the session of a provider. Each
-// part adds all of them to its bag, which drops repeats. So a failure is an error in each of these parts, even if the
-// first part is a check block, whose errors become warnings.
+// Shared holds the diagnostics about something that several parts of a run use, such as the process of a provider. Each
+// part adds all of the diagnostics to its bag, which drops repeats. So a failure is an error in each of these parts,
+// even if the first part is a check block, whose errors become warnings.
 type Shared []Diagnostic
 
 // Replay adds the diagnostics to the bag of a part of the run.

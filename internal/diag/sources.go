@@ -77,7 +77,7 @@ func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 	out.Code = string(src[from:to])
 	out.Line = subject.Start.Line - bytes.Count(src[from:begin], []byte("\n"))
 	out.Start, out.End = begin-from, min(end, to)-from
-	if out.End == out.Start { // the message is about missing text: mark one character
+	if out.End == out.Start { // an empty range is about missing text, so mark one character
 		out.End = min(out.Start+1, len(out.Code))
 	}
 	out.Code = strings.TrimSuffix(out.Code, "\r")
@@ -89,8 +89,8 @@ func (s *Sources) Snippet(subject Range, context *Range) (Snippet, bool) {
 // If the lines of a snippet are very long, the snippet contains only the text near the mark. Otherwise a thousand
 // messages about one line of a megabyte would take a gigabyte.
 const (
-	snippetMost = 20_000 // bytes
-	snippetNear = 2_000  // bytes kept before and after the mark
+	snippetMost = 20_000 // maximum number of bytes of a snippet with all its lines
+	snippetNear = 2_000  // number of bytes that a shorter snippet has before and after the mark
 )
 
 // window returns the bounds of the text to show. They are from and to if the text is short enough. Otherwise they are
@@ -110,7 +110,7 @@ func window(src []byte, from, to, begin, end int) (int, int) {
 }
 
 func lineEnd(src []byte, at int) int {
-	if at > 0 && src[at-1] == '\n' { // the range ends with its line
+	if at > 0 && src[at-1] == '\n' { // the range includes the end of its line
 		return at - 1
 	}
 	if n := bytes.IndexByte(src[at:], '\n'); n >= 0 {
@@ -158,7 +158,7 @@ func topBlocks(src []byte) []topBlock {
 	if len(src) > 8<<20 {
 		return nil
 	}
-	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // the parser has reported mistakes
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos) // ignore the diagnostics, because the parser has reported mistakes
 	var out []topBlock
 	for len(tokens) > 0 {
 		start := tokens[0].Range.Start.Byte

@@ -30,12 +30,12 @@ func jsonContext(src []byte, at int) string {
 		return ""
 	}
 	type level struct {
-		step string // the step from the level above to this level
+		step string // the step from the surrounding level to this level
 		list bool
 		key  string // for an object: the last key that was read
 		n    int    // number of keys and values of an object, or of elements of a list, read so far
 	}
-	levels := []level{{list: true}} // represents the file
+	levels := []level{{list: true}} // the first level is the file
 	in := json.NewDecoder(bytes.NewReader(src))
 	in.UseNumber()
 	for {

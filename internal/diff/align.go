@@ -13,7 +13,7 @@ import "slices"
 // are removed first. If the rest is still too long, only elements that occur once on both sides are matched, by their
 // longest run in the same order (patience diff), in n log n.
 
-// Pair holds the indexes of matching elements in both sequences, -1 for an element without a partner.
+// Pair holds the indexes of matching elements in both sequences. An index is -1 if the other element has no match.
 type Pair struct{ Before, After int }
 
 // alignLimit is the maximum number of cells in the table of a longest common subsequence.
@@ -54,7 +54,8 @@ func Align(b, a []*Value) []Pair {
 	return pairs
 }
 
-// missesAny reports whether a class of the sequence b is missing in the sequence a.
+// missesAny reports whether a class (the number of equal elements, see classes) of the sequence b is missing in the
+// sequence a.
 func missesAny(b, a []int) bool {
 	have := make(map[int]bool, len(a))
 	for _, c := range a {
@@ -63,8 +64,8 @@ func missesAny(b, a []int) bool {
 	return slices.ContainsFunc(b, func(c int) bool { return !have[c] })
 }
 
-// subsequence returns a longest common subsequence, as classes (see classes). If the sequences are too long for that,
-// it returns a long common subsequence.
+// subsequence returns a longest common subsequence, as classes (see classes). If the product of the lengths exceeds
+// alignLimit, it returns a common subsequence that may be shorter.
 func subsequence(b, a []int) []int {
 	if len(b)*len(a) <= alignLimit {
 		return longest(b, a)
@@ -121,9 +122,9 @@ func longest(b, a []int) []int {
 	return out
 }
 
-// patience returns the longest common subsequence of the elements that occur once in each sequence.
+// patience returns a longest common subsequence of the elements that occur only once in each sequence.
 func patience(b, a []int) []int {
-	places := map[int]int{} // class → index in a; -1: not unique
+	places := map[int]int{} // class → index in a; -1: the class occurs more than once
 	for i, c := range a {
 		if _, again := places[c]; again {
 			i = -1
@@ -134,9 +135,9 @@ func patience(b, a []int) []int {
 	for _, c := range b {
 		seen[c]++
 	}
-	type link struct{ at, class, back int } // a candidate; back is the index of the previous link of its run
+	type link struct{ at, class, back int } // an element of a common subsequence; back is the index of the element before it in links
 	var links []link
-	var ends []int // ends[n] is the last link of the run of n+1 links with the lowest last index
+	var ends []int // ends[n] is the last link of the subsequence with n+1 elements whose last index in a is the lowest
 	for _, c := range b {
 		at, ok := places[c]
 		if !ok || at < 0 || seen[c] > 1 {

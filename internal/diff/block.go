@@ -6,9 +6,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// Block compares two blocks, b (before) and a (after). Either may be nil. The object itself is the outermost block. A
-// change at a path in forces requires the replacement of the object. Parts outside relevant count as unchanged; nil
-// means that all parts are. If either block is sensitive and ShowSensitive is false, the node does not show the parts.
+// Block compares two blocks, b (before) and a (after). Either may be nil: the block does not exist then. The object
+// itself is the outermost block. A change at a path in forces requires the replacement of the object. Parts outside
+// relevant count as unchanged; if relevant is nil, all parts count as unchanged. If either block is sensitive and
+// ShowSensitive is false, the node does not show the parts.
 func (d *Differ) Block(f *BlockForm, b, a *Value, forces, relevant *Paths) *Node {
 	if !d.ShowSensitive && (b != nil && b.Sensitive || a != nil && a.Sensitive) {
 		n := d.secret(b, a)
@@ -83,8 +84,8 @@ func (d *Differ) addBlock(g *Group, f nestedBlock, label string, b, a *Value, fo
 	g.Blocks = append(g.Blocks, n)
 }
 
-// blocksOf returns the nested blocks of one type. It returns nil if v is nil, null or unknown. The blocks of a
-// sensitive value are sensitive.
+// blocksOf returns the nested blocks of one type in the block v. It returns nil if v is nil, null or unknown. The
+// blocks of a sensitive value are sensitive.
 func blocksOf(f nestedBlock, v *Value) []*Value {
 	switch {
 	case v == nil || v.Kind == NullValue || v.Kind == UnknownValue:

@@ -21,24 +21,24 @@ const (
 	Add
 	Update
 	Remove
-	Opaque // both exist, but were not compared, as one is sensitive; see Differ.Opaque
+	Opaque // both values exist, but one is sensitive, so they were not compared; see Differ.Opaque
 )
 
 // Node is the comparison of one part of two values.
 type Node struct {
 	Op     Op
 	Kind   NodeKind
-	Forces bool // the change forces the replacement of the object
+	Forces bool // the change of this part requires the replacement of the object
 
-	Before, After *Value            // ScalarNode, TextNode
+	Before, After *Value            // ScalarNode, TextNode: the two values; nil: the value does not exist
 	Old, New      *Node             // RetypedNode: both values; UnknownNode: the old value; JSONNode: New is the comparison of the content
 	Names         []string          // DictNode: the names of Children, quoted if necessary
 	Width         int               // DictNode: the length of the longest name, if Names lacks some names; otherwise 0
 	Children      []*Node           // DictNode, SequenceNode
 	Quoted        bool              // DictNode: a map, whose unchanged parts are called elements
 	Nested        bool              // DictNode, SequenceNode: from a nested attribute of the schema
-	Context       bool              // SequenceNode: unchanged neighbours of changes are shown
-	Sensitivity   SensitivityChange // SensitiveNode
+	Context       bool              // SequenceNode: unchanged neighbours of changed elements are shown
+	Sensitivity   SensitivityChange // SensitiveNode: whether the value becomes sensitive or is no longer sensitive
 	SameValue     bool              // SensitiveNode: only the sensitivity changes
 	Groups        []Group           // DictNode of a block: the nested blocks
 	Notes         []string          // DictNode of a block: remarks below the attributes
@@ -46,7 +46,7 @@ type Node struct {
 	OnlySpaces    bool              // JSONNode: the strings differ, but not their content
 }
 
-// Group contains all nested blocks of one type.
+// Group contains the comparisons of all nested blocks of one type.
 type Group struct {
 	Name    string
 	Unknown Op   // the operation if the number of blocks is unknown; Same if it is known
@@ -71,7 +71,7 @@ const (
 	ScalarNode    NodeKind = iota // numbers, booleans, null, strings of one line
 	TextNode                      // a string with several lines
 	JSONNode                      // strings that contain JSON
-	SensitiveNode                 // a value is sensitive, so none is shown
+	SensitiveNode                 // a value is sensitive, so no value is shown
 	WriteOnlyNode                 // a write-only argument
 	UnknownNode                   // the new value, or a part of a shown value, is unknown
 	RetypedNode                   // the new value has another kind
@@ -91,13 +91,14 @@ const (
 
 // Differ compares values. Its fields are settings.
 type Differ struct {
-	ShowSensitive bool // compare and show sensitive values like others
-	Stored        bool // show the object in its stored form, by a comparison with itself
-	Opaque        bool // no sensitive value is compared; all values come from Object or NewOpaqueValue
+	ShowSensitive bool // compare and show sensitive values like other values
+	Stored        bool // show the stored form of an object: the object is compared with itself
+	Opaque        bool // compare no sensitive values; all values come from Object or NewOpaqueValue
 	Replaced      bool // the object is replaced, so its write-only values are sent again
 }
 
-// Object returns the Value of an object. It returns nil if the object does not exist.
+// Object returns the Value of an object. It returns nil if the object does not exist. If d.Opaque is true, the Value
+// contains no sensitive parts.
 func (d *Differ) Object(f *BlockForm, v mark.Value) *Value {
 	if v.Raw == cty.NilVal || v.Raw.IsKnown() && v.Raw.IsNull() {
 		return nil
@@ -105,9 +106,9 @@ func (d *Differ) Object(f *BlockForm, v mark.Value) *Value {
 	return reader{opaque: d.Opaque}.value(v.Raw, &f.Form, SensitivePaths(v))
 }
 
-// Value compares two values, b (before) and a (after). Either may be nil. f is the form of both, or nil. A change at a
-// path in forces requires the replacement of the object. Parts outside relevant count as unchanged; nil means that all
-// parts do.
+// Value compares two values, b (before) and a (after). Either may be nil: the value does not exist then. f is the form
+// of both, or nil. A change at a path in forces requires the replacement of the object. Parts outside relevant count as
+// unchanged; if relevant is nil, all parts count as unchanged.
 func (d *Differ) Value(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	if relevant == nil {
 		a = b
@@ -121,7 +122,7 @@ func (d *Differ) compare(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	switch {
 	case !d.ShowSensitive && (b != nil && b.Sensitive || a != nil && a.Sensitive):
 		return d.secret(b, a)
-	case b != nil && b.Kind == UnknownValue: // an unknown part of a value that is shown
+	case b != nil && b.Kind == UnknownValue: // b is an unknown part of a value that is shown without a change
 		return &Node{Kind: UnknownNode, Op: opOf(b, a)}
 	case a != nil && a.Kind == UnknownValue:
 		return d.unknown(f, b)
@@ -143,7 +144,7 @@ func (d *Differ) compare(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 
 func (v *Value) composite() bool { return v != nil && (v.IsSequence() || v.IsDict()) }
 
-// either returns b or a: the value whose kind determines the kind of the node.
+// either returns the value of b and a whose kind determines the kind of the node.
 func either(b, a *Value) *Value {
 	switch {
 	case a == nil, a.Kind == NullValue && b != nil:
@@ -184,7 +185,7 @@ func opOf(b, a *Value) Op {
 // after.
 func (d *Differ) secret(b, a *Value) *Node {
 	n := &Node{Kind: SensitiveNode, Op: opOf(b, a)}
-	opaque := d.Opaque && b != nil && a != nil && b != a // equal pointers: the part is outside relevant
+	opaque := d.Opaque && b != nil && a != nil && b != a // equal pointers mean that the part is outside relevant, so it counts as unchanged
 	if opaque {
 		n.Op = Opaque
 	}
@@ -241,7 +242,7 @@ func (d *Differ) text(b, a *Value) *Node {
 		n = &Node{Kind: JSONNode, Op: n.Op, New: in, OnlySpaces: n.Op == Update && in.Op == Same}
 	case bok && a.Kind == StringValue || aok && b.Kind == StringValue:
 		return &Node{Kind: RetypedNode, Op: n.Op, Old: d.text(b, nil), New: d.text(nil, a)}
-	case bok || aok: // the other value is null
+	case bok || aok: // one string is JSON and the other value is null
 		return &Node{Kind: RetypedNode, Op: n.Op, Old: d.compare(nil, b, nil, nil, AllPaths), New: d.compare(nil, nil, a, nil, AllPaths)}
 	case manyLines(b) || manyLines(a):
 		n.Kind = TextNode
@@ -260,8 +261,8 @@ func manyLines(v *Value) bool {
 	return v != nil && v.Kind == StringValue && strings.Contains(v.Text, "\n")
 }
 
-// containerOp returns the operation on a container: a sequence or a dict. It is Add or Remove if the container exists
-// on one side only, and otherwise the operation on its parts, kids.
+// containerOp returns the operation on a container: a sequence or a dict (an object or a map). If the container exists
+// on one side only, it is Add or Remove. Otherwise it is the operation on the container's parts, kids.
 func containerOp(b, a *Value, kids []*Node) Op {
 	switch {
 	case b == nil:
@@ -272,8 +273,8 @@ func containerOp(b, a *Value, kids []*Node) Op {
 	return partsOp(kids)
 }
 
-// partsOp returns Update if a part differs, Opaque if some parts are not compared and the others are equal, and Same if
-// all parts are equal.
+// partsOp returns Update if a part differs. Otherwise it returns Opaque if some parts are not compared, and Same if all
+// parts are equal.
 func partsOp(kids []*Node) Op {
 	op := Same
 	for _, k := range kids {
@@ -306,7 +307,7 @@ func (d *Differ) seq(f *Form, b, a *Value, forces, relevant *Paths) *Node {
 	return n
 }
 
-// matched compares the elements of two lists that Align matches, and the elements without a partner.
+// matched compares two lists: the pairs of elements that Align matches, and the elements without a match.
 func (d *Differ) matched(f *Form, b, a []*Value, forces *Paths) []*Node {
 	pairs := Align(b, a)
 	kids := make([]*Node, 0, len(pairs))
@@ -393,7 +394,7 @@ func (d *Differ) parts(n *Node, f *Form, b, a *Value, forces, relevant *Paths, s
 	return n
 }
 
-// part compares one part of a dict. It returns nil if the part is not shown.
+// part compares one part of a dict (an object or a map). It returns nil if the part is not shown.
 func (d *Differ) part(f, in *Form, b, a, bv, av *Value, forces, relevant *Paths) *Node {
 	if relevant == nil {
 		av = bv
@@ -418,8 +419,9 @@ func (d *Differ) part(f, in *Form, b, a, bv, av *Value, forces, relevant *Paths)
 	return d.Value(in, bv, av, forces, relevant)
 }
 
-// emptyIsNothing replaces an empty string by nil if the other value is missing or another string. Providers with old
-// SDKs do not distinguish empty strings from missing values, so Terraform and OpenTofu show neither.
+// emptyIsNothing returns b and a. If one of them is an empty string and the other is missing or another string, it
+// returns nil in place of the empty string. Providers with old SDKs do not distinguish empty strings from missing
+// values, so Terraform and OpenTofu show neither.
 func emptyIsNothing(b, a *Value) (*Value, *Value) {
 	be, ae := b.IsEmptyString(), a.IsEmptyString()
 	if be && !ae && (a == nil || a.Kind == StringValue) || be && ae && a.Sensitive == b.Sensitive {
@@ -462,7 +464,7 @@ func (d *Differ) writeOnly(in *Form, b, a *Value, paths *Paths) *Node {
 	return n
 }
 
-// unionNames returns the names of both dicts, sorted. A nil dict has no names.
+// unionNames returns the names of the parts of both dicts (objects or maps), sorted. A nil dict has no names.
 func unionNames(b, a *Value) []string {
 	var bn, an []string
 	if b != nil {

@@ -6,8 +6,8 @@
 // Lists are matched by their longest common subsequence up to a size, and above it in nearly linear time (Align).
 //
 // The package decides no layout, writes no text to a terminal and does not modify its arguments. Values, Forms and
-// Nodes are not changed after they have been built, so that several goroutines may read them. A Differ has only
-// settings. Forms has a cache and serves one goroutine.
+// Nodes do not change after they have been built, so several goroutines may read them. A Differ has only settings. Only
+// one goroutine may use a Forms value, because it has a cache.
 //
 // Files are in layers, each above the files that it uses:
 //

@@ -12,12 +12,12 @@ import (
 // the type of the value determines its look.
 type Form struct {
 	kind      formKind
-	nested    bool // the parts are attributes of the schema, which end with "-> null" if they are removed
-	block     bool // the inside of a block
-	explicit  bool // an object without a schema: null differs from a missing value
+	nested    bool // removed parts are shown with "-> null", because the schema defines them as attributes
+	block     bool // the form is a nested block
+	explicit  bool // an object without a schema, in which null differs from a missing value
 	sensitive bool
 	writeOnly bool
-	version   string // the version argument of a write-only attribute, "" if none exists
+	version   string // the name of the version argument of a write-only attribute; "" if it has none
 	elem      *Form
 	parts     map[string]*Form
 }
@@ -68,7 +68,7 @@ func (f *Form) isWriteOnly() bool { return f != nil && f.writeOnly }
 // IsSensitive reports whether the schema declares the value as sensitive.
 func (f *Form) IsSensitive() bool { return f != nil && f.sensitive }
 
-// isBlocks reports whether a part of a block is a nested block, or the collection of all nested blocks of one type.
+// isBlocks reports whether f is the form of a nested block, or of the collection of all nested blocks of one type.
 func (f *Form) isBlocks() bool { return f != nil && (f.block || f.elem.isBlocks()) }
 
 // BlockForm is the form of a block or of a whole object. It distinguishes nested blocks from attributes.
@@ -86,7 +86,7 @@ type nestedBlock struct {
 	*BlockForm
 }
 
-// Forms caches the forms of schemas. It serves one goroutine.
+// Forms caches the forms of schemas. Only one goroutine may use it.
 type Forms struct {
 	blocks map[*schema.Block]*BlockForm
 }
@@ -111,7 +111,8 @@ func (fs *Forms) Block(b *schema.Block) *BlockForm {
 }
 
 // repeated returns the form of the collection of all blocks of one type, or of all objects of a nested attribute. f is
-// the form of one of them. If the nesting permits only one, repeated returns f. nested sets the field of that name.
+// the form of one block or object. If the nesting permits only one, repeated returns f. nested is the value of
+// Form.nested.
 func (f *Form) repeated(n schema.Nesting, nested bool) *Form {
 	kinds := map[schema.Nesting]formKind{schema.List: fList, schema.Set: fSet, schema.Map: fMap}
 	if kind, ok := kinds[n]; ok {

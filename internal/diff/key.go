@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// AppendKey appends bytes that describe the differences in a comparison, and returns the result. Two comparisons have
-// the same bytes if the same parts differ in the same way. Equal parts of the values do not matter, except inside added
-// and removed values. The content of sensitive values does not matter either. n may be nil.
+// AppendKey appends bytes that describe the differences in a comparison to key, and returns the result. Two comparisons
+// have the same bytes if the same parts differ in the same way. Parts that are equal in both values add no bytes,
+// except inside added and removed values. The content of sensitive values adds no bytes either. n may be nil.
 func (n *Node) AppendKey(key []byte) []byte {
 	if n == nil {
 		return append(key, 0xff)
@@ -51,8 +51,8 @@ func (n *Node) AppendKey(key []byte) []byte {
 }
 
 // HasOpaque reports whether a comparison has a sensitive part, at any depth, whose value is not shown. AppendKey does
-// not distinguish the values of such parts. If Differ.Opaque was set, the values were not even read, so the comparison
-// does not know whether they differ. HasOpaque returns false for nil.
+// not distinguish the values of such parts. If Differ.Opaque was set, the comparison did not read these values.
+// HasOpaque returns false for nil.
 func (n *Node) HasOpaque() bool {
 	return n != nil && (n.Kind == SensitiveNode || n.Old.HasOpaque() || n.New.HasOpaque() || slices.ContainsFunc(n.Children, (*Node).HasOpaque) ||
 		slices.ContainsFunc(n.Groups, func(g Group) bool { return slices.ContainsFunc(g.Blocks, (*Node).HasOpaque) }))

@@ -23,7 +23,7 @@ type Value struct {
 	Elements  []*Value // in a list or set: the elements; in a dict: the values of Names
 }
 
-// ValueKind is the kind of a Value.
+// ValueKind is the type of a Value, or the reason why its content is not known (null, unknown, secret).
 type ValueKind uint8
 
 // Kinds of values. A set without a schema is a ListValue.
@@ -37,13 +37,13 @@ const (
 	SetValue
 	MapValue
 	ObjectValue
-	SecretValue // a sensitive value whose content was never read; see Differ.Opaque
+	SecretValue // a sensitive value whose content was not read; see Differ.Opaque
 )
 
-// IsDict reports whether the value has named parts.
+// IsDict reports whether the value has named parts: it is an object or a map.
 func (v *Value) IsDict() bool { return v.Kind == MapValue || v.Kind == ObjectValue }
 
-// IsSequence reports whether the value has parts in an order.
+// IsSequence reports whether the value has elements without names: it is a list, a set or a tuple.
 func (v *Value) IsSequence() bool { return v.Kind == ListValue || v.Kind == SetValue }
 
 // get returns a part of a dict. It returns nil if the value is not a dict or has no such part.
@@ -91,7 +91,7 @@ func (v *Value) secretInside() bool {
 	return v != nil && (v.secret() || slices.ContainsFunc(v.Elements, (*Value).secretInside))
 }
 
-// appendKey appends the key of v to key. Equal values have equal keys.
+// appendKey appends a key of v to key, and returns the result. Two values have equal keys only if they are equal.
 func (v *Value) appendKey(key []byte) []byte {
 	if v == nil {
 		return append(key, 0xff)
@@ -110,18 +110,18 @@ func (v *Value) appendKey(key []byte) []byte {
 }
 
 // Paths is a set of paths, as a tree of steps. A step is an attribute name, a key or an index, as text. A nil *Paths is
-// empty.
+// the empty set.
 type Paths struct {
 	included bool
-	Sent     bool   // the configuration sets this write-only attribute; does not affect Has
-	Mask     string // the text in place of a hidden value
+	Sent     bool   // true: the configuration sets this write-only attribute; has no effect on Has
+	Mask     string // the text that replaces a hidden value
 	children map[string]*Paths
 }
 
 // AllPaths is the set of all paths.
 var AllPaths = &Paths{included: true}
 
-// At returns the paths that begin with a step, without that step. It returns nil if there are no such paths.
+// At returns the paths of t that begin with a step, without that step. It returns nil if no path begins with the step.
 func (t *Paths) At(step string) *Paths {
 	if t == nil {
 		return nil
@@ -132,9 +132,9 @@ func (t *Paths) At(step string) *Paths {
 // Has reports whether the set contains the empty path, which is the whole value.
 func (t *Paths) Has() bool { return t != nil && t.included }
 
-// below returns the paths under a step. A path in the set includes everything inside it: if t contains the empty path,
-// the result contains every path. Paths below the step keep their separate entries in the result, because the set may
-// contain a block and also an attribute of the block.
+// below returns the paths of t under a step. A path in the set includes everything inside it: if t contains the empty
+// path, the result contains every path. Paths below the step keep their separate entries in the result, because the set
+// may contain a block and also an attribute of the block.
 func (t *Paths) below(step string) *Paths {
 	in := t.At(step)
 	switch {
@@ -215,15 +215,15 @@ func NewUntypedValue(v cty.Value, secrets *Paths) *Value {
 // of the sensitive parts; nil means that no part is sensitive.
 func NewValue(v cty.Value, f *Form, secrets *Paths) *Value { return reader{}.value(v, f, secrets) }
 
-// NewOpaqueValue returns the Value of v with a SecretValue in the place of each sensitive part. So no result of a
-// comparison depends on the sensitive parts.
+// NewOpaqueValue returns the Value of v with a SecretValue in the place of each sensitive part. So the result of a
+// comparison does not depend on the sensitive parts.
 func NewOpaqueValue(v cty.Value, f *Form, secrets *Paths) *Value {
 	return reader{opaque: true}.value(v, f, secrets)
 }
 
 // reader makes Values.
 type reader struct {
-	opaque bool // sensitive parts become SecretValue
+	opaque bool // replace each sensitive part by a SecretValue
 }
 
 func (r reader) value(v cty.Value, f *Form, secrets *Paths) *Value {
@@ -293,7 +293,7 @@ func (r reader) dict(out *Value, from cty.Value, f *Form, secrets *Paths) {
 	for name, ev := range ctyvalue.Members(from) {
 		inner, hidden := f.Part(name), secrets.At(name)
 		if f.strict() && ev.IsKnown() && ev.IsNull() && !inner.isWriteOnly() && !(r.opaque && hidden.Has()) {
-			continue // null is the same as a missing value in an object with a schema
+			continue // in an object with a schema, null is the same as a missing value
 		}
 		e := r.value(ev, inner, hidden)
 		if inner.IsSensitive() {

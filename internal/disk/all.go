@@ -37,7 +37,7 @@ func ReplaceAll(fsys FS, edits []Edit) error {
 	if err == nil {
 		return nil
 	}
-	if written { // the new name may not be durable
+	if written { // the file has the new content, but its new name may not be durable
 		err = errors.Join(err, restore(fsys, e))
 	}
 	if restDone {
@@ -78,7 +78,7 @@ func exchange(fsys FS, e Edit, mode fs.FileMode, ready func() error) (written bo
 		return ready()
 	})
 	if f != nil {
-		f.Close() // closing cannot lose the content, which is durable
+		f.Close() // ignore the error: the content is durable, so closing cannot lose it
 		return true, err
 	}
 	return err == nil, err

@@ -4,8 +4,9 @@
 // touch the existing file. It writes a new file beside it, makes the new file durable, renames it to the old name in
 // one step, and makes the rename durable. A process that opens the name finds the old content or the new content.
 //
-// Every call that touches a file uses an FS, so that tests can make the n-th call fail, or all calls after it. The
-// files contain secrets: files are 0600 and directories 0700 under any umask, and no error contains content.
+// Every call that touches a file uses an FS, so that tests can make the n-th call fail, or all calls after the n-th.
+// Most files contain secrets: files are 0600 and directories 0700 under any umask, except for files of ReplaceShared.
+// No error contains content.
 package disk
 
 import (
@@ -17,8 +18,8 @@ import (
 	"strings"
 )
 
-// Reason returns the cause of a file error without the file name and without a full stop at the end, as texts of
-// Windows have, for messages that name the file themselves. It returns nil for nil.
+// Reason returns the cause of a file error without the file name, for messages that name the file themselves. It
+// removes a full stop at the end of the text, which texts of Windows have. It returns nil for nil.
 func Reason(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err
@@ -56,8 +57,8 @@ type File interface {
 	Fd() uintptr
 }
 
-// FS is the necessary part of a file system: functions of package os by the same names, and SyncDir, which makes the
-// names in a directory durable.
+// FS is the part of a file system that Lethe uses: functions of package os with the same names, and SyncDir, which
+// makes the names in a directory durable.
 type FS interface {
 	OpenFile(name string, flag int, mode fs.FileMode) (File, error)
 	ReadFile(name string) ([]byte, error)
@@ -73,7 +74,7 @@ type FS interface {
 	SyncDir(name string) error
 }
 
-// OS is the real file system.
+// OS is the file system of the operating system.
 var OS FS = osFS{}
 
 type osFS struct{}
@@ -167,7 +168,7 @@ func realDir(fsys FS, dir string, links int) string {
 	dir = filepath.Join(parent, name)
 	to, err := fsys.Readlink(dir)
 	switch {
-	case err != nil: // dir is no link, or does not exist
+	case err != nil: // dir is not a symbolic link, or does not exist
 		return dir
 	case filepath.IsAbs(to):
 		return realDir(fsys, to, links-1)

@@ -26,7 +26,7 @@ func openFile(name string, flag int, mode fs.FileMode) (f *os.File, err error) {
 				return err
 			}
 		}
-		if !filepath.IsLocal(filepath.Base(name)) { // a device, such as nul, which os.Root refuses
+		if !filepath.IsLocal(filepath.Base(name)) { // a device, such as nul, which the methods of os.Root refuse
 			f, err = os.OpenFile(name, flag, mode)
 			return err
 		}
@@ -95,8 +95,8 @@ func readFile(name string) (data []byte, err error) {
 	return data, err
 }
 
-// rename waits for programs that hold files of a renamed directory open, such as a virus scanner that reads a new
-// program. For such a directory, Windows reports that access is denied.
+// rename renames a file or directory. It waits for programs that hold files of a renamed directory open, such as a
+// virus scanner that reads a new program. For such a directory, Windows reports that access is denied.
 func rename(from, to string) error {
 	busy := slices.Clone(open)
 	if info, err := os.Lstat(from); err == nil && info.IsDir() {
@@ -131,7 +131,7 @@ func removeAll(name string) error {
 	if !refused(err) {
 		return err
 	}
-	entries, err := os.ReadDir(name) // fails for a file, and for a link whose target does not exist
+	entries, err := os.ReadDir(name) // returns an error for a file, and for a link whose target does not exist
 	if info, failed := os.Lstat(name); err == nil && failed == nil && info.IsDir() {
 		for _, e := range entries {
 			if err := removeAll(filepath.Join(name, e.Name())); err != nil {
@@ -150,20 +150,21 @@ func refused(err error) bool {
 	return is(err, windows.ERROR_INVALID_FUNCTION, windows.ERROR_NOT_SUPPORTED, windows.ERROR_INVALID_PARAMETER, windows.ERROR_ACCESS_DENIED)
 }
 
-// unreplaceable reports whether a rename failed because another handle has the target open, be it the lock of this
-// process or another program, such as a virus scanner.
+// unreplaceable reports whether a rename failed because the target is open: this process has locked it, or another
+// program reads it, such as a virus scanner.
 func unreplaceable(err error) bool {
 	return is(err, windows.ERROR_ACCESS_DENIED, windows.ERROR_SHARING_VIOLATION)
 }
 
-// patience is the longest time that patiently waits for a program that holds a file open. Virus scanners need less.
+// patience is the maximum time that the function patiently waits for a program that holds a file open. Virus scanners
+// need less.
 const patience = 2 * time.Second
 
 // open are the errors for a file that another program holds open.
 var open = []windows.Errno{windows.ERROR_SHARING_VIOLATION, windows.ERROR_LOCK_VIOLATION}
 
-// patiently repeats an operation while it fails with one of the errors in busy, by default with those in open, but no
-// longer than patience.
+// patiently repeats an operation while its error is one of the errors in busy, but no longer than patience. If busy is
+// empty, the errors are the errors in open.
 func patiently(do func() error, busy ...windows.Errno) error {
 	if busy == nil {
 		busy = open

@@ -28,20 +28,21 @@ func Replace(fsys FS, path string, data []byte) error {
 	return err
 }
 
-// ReplaceShared replaces a file like Replace, but with a mode that lets other users read the file, within the umask.
+// ReplaceShared replaces a file as Replace does, but the mode of the new file lets other users read it, as far as the
+// umask permits.
 func ReplaceShared(fsys FS, path string, data []byte) error {
 	_, err := replace(fsys, path, replacement{fill: content(data), mode: 0o666})
 	return err
 }
 
-// ReplaceBy replaces a file like Replace. fill writes the data, so that they need not be in memory. If fill fails,
+// ReplaceBy replaces a file as Replace does. fill writes the data, so that they need not be in memory. If fill fails,
 // ReplaceBy returns its error and keeps the old file.
 func ReplaceBy(fsys FS, path string, fill func(io.Writer) error) error {
 	_, err := replace(fsys, path, replacement{fill: fill, mode: FileMode})
 	return err
 }
 
-// ReplaceWith replaces a file like Replace, with a check before the rename. ready receives the new file, which is
+// ReplaceWith replaces a file as Replace does, with a check before the rename. ready receives the new file, which is
 // already durable. If ready returns an error, the old file remains. If ready is not nil, ReplaceWith returns the file
 // open. If it returns nil without an error, the old file was overwritten in place. If it returns a file and an error,
 // the file has its new content, but the new name may not be durable.
@@ -52,8 +53,8 @@ func ReplaceWith(fsys FS, path string, data []byte, ready func(File) error) (Fil
 // replacement describes a new file that replaces another file.
 type replacement struct {
 	fill  func(io.Writer) error
-	ready func(File) error // see ReplaceWith; nil: not called
-	mode  os.FileMode      // FileMode is set exactly; the umask reduces other modes
+	ready func(File) error // called before the rename with the new file, as in ReplaceWith; nil: no call
+	mode  os.FileMode      // mode of the new file: FileMode is set exactly, and the umask reduces any other mode
 }
 
 func content(data []byte) func(io.Writer) error {
@@ -131,8 +132,8 @@ func inPlace(fsys FS, from, target string) error {
 	return nil
 }
 
-// Rewrite overwrites the file at path in place, without Replace's guarantee: a concurrent reader, or a reader after a
-// crash, may find a part of data. So a complete copy must exist elsewhere.
+// Rewrite overwrites the file at path in place, without the guarantee of Replace: a concurrent reader, or a reader
+// after a crash, may find a part of data. So a complete copy of data must exist in another file.
 func Rewrite(fsys FS, path string, data []byte) error { return overwrite(fsys, path, data) }
 
 // Discard removes a file. If the file is a mount point, which cannot be removed, Discard empties it.
@@ -157,7 +158,7 @@ func overwrite(fsys FS, target string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// into writes to the device or pipe at path. fill and ready are the functions of replacement.
+// into writes the data to the device or pipe at path. fill and ready are the functions of replacement.
 func into(fsys FS, path string, fill func(io.Writer) error, ready func(File) error) (File, error) {
 	f, err := fsys.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -172,7 +173,8 @@ func into(fsys FS, path string, fill func(io.Writer) error, ready func(File) err
 	return f, nil
 }
 
-// write creates a durable file beside target.
+// write creates a durable file beside target, with the content and mode of r and, if possible, the owner of target. It
+// returns the open file.
 func write(fsys FS, target string, r replacement) (File, error) {
 	sweepOld(fsys, target)
 	f, err := temp(fsys, target, r.mode)
@@ -214,13 +216,13 @@ func sweepOld(fsys FS, target string) {
 	})
 }
 
-// SweepAll removes the temporary files for all targets in a directory, like Sweep.
+// SweepAll removes the temporary files for all targets in a directory, of any age.
 func SweepAll(fsys FS, dir string) { sweep(fsys, dir, func(string, fs.DirEntry) bool { return true }) }
 
 // sweep removes the temporary files of a directory for which remove returns true. base is the name of the file that the
 // temporary file would replace.
 func sweep(fsys FS, dir string, remove func(base string, e fs.DirEntry) bool) {
-	entries, _ := fsys.ReadDir(dir) // an unreadable directory is not swept
+	entries, _ := fsys.ReadDir(dir) // ignore the error: an unreadable directory is not swept
 	for _, e := range entries {
 		if base, ok := tempOf(e.Name()); ok && remove(base, e) {
 			_ = fsys.Remove(filepath.Join(dir, e.Name()))
@@ -228,7 +230,8 @@ func sweep(fsys FS, dir string, remove func(base string, e fs.DirEntry) bool) {
 	}
 }
 
-// tempOf returns the name of the file that a temporary file would replace, and false if name is not a temporary file.
+// tempOf returns the name of the file that a temporary file would replace. It returns false if name is not the name of
+// a temporary file.
 func tempOf(name string) (base string, ok bool) {
 	name, is := strings.CutSuffix(name, ".tmp")
 	dot := strings.LastIndexByte(name, '.')
@@ -257,7 +260,7 @@ func temp(fsys FS, target string, mode os.FileMode) (File, error) {
 	if err != nil || mode != FileMode {
 		return f, err
 	}
-	if err := f.Chmod(FileMode); err != nil { // the umask may have removed bits of the mode
+	if err := f.Chmod(FileMode); err != nil { // set the mode again, because the umask may have removed bits
 		f.Close()
 		fsys.Remove(name)
 		return nil, err

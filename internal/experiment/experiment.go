@@ -28,7 +28,8 @@ const StateStoreVariable = "TF_ENABLE_PLUGGABLE_STATE_STORAGE"
 // Parse parses a list of names that are separated by commas.
 func Parse(list string) (Set, error) { return shortcut.Names[Set]("experiment", names, list) }
 
-// Has reports whether the set contains the experiment x, or if x has several experiments, one of them.
+// Has reports whether the set contains the experiment x. If x has several experiments, it reports whether the set
+// contains one of them.
 func (s Set) Has(x Set) bool { return s&x != 0 }
 
 // Advice returns the ways to switch on an experiment, as the end of a sentence. x must be exactly one experiment.

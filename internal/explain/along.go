@@ -26,7 +26,7 @@ func along(b *schema.Block, path []string) (on []*schema.Attr, missing string, n
 		default:
 			of := attrs[attr]
 			if on = append(on, of); of.Object == nil {
-				return on, "", nil // no schema describes the parts of a type
+				return on, "", nil // no schema describes the parts of an attribute's type
 			}
 			nesting = of.Object.Nesting
 			attrs, blocks = of.Object.Attrs, nil

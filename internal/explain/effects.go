@@ -20,7 +20,7 @@ func (x *explainer) effects(f Found) []Effect {
 	return e.list
 }
 
-// effects follows a value to everything that receives it.
+// effects follows a value to all declarations that receive it.
 type effects struct {
 	*explainer
 	seen map[string]bool

@@ -28,7 +28,7 @@ func (t *Type) Example() string {
 // example is an example block while it is written.
 type example struct {
 	text  strings.Builder
-	path  []string // the path of a part that is shown even if it is optional
+	path  []string // the path of a part that the example shows even if it is optional
 	depth int
 }
 
@@ -75,7 +75,7 @@ func (e *example) shows(name string, required bool, at int) bool {
 	return required || at >= 0 && at < len(e.path) && e.path[at] == name
 }
 
-// next returns the value of at for the parts inside the part name.
+// next returns the value of at for the parts inside the part with the given name.
 func (e *example) next(name string, at int) int {
 	if at >= 0 && at < len(e.path) && e.path[at] == name {
 		return at + 1

@@ -1,7 +1,7 @@
-// Package explain is the model of the answers to "why": the parts of a type of a provider, and the sources, the users
-// and the effects of a value of the configuration.
+// Package explain computes the answers of the command explain: the parts of a type of a provider, and the sources, the
+// users and the effects of a value of the configuration.
 //
-// It reads the configuration, the schemas and a plan. It evaluates nothing, so no value is in an explanation.
+// It reads the configuration, the schemas and a plan. It evaluates no expression, so an explanation contains no value.
 //
 //	explain.go  New, which explains a value
 //	effects.go  the effects of a change, and the receivers of the value of an ephemeral resource

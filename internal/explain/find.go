@@ -38,7 +38,7 @@ func (f Found) has(i addr.Instance) bool {
 // word is a name in an address, with the keys after it.
 type word struct {
 	name, keys string
-	end        int // the offset after the keys
+	end        int // the offset in the address after the keys
 }
 
 // words splits an address into its names. It returns nil if the text is not an address.
@@ -93,7 +93,7 @@ var moded = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "e
 func Find(p *program.Program, text string) (Found, bool) {
 	list := words(text)
 	at := addr.Module{}
-	last := "" // the last call
+	last := "" // the name of the last module call so far, whose module is not in at yet
 	for len(list) > 1 && list[0].name == "module" {
 		if last != "" {
 			at = at.Child(last)

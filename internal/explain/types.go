@@ -15,7 +15,7 @@ type Type struct {
 	Mode     addr.Mode
 	Name     string
 	Provider addr.Provider
-	Version  string   // the version of the installed provider; "" if unknown
+	Version  string   // the version of the installed provider; "": unknown
 	Path     []string // the names on the path of the part; nil for the whole type
 	Others   []string // the types of this name of the other modes, as users write them: "data.aws_ami"
 
@@ -46,7 +46,7 @@ var modes = []struct {
 	{addr.List, "list.", "list resource"},
 }
 
-// Kind returns the kind of the type for people.
+// Kind returns the kind of the type in words, such as "data source".
 func (t *Type) Kind() string { _, kind := textsOf(t.Mode); return kind }
 
 // Written returns the name of the type with the prefix of its mode and the path.

@@ -12,8 +12,8 @@ import (
 // User is a declaration that uses a value.
 type User struct {
 	Of   *program.Declaration
-	Path []string    // the path of the argument that uses the value; nil if Use says how
-	Use  program.Use // one reason for the reference; ByValue for an argument
+	Path []string    // the path of the argument that uses the value; nil if Use has the reason
+	Use  program.Use // the reason for the reference; ByValue for an argument
 	At   diag.Range
 }
 
@@ -138,7 +138,7 @@ func reads(p *program.Program, n program.Name, d *program.Declaration, path []st
 	return n.To == d.ID && overlap(pathIn(n, d), path)
 }
 
-// overlap reports whether one of two paths leads to the other.
+// overlap reports whether two paths are equal or one is a prefix of the other.
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
@@ -148,7 +148,7 @@ func overlap(a, b []string) bool {
 // the path is below the instance: it does not begin with the key of the instance.
 func pathIn(n program.Name, d *program.Declaration) []string {
 	list := words(strings.TrimPrefix(n.Text, "resource."))
-	skip := 2 // var.name, local.name, type.name
+	skip := 2 // the two names of var.name, local.name or type.name
 	if d.Kind == program.Resource && d.Resource.Mode != addr.Managed || d.Kind == program.Output {
 		skip = 3
 	}

@@ -14,8 +14,8 @@ import (
 // Inputs are the configuration and further facts for an explanation.
 type Inputs struct {
 	Program *program.Program
-	// Given returns the source of the value of a root variable, such as "prod.tfvars"; "" if no source but its default
-	// sets it. A nil Given knows no sources.
+	// Given returns the source of the value of a root variable, such as "prod.tfvars". It returns "" if only its default
+	// sets it. nil: no sources are known.
 	Given  func(variable string) string
 	Review *review.Review // the review of a plan; nil without a plan
 	Leases []plan.Lease   // the ephemeral resources that the apply of the plan opens, with their receivers
@@ -24,7 +24,7 @@ type Inputs struct {
 // Value explains a declaration, or a part of it.
 type Value struct {
 	Address   string
-	Kind      string // shown to people, such as "local value"
+	Kind      string // a noun for the text, such as "local value"
 	At        diag.Range
 	Facts     []string  // the properties of the attribute, as the function Facts returns them; nil for other values
 	From      *Source   // the source of the value, with its sources
@@ -47,7 +47,7 @@ type Source struct {
 	of    *program.Declaration
 	path  []string
 	attrs []*schema.Attr // the attributes on the path; empty for other values
-	parts []program.Part // the texts that set it
+	parts []program.Part // the texts that set the value
 }
 
 // Reason is one reason why a value is sensitive, ephemeral or unknown.
@@ -56,7 +56,7 @@ type Reason struct {
 	At   diag.Range
 }
 
-// Planned is a change of a plan.
+// Planned is a planned change of an object whose attribute is explained: the action and the reasons for it.
 type Planned struct {
 	Address string
 	Action  plan.Action
@@ -65,7 +65,7 @@ type Planned struct {
 
 // Effect is the consequence of a change of a value for one object, provider, condition or root output.
 type Effect struct {
-	Address string // with the path of the argument
+	Address string // the address of the consequence, with the path of the argument
 	At      diag.Range
 	Text    string // the end of a sentence after the address, such as "is read again"
 	// Receives is true if the address receives the value. Locals, variables and outputs of modules only pass it on.
@@ -78,13 +78,13 @@ type Effect struct {
 type Lease struct {
 	Opens, Closes string   // sentences; Closes is "" if it is not opened
 	Receivers     []string // the addresses of the declarations that receive its value
-	FromPlan      bool     // the receivers come from the plan, and not from the configuration
+	FromPlan      bool     // the receivers come from a plan; false: from the configuration
 }
 
 // Limits of the sources of one value.
 const (
-	mostDepth   = 16  // sources in a chain
-	mostSources = 400 // sources in total, and about as many effects
+	mostDepth   = 16  // maximum number of sources in a chain
+	mostSources = 400 // maximum number of sources, and of effects
 )
 
 // kindOf returns the kind of a declaration or of a part of it, such as "root variable" or "part of a local value". It

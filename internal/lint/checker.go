@@ -24,9 +24,9 @@ const (
 type checker struct {
 	p        *program.Program
 	seen     map[*config.Module]bool
-	others   []string                  // texts of test files and query files
-	local    map[*config.Node]bool     // modules whose source is a path, like the sources of all modules around them
-	found    []diag.Diagnostic         // findings, with those that a comment suppresses
+	others   []string                  // the texts of test files and query files
+	local    map[*config.Node]bool     // modules that are checked: their source and the sources of all modules that contain them are paths
+	found    []diag.Diagnostic         // all findings, including the findings that a comment suppresses
 	secrets  []string                  // the literals that look like secrets
 	ignores  map[place]map[string]bool // codes that a comment suppresses, by the line to which the comment applies
 	comments []diag.Diagnostic         // warnings about invalid comments, which cannot be suppressed

@@ -36,10 +36,10 @@ func (c *checker) readComments(f config.File) {
 		line := t.Range.Start.Line
 		if alone := i == 0 || tokens[i-1].Type == hclsyntax.TokenNewline || tokens[i-1].Type == hclsyntax.TokenComment; alone {
 			next := i + 1
-			for tokens[next].Type == hclsyntax.TokenComment { // the last token is the end of the file
+			for tokens[next].Type == hclsyntax.TokenComment { // a next token always exists, because the last token is the end of the file
 				next++
 			}
-			line = tokens[next].Range.End.Line // an end of a line, after /* */, ends on the next line
+			line = tokens[next].Range.End.Line // after /* */, the token is the line end, whose range ends on the next line
 		}
 		codes := strings.FieldsFunc(string(m[1]), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 		if len(codes) == 0 {

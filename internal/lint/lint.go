@@ -1,5 +1,6 @@
-// Package lint finds parts of a configuration that are valid and probably mistakes, and that only the engine can see.
-// Rules about the arguments of single providers are the subject of other programs.
+// Package lint finds parts of a configuration that are valid and probably mistakes. It has only rules that need Lethe's
+// knowledge of the language, of leases and of schemas. Rules about the arguments of single providers are the subject of
+// other programs.
 //
 // Check returns warnings. Each rule has a title, and its own code:
 //
@@ -11,8 +12,8 @@
 //	module.go    the text of one module
 //	checker.go   the findings
 //
-// A module is checked if its source is a path, and the sources of all modules around it are paths, too. Other modules
-// usually belong to other people.
+// A module is checked if its source is a path, and the sources of all modules that contain it are paths, too. Other
+// modules usually belong to other people.
 package lint
 
 import (

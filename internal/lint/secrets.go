@@ -83,8 +83,8 @@ func (c *checker) secret(at hcl.Range, text, why string) {
 	c.add(secretLike, at, "This text looks like a secret, because %s. Everybody who can read the configuration can read it. Use an ephemeral variable or an ephemeral resource, and replace the secret where it is valid.", why)
 }
 
-// kept reports arguments that put a sensitive value into the state, although the resource type has a write-only
-// argument for this value. It does not look into resources in JSON syntax.
+// kept reports arguments that store a sensitive value in the state, although the resource type has a write-only
+// argument for this value. It does not examine resources in JSON syntax.
 func (c *checker) kept() {
 	for _, d := range c.p.Decls() {
 		if d.Kind != program.Resource || d.Resource.Mode != addr.Managed || !c.own(d) {

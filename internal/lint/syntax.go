@@ -14,7 +14,7 @@ import (
 // forms reports strings that consist of one interpolation, and forms of early versions of the language. Package config
 // itself warns of quoted references and keywords.
 func (c *checker) forms(m *module) {
-	keys := map[hclsyntax.Node]bool{} // keys of objects, where a reference without quotes is an error
+	keys := map[hclsyntax.Node]bool{} // keys of objects, where a reference without quotes would be an error
 	for _, b := range m.blocks {
 		b.each(func(n hclsyntax.Node) {
 			switch n := n.(type) {

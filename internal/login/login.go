@@ -30,8 +30,8 @@ func (c Client) config() *oauth2.Config {
 	}}
 }
 
-// within returns a context with the HTTP client that package oauth2 uses. The client follows no redirects, because a
-// redirect could send the posted secrets to another address than the host has named.
+// within returns a context that contains the HTTP client for package oauth2. The client follows no redirects, because a
+// redirect could send the secrets in a request to another address than the host has named.
 func (c Client) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: c.Transport, Timeout: time.Minute,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
@@ -94,7 +94,7 @@ func answer(state string, answers chan<- url.Values) http.Handler {
 		fmt.Fprint(w, text)
 		select {
 		case answers <- q:
-		default: // the page was reloaded, and answers has the parameters already
+		default: // the page was reloaded, and answers has the parameters already, so drop them
 		}
 	})
 }

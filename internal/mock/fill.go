@@ -11,18 +11,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// filler fills in the values that a provider decides.
+// filler sets the values that a provider decides: computed attributes that the configuration does not set.
 type filler struct {
 	of      string // the address of the object
-	unknown bool   // decided values are unknown
-	nulls   bool   // decide computed attributes that are null in the configuration; at depth 0, only these
-	deep    int    // depth of nested attributes and blocks
+	unknown bool   // the values that a provider decides are unknown
+	nulls   bool   // also decide computed attributes that are null in the configuration; at depth 0, decide only these
+	deep    int    // depth of the nested attributes and blocks that contain the present value
 	err     error
 }
 
-// block fills in the computed attributes of v, the value of a block at path. config is the block in the configuration.
-// given is an object with the values to use, or NilVal: other values are invented. A null or unknown v is returned
-// unchanged.
+// block returns v, the value of a block at path, with its computed attributes set. config is the block in the
+// configuration. given is an object with the values to use, or NilVal: other values are invented. If v is null or
+// unknown, block returns it unchanged.
 func (f *filler) block(b *schema.Block, v, config, given cty.Value, path cty.Path) cty.Value {
 	if v.IsNull() || !v.IsKnown() {
 		return v

@@ -22,7 +22,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Provider replaces a configured provider.
+// Provider is a provider.Provider that replaces a configured provider.
 type Provider struct {
 	provider.Provider // the real provider, not configured
 }
@@ -46,7 +46,7 @@ func (p *Provider) ConfiguredFunctions(ctx context.Context) (map[string]*provide
 	return s.Functions, ds
 }
 
-// Stop does nothing, because no call of a mock waits.
+// Stop does nothing, because no call of a mock waits for another system.
 func (p *Provider) Stop(context.Context) error { return nil }
 
 // Shutdown does nothing: the real provider keeps running.
@@ -59,7 +59,7 @@ type Answer struct {
 	At    diag.Range // the place of the values in the test file
 }
 
-// Object implements provider.Provider for one object.
+// Object is a provider.Provider that replaces the provider of one object. Its answers have given or invented values.
 type Object struct {
 	provider.Provider // the provider of the object: a real provider or a Provider
 	Of                addr.Instance
@@ -179,7 +179,7 @@ func (o *Object) ReadData(ctx context.Context, req provider.DataRequest) (provid
 	return provider.DataResponse{State: d}, ds
 }
 
-// List finds nothing: a mock has no remote objects.
+// List returns an empty sequence, because a mock has no remote objects.
 func (o *Object) List(context.Context, provider.ListRequest) iter.Seq2[provider.Listed, provider.Diags] {
 	return func(func(provider.Listed, provider.Diags) bool) {}
 }
@@ -189,26 +189,27 @@ func (o *Object) PlanAction(context.Context, provider.ActionRequest) (provider.D
 	return "", nil
 }
 
-// Invoke does nothing: a mock has no remote objects.
+// Invoke ends the action without an error and has no effect, because a mock has no remote objects.
 func (o *Object) Invoke(context.Context, provider.ActionRequest) iter.Seq2[provider.Invoked, provider.Diags] {
 	return func(yield func(provider.Invoked, provider.Diags) bool) { yield(provider.Invoked{Ended: true}, nil) }
 }
 
-// Open returns a result like ReadData. It opens nothing in a remote system.
+// Open returns the configuration with given or invented values for the attributes that a provider decides. It opens
+// nothing in a remote system.
 func (o *Object) Open(ctx context.Context, req provider.OpenRequest) (provider.OpenResponse, provider.Diags) {
 	d, ds := o.result(ctx, addr.Ephemeral, req.Type, req.Config)
 	return provider.OpenResponse{Result: d}, ds
 }
 
-// Renew does nothing. It is never called, because Open returns no time of renewal.
+// Renew returns the private data unchanged. The engine does not call it, because Open returns no time of renewal.
 func (o *Object) Renew(_ context.Context, _ string, private []byte) (provider.RenewResponse, provider.Diags) {
 	return provider.RenewResponse{Private: private}, nil
 }
 
-// CloseLease does nothing.
+// CloseLease does nothing, because Open has opened nothing in a remote system.
 func (o *Object) CloseLease(context.Context, string, []byte) provider.Diags { return nil }
 
-// UpgradeIdentity does nothing.
+// UpgradeIdentity returns an empty identity, because objects of a mock have no identities.
 func (o *Object) UpgradeIdentity(context.Context, string, int64, []byte) (provider.Dynamic, provider.Diags) {
 	return provider.Dynamic{}, nil
 }

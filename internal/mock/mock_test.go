@@ -62,7 +62,7 @@ func configured() cty.Value {
 	return cty.ObjectVal(all)
 }
 
-// question returns the configuration of a data source or of an ephemeral resource.
+// question returns the configuration that is sent to a data source or to an ephemeral resource.
 func question() cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
 		"id": cty.NullVal(cty.String), "limits": cty.NullVal(testObject.Attr("limits").Type), "name": cty.StringVal("n"), "note": cty.NullVal(cty.String),

@@ -13,20 +13,20 @@ import (
 	"strings"
 )
 
-// Real returns the absolute path of a directory, without symbolic links. On Windows, or if dir is relative to the
-// working directory of the process, it only makes the path absolute.
+// Real returns the absolute path of a directory, without symbolic links. It returns an error if dir does not exist. On
+// Windows, and for a relative dir, it only makes the path absolute.
 func Real(dir string) (string, error) {
 	if !filepath.IsAbs(dir) || !links {
 		return filepath.Abs(dir)
 	}
-	return filepath.EvalSymlinks(dir) // resolves ".." like the kernel
+	return filepath.EvalSymlinks(dir) // follows symbolic links before "..", as the kernel does
 }
 
 // links reports whether the kernel follows a symbolic link before ".." is resolved. Windows removes ".." as text.
 const links = !windows
 
-// In returns the absolute path that path means for a program in dir. It resolves ".." like the kernel. dir is absolute.
-// An empty path stays empty.
+// In returns the absolute path that path has for a program whose working directory is dir. It follows symbolic links
+// before "..", as the kernel does. dir is absolute. An empty path stays empty.
 func In(dir, path string) string {
 	if path == "" {
 		return ""
@@ -79,7 +79,7 @@ func parent(dir string) string {
 // Follow returns path unchanged.
 func Follow(dir, path string) string {
 	left, at := strings.Split(path, "/"), "."
-	for range 255 { // like the kernel, limit the number of links
+	for range 255 { // limit the number of links, as the kernel does
 		var link string
 		for link == "" && len(left) > 0 {
 			name := left[0]
@@ -116,8 +116,8 @@ func Follow(dir, path string) string {
 	return path
 }
 
-// Text returns the absolute path that path means in the language. It removes ".." together with the name before it,
-// even if this name is a symbolic link. For an empty path, it returns dir.
+// Text returns the absolute path that a path in an argument of the language has. It removes ".." together with the name
+// before it, even if this name is a symbolic link. For an empty path, it returns dir.
 func Text(dir, path string) string {
 	if path == "" {
 		return filepath.Clean(dir)

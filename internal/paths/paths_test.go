@@ -84,14 +84,14 @@ func TestForms(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{paths.In(top, ""), ""},
 		{paths.In(top, "x/../y"), filepath.Join(top, "y")},
-		{paths.In(top, "a/far"), filepath.Join(top, "a/far")}, // a link without ".." after it keeps its name
+		{paths.In(top, "a/far"), filepath.Join(top, "a/far")}, // a link keeps its name unless ".." follows the link
 		{paths.In(top, "a/far/.."), filepath.Join(top, "d")},
 		{paths.In("/elsewhere", top+"/a/far/../x"), filepath.Join(top, "d/x")},
 		{paths.Text(top, "a/far/../x"), filepath.Join(top, "a/x")},
 		{paths.Text(top, ""), top},
 		{paths.Follow(top, "a/far"), "d/e"},
 		{paths.Follow(top+"/a", "far"), "../d/e"},
-		{paths.Follow(top+"/a", "../a/b"), "../a/b"}, // a path without links is unchanged
+		{paths.Follow(top+"/a", "../a/b"), "../a/b"}, // a path is unchanged if no link is in it
 		{paths.Follow(top, "abs/c"), filepath.Join(top, "a/b/c")},
 		{paths.Follow(top, "none/x"), "none/x"},
 		{paths.Follow(top, "."), "."},

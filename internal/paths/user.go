@@ -13,7 +13,7 @@ const windows = runtime.GOOS == "windows"
 // Home returns the home directory of the user, or "" if the environment does not name one.
 func Home(getenv func(string) string) string {
 	if windows {
-		return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) // programs from other systems, such as Git, set HOME
+		return cmp.Or(getenv("HOME"), getenv("USERPROFILE")) // programs that come from other systems, such as Git, set HOME
 	}
 	return getenv("HOME")
 }
@@ -25,13 +25,15 @@ func Data(getenv func(string) string) string {
 	return userDir(getenv, "XDG_STATE_HOME", filepath.Join(".local", "state"), "")
 }
 
-// Cache returns Lethe's directory for data of the user that can be downloaded or computed again, or "", like Data.
+// Cache returns Lethe's directory for data of the user that can be downloaded or computed again. It returns "" if the
+// environment names no such directory. It ignores relative paths.
 func Cache(getenv func(string) string) string {
 	return userDir(getenv, "XDG_CACHE_HOME", ".cache", "cache")
 }
 
-// userDir returns a directory that the variable xdg names, or that has the name unix in the home directory. Windows has
-// one directory for both kinds of data, so the directory there has the subdirectory local.
+// userDir returns Lethe's directory below the directory that the variable xdg names. Without that variable, it is below
+// the directory unix in the home directory. Windows has one directory for both kinds of data, so there the result has
+// the subdirectory local.
 func userDir(getenv func(string) string, xdg, unix, local string) string {
 	if dir := getenv(xdg); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "lethe")

@@ -251,7 +251,7 @@ func sentences(s string) []string {
 	return out
 }
 
-// sql matches strings that contain a part of an SQL statement.
+// sql matches a text with a keyword of SQL in capital letters. goTexts ignores such strings.
 var sql = regexp.MustCompile(`\b(?:SELECT|FROM|WHERE|JOIN|VALUES|CREATE|ALTER)\b`)
 
 // goTexts returns the comments of all Go files, and the strings of at least ten words outside tests,

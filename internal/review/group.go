@@ -9,8 +9,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// group sets the field Group of changes: equal changes of one resource get the same group. A change that no other
-// equals gets none.
+// group sets the field Group of changes: equal changes of one resource get the same group. A change without an equal
+// change gets no group.
 func group(list []*Change) {
 	of := map[addr.Resource]int{}
 	for _, c := range list {
@@ -44,7 +44,7 @@ func groupable(c *plan.Change) bool {
 }
 
 func (c *Change) key(n *diff.Node) [sha256.Size]byte {
-	reasons, _ := json.Marshal(c.Reasons) // a struct of texts
+	reasons, _ := json.Marshal(c.Reasons) // ignore the error, because a struct of texts can always be encoded
 	key, _ := json.Marshal([]string{c.Object.Resource().String(), c.Action.String(), c.FirstFor, string(reasons)})
 	return sha256.Sum256(n.AppendKey(key))
 }

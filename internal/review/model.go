@@ -20,12 +20,12 @@ type Review struct {
 	Checks  []state.Check
 }
 
-// Change is one change with its reasons.
+// Change is a planned change, or a change made outside, with the reasons for it.
 type Change struct {
 	*plan.Change
 	Address  string // unique within Changes, and within Drift and Rest together
 	Reasons  []Reason
-	Group    *Group   // the equal changes; nil if no change is equal
+	Group    *Group   // the group of equal changes; nil if no other change is equal
 	Relevant []string // for a change made outside: the attributes on which other changes depend
 
 	x     *Objects
@@ -43,14 +43,14 @@ type Output struct {
 // Op returns the operation on the output.
 func (o *Output) Op() diff.Op { return o.Content.Op }
 
-// Risk is the danger of an action.
+// Risk tells how much a planned action can damage. It depends only on the action.
 type Risk uint8
 
-// The risks, the most dangerous last.
+// The risks, in increasing order.
 const (
-	Low    Risk = iota // creates, reads or only records
-	Medium             // updates or forgets an object
-	High               // destroys or replaces an object
+	Low    Risk = iota // the action creates, reads or only records an object
+	Medium             // the action updates or forgets an object
+	High               // the action destroys or replaces an object
 )
 
 func (r Risk) String() string { return [...]string{"low", "medium", "high"}[r] }
@@ -76,7 +76,7 @@ var urgency = map[plan.Action]int{
 // Unchanged attributes may differ. Sensitive values are not compared.
 type Group struct {
 	Resource addr.Resource
-	Members  []*Change // in the order of the list of changes
+	Members  []*Change // the equal changes, in the order of the list that New or Listed has grouped
 	Opaque   bool      // the changes have sensitive parts, which may differ
 }
 
@@ -103,7 +103,7 @@ func (c *Change) Provider() addr.Provider { return c.Change.Provider.Provider }
 
 // Reason is one reason for the action of a change.
 type Reason struct {
-	Kind      plan.Reason // the reason in the plan; "": the reason has only a text
+	Kind      plan.Reason // the reason in the plan; "" for a reason that consists only of Text
 	Text      string      // a phrase such as "ami forces the replacement"
 	Attribute string      // the attribute that forces a replacement, as users write it; "" for other reasons
 	// Chains are the names through which the attribute, or replace_triggered_by, gets its value, the nearest first.

@@ -14,9 +14,9 @@ import (
 
 // Limits of the chains of one reason.
 const (
-	maxChains = 3   // in one reason
-	maxNames  = 12  // in one chain
-	maxSteps  = 200 // names that are followed for one reason
+	maxChains = 3   // maximum number of chains of one reason
+	maxNames  = 12  // maximum number of names in one chain
+	maxSteps  = 200 // maximum number of names that are followed for one reason
 )
 
 // reasons finds the reasons of changes.
@@ -25,7 +25,7 @@ type reasons struct {
 	x       *Objects
 	changes map[addr.Resource]bool          // resources with an object that is created, updated or replaced
 	chains  map[chainKey][][]string         // the chains of references of attributes that were searched already
-	sources map[program.Decl][]program.Name // the results of ValueNames until now
+	sources map[program.Decl][]program.Name // the results of program.ValueNames so far
 }
 
 type chainKey struct {

@@ -1,7 +1,8 @@
 // Package review turns a plan into a reviewed plan: the model that views draw for people who must approve a plan.
 //
 // A Review lists the changes by risk, with the reasons of each. It groups equal changes of one resource with count or
-// for_each. It separates the changes outside that affect the plan from the others.
+// for_each. It separates the changes that were made outside of Lethe and that affect the plan from other changes that
+// were made outside.
 //
 // Sensitive values are opaque (ADR 53). The content of a change is compared after every sensitive part was replaced by
 // one placeholder (diff.Differ.Opaque). So nothing in a Review depends on sensitive values: no order, no group, no

@@ -88,8 +88,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestOpaque checks that a password is neither equal nor different, and that the path of a reason does not name the key
-// of a sensitive map.
+// TestOpaque checks that two passwords count neither as equal nor as different. It also checks that the path of a
+// reason does not name the key of a sensitive map.
 func TestOpaque(t *testing.T) {
 	for _, password := range []string{"same", "other"} {
 		c := change(t, "test_thing.x", plan.DeleteCreate, object("i", "same", 1), object("i", password, 1))
@@ -109,7 +109,7 @@ func TestOpaque(t *testing.T) {
 	}
 }
 
-// TestDrift checks that a change outside is in one of two lists.
+// TestDrift checks that an outside change of an object is in exactly one of the two lists of drift.
 func TestDrift(t *testing.T) {
 	a, b := change(t, "test_thing.a", plan.Update, object("i", "p", 1), object("i", "p", 2)), change(t, "test_thing.b", plan.Update, object("i", "p", 1), object("i", "p", 2))
 	p := &plan.Plan{Drift: []*plan.Change{a, b}, Relevant: []plan.Relevant{{Resource: a.Object.Abs(), Path: cty.GetAttrPath("size")}}}

@@ -7,11 +7,12 @@ import (
 
 var seed = maphash.MakeSeed()
 
-// clean records long texts in which a search found no piece of a secret. The text of one object is searched several
-// times: when it is stored, when it is printed, and for each plan document.
+// clean records long texts in which a search found no piece of a secret (see table.go), so that the search need not be
+// repeated. The text of one object is searched several times: when it is stored, when it is printed, and for each plan
+// document.
 type clean struct {
 	mu     sync.Mutex
-	pieces map[uint64]int // number of pieces in the table at the time of the search, by hash of the text
+	pieces map[uint64]int // by hash of the text: number of pieces in the table at the time of the search
 }
 
 const (
@@ -19,8 +20,8 @@ const (
 	cleanTexts = 1 << 12  // maximum number of recorded texts
 )
 
-// of returns a hash of a long text and its depth, and whether a search for the same number of pieces has found no piece
-// in the text. For a shorter text, the hash is 0.
+// of returns a hash of a long text and its depth. known is true if a search for the same number of pieces has found no
+// piece in the text. For a text that is shorter than longText, the hash is 0.
 func (c *clean) of(text string, depth, pieces int) (key uint64, known bool) {
 	if len(text) < longText {
 		return 0, false

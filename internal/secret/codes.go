@@ -3,14 +3,14 @@ package secret
 import "unicode/utf8"
 
 const (
-	base64Len = 11         // base64 letters of 8 bytes
-	hexLen    = 2 * keyLen // hexadecimal digits of 8 bytes
+	base64Len = 11         // number of base64 letters for 8 bytes
+	hexLen    = 2 * keyLen // number of hexadecimal digits for 8 bytes
 )
 
 // code is an encoding of bytes as letters, with a fixed number of bits in each letter. Base64 and hexadecimal are
 // codes.
 type code struct {
-	value [256]byte // the value of each letter; none for bytes that are no letters
+	value [256]byte // the value of each letter; the constant none for bytes that are no letters
 	bits  int       // number of bits in a letter
 	least int       // length of the shortest word that is searched, in letters
 	wraps bool      // line breaks may separate the letters
@@ -44,12 +44,12 @@ func init() {
 	}
 }
 
-// words holds those letter sequences of a text that may be encoded bytes, letter by letter.
+// words holds the letter sequences of a text that may be encoded bytes, letter by letter.
 type words struct {
 	values []byte // the values of the letters of all words
 	at     []int  // the places of the letters in the text; only if places are recorded
 	ends   []int  // the end of each word in values
-	span          // from the begin of the first word to the end of the last
+	span          // the range from the begin of the first word to the end of the last word
 }
 
 // words returns the words of a code in a text: sequences of at least c.least letters for whose values keep returns
@@ -96,8 +96,8 @@ func (c *code) words(text string, places bool, keep func(values []byte) bool) *w
 	return &w
 }
 
-// wrapped returns the place after a line break and the following indentation. If the text at i is no line break, it
-// returns i.
+// wrapped returns the index after the line break at i and the following indentation. If text[i] is not a line break,
+// wrapped returns i.
 func wrapped(text string, i int) int {
 	at := i
 	if at < len(text) && text[at] == '\r' {
@@ -112,8 +112,8 @@ func wrapped(text string, i int) int {
 	return at
 }
 
-// utf8Rest is the number of bytes that follow a first byte in UTF-8, or notText for a byte that is no first byte of
-// text.
+// utf8Rest has, for each byte that can begin a character in UTF-8, the number of bytes that follow in the character.
+// For all other bytes, and for control characters that texts do not contain, it has notText.
 var utf8Rest [256]int8
 
 const notText = -1
@@ -145,9 +145,9 @@ func (t *table) mayHold(values []byte, bits int) bool {
 		}
 		var acc uint32
 		var have int             // number of bits in acc
-		var key uint64           // the last 8 bytes
-		var count, run, rest int // bytes read; bytes of text; missing bytes of the last character
-		zero, pairs := -1, 0     // place of the last zero byte; number of zero bytes at a distance of two
+		var key uint64           // the last 8 bytes that were decoded
+		var count, run, rest int // decoded bytes; bytes of the present text; missing bytes of the last character
+		zero, pairs := -1, 0     // index of the last zero byte; number of zero bytes at a distance of two bytes
 		for _, v := range values[skip:] {
 			acc = acc<<bits | uint32(v)
 			if have += bits; have < 8 {
@@ -189,13 +189,13 @@ func (t *table) mayHold(values []byte, bits int) bool {
 	return false
 }
 
-// decode appends the decoded bytes of each word in w to in and returns in. It begins at the letter with the number skip
-// of each word. A zero byte separates the results. It leaves out words that are too short for a secret.
+// decode appends the decoded bytes of each word in w to in and returns in. It begins at the letter with the index skip
+// of each word. A zero byte separates the results. decode leaves out words that are too short for a secret.
 func (c *code) decode(w *words, in *inner, skip int) *inner {
 	in.text = make([]byte, 0, len(w.values)*c.bits/8+len(w.ends))
 	begin := 0
 	for _, end := range w.ends {
-		if (end-begin-skip)*c.bits/8 < keyLen { // too short for a piece
+		if (end-begin-skip)*c.bits/8 < keyLen { // the bytes are fewer than a piece has
 			begin = end
 			continue
 		}
@@ -221,7 +221,7 @@ func (c *code) decode(w *words, in *inner, skip int) *inner {
 	return in
 }
 
-// add appends the byte that the letters from first to last encode.
+// add appends the byte b, which the letters of w from first to last encode, with its place in the outermost text.
 func (in *inner) add(b byte, w *words, first, last int) {
 	if in.text = append(in.text, b); in.places {
 		in.place(w, first, last)

@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// TestCrowds searches for many secrets that begin equally, as private keys do. Each is found, in clear and encoded, and
-// a search yields only the whole secrets at a place. The work for a place depends on the number of lengths.
+// TestCrowds searches for many secrets that begin equally, as private keys do. Each secret is found, in clear text and
+// encoded. At each position, a search yields only complete secrets. Its work at a position depends on the number of
+// different lengths, not on the number of secrets.
 func TestCrowds(t *testing.T) {
 	const count = 500
-	begin := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" // longer than a piece
+	begin := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" // the equal beginning is longer than a piece, the unit of the search
 	for name, value := range map[string]func(n int) string{
 		"equal first pieces": func(n int) string { return fmt.Sprintf("%s%06d-canary\n-----END PRIVATE KEY-----\n", begin, n) },
 		"different first pieces": func(n int) string {

@@ -15,7 +15,7 @@ type escape struct {
 	// decode decodes the escape at the begin of its argument. It returns the decoded text, and the length of the
 	// escape, which is 0 if no escape is there.
 	decode func(string) (string, int)
-	web    bool // see layer
+	web    bool // the escape is a form of URLs or HTML; see layer.web
 }
 
 var escapes = [...]escape{
@@ -79,8 +79,8 @@ func control(s string) (string, int) {
 	return "", 0
 }
 
-// unescape appends the outer layer to the inner one, with its escapes decoded. It returns false if the outer layer
-// contains no escape.
+// unescape appends the text of the outer layer in.of to in, with the escapes of the kind e decoded. It returns false if
+// the outer layer contains no such escape.
 func (in *inner) unescape(e *escape) bool {
 	text := in.of.text
 	done, any := 0, false
@@ -151,8 +151,8 @@ func utf16Escape(s string) (string, int) {
 	return string(rune(v)), 6
 }
 
-// digits reads n digits at the place at. Each digit has the given number of bits. It returns false if one is no such
-// digit.
+// digits reads n digits of s at the index at. Each digit has the given number of bits (3: octal, 4: hexadecimal). It
+// returns false if a character is not such a digit.
 func digits(s string, at, n, bits int) (v uint32, ok bool) {
 	if len(s) < at+n {
 		return 0, false
@@ -178,7 +178,7 @@ func percent(s string) (string, int) {
 }
 
 func entity(s string) (string, int) {
-	const longest = 33 // &CounterClockwiseContourIntegral;
+	const longest = 33 // the length of the longest entity, such as &CounterClockwiseContourIntegral;
 	end := strings.IndexByte(s[:min(len(s), longest)], ';')
 	if end < 2 {
 		return "", 0

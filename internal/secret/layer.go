@@ -2,14 +2,15 @@ package secret
 
 import "slices"
 
-// layer is a text that is searched, or a text that was decoded from another layer.
+// layer is a text that is searched for secrets: the given text (the outermost layer), or a text that was decoded from
+// another layer.
 type layer struct {
 	text  string
 	depth int
 	whole bool // the layer was decoded from the whole outermost text
 	web   bool // the layer was decoded from a URL or from HTML
-	// lo and hi have a range for each byte: the first place in the outermost text that encodes the byte, and the place
-	// after the last. They are nil in the outermost layer, and if places are not recorded.
+	// lo and hi have a range for each byte: the index in the outermost text at which the encoded form of the byte begins,
+	// and the index after its end. They are nil in the outermost layer, and if the places of bytes are not recorded.
 	lo, hi []int
 }
 
@@ -27,7 +28,7 @@ func (l *layer) to(i int) int {
 	return l.hi[i]
 }
 
-// inner is a layer that is being decoded from another layer.
+// inner is a layer while it is being decoded from another layer, of.
 type inner struct {
 	of     *layer
 	whole  bool

@@ -15,13 +15,13 @@ import (
 // text in the same way. It decodes at most four layers, in any order.
 //
 // The work is limited. The decoded bytes of a text are at most perByte times its length plus perText. All texts of a
-// run together may use perRun bytes of these additional bytes. Only a text that was made to grow (archives of zeros,
-// escapes of escapes) exceeds the limit. Such a text counts as if it contained a secret.
+// run together may use perRun bytes of the second part. Only a text that was made to grow (archives of zeros, escapes
+// of escapes) exceeds the limit. Such a text counts as if it contained a secret.
 
 const (
-	maxDepth = 4        // maximum number of layers
+	maxDepth = 4        // maximum number of layers inside the searched text
 	perByte  = 64       // maximum number of decoded bytes for each byte of a text
-	perText  = 16 << 20 // decoded bytes that a text may have in addition
+	perText  = 16 << 20 // maximum number of decoded bytes of a text in addition
 	perRun   = 1 << 30  // maximum number of the additional bytes of all texts together
 )
 
@@ -30,11 +30,11 @@ type decoder struct {
 	set      *Set
 	places   bool // record the places of bytes in the outermost text
 	wholes   bool // only whole forms of secrets are needed
-	left     int  // number of bytes that may still be decoded
-	exceeded bool // the limit was exceeded
+	left     int  // number of bytes that may still be decoded within the limit
+	exceeded bool // the limit of decoded bytes was exceeded
 	seen     map[uint64]struct{}
 	gzip     *gzip.Reader
-	// found is called for every piece that the search finds. If it returns false, the search stops.
+	// found is called for each piece of a secret that the search finds. If it returns false, the search stops.
 	found func(l *layer, i int, p *piece) bool
 }
 
@@ -52,8 +52,9 @@ type search struct {
 	wholes bool
 }
 
-// decode works like decodeLayer, with other settings. If an earlier search for the same secrets found no piece in a
-// long text, decode returns true without a search.
+// decode searches a text and its layers with the settings how, and calls found for each piece of a secret. If an
+// earlier search for the same secrets found no piece in a long text, decode returns true without a search. It returns
+// false if the text exceeds the limit.
 func (s *Set) decode(text string, how search, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)
@@ -76,7 +77,7 @@ func (s *Set) decode(text string, how search, found func(l *layer, i int, p *pie
 	return !p.exceeded
 }
 
-// look searches a layer and the layers in it. It returns false if found returned false: the search must stop.
+// look searches a layer and the layers in it. It returns false if found has returned false: the search must stop.
 func (p *decoder) look(l *layer) bool {
 	for i, piece := range p.set.table.matches(l.text, p.wholes) {
 		if !p.found(l, i, piece) {
@@ -118,7 +119,7 @@ func (p *decoder) end(in *inner) *layer {
 	if len(in.text) < keyLen {
 		return l
 	}
-	text := ctyvalue.TextOf(in.text) // in.text does not change from here on
+	text := ctyvalue.TextOf(in.text) // in.text must not change after this line
 	if len(text) >= worthwhile && !p.places {
 		key := maphash.String(seed, text) ^ uint64(l.depth)
 		if _, again := p.seen[key]; again {
@@ -133,7 +134,8 @@ func (p *decoder) end(in *inner) *layer {
 	return l
 }
 
-// worthwhile is the length, in bytes, from which it is cheaper to record a text than to search it twice.
+// worthwhile is the length, in bytes, from which a text is recorded, because recording it is cheaper than searching it
+// twice.
 const worthwhile = 256
 
 // encoded decodes the words of a code in a layer and searches the results. If other letters of the code precede an
@@ -208,8 +210,8 @@ func (p *decoder) unpacked(text string) string {
 	return out.String()
 }
 
-// wide searches a layer for UTF-16 text in either byte order whose characters are in Latin-1. It returns false if the
-// search must stop.
+// wide searches a layer for UTF-16 text in either byte order. It finds only text whose characters are in Latin-1. It
+// returns false if the search must stop.
 func (p *decoder) wide(l *layer) bool {
 	var in *inner
 	for i := strings.IndexByte(l.text, 0); i >= 0; {
@@ -217,7 +219,7 @@ func (p *decoder) wide(l *layer) bool {
 		for end+2 < len(l.text) && l.text[end+1] != 0 && l.text[end+2] == 0 {
 			end += 2
 		}
-		if (end-i)/2 >= keyLen-2 { // the text may have one more letter at each end
+		if (end-i)/2 >= keyLen-2 { // the text may have one more letter at each end than i and end contain
 			if in == nil {
 				in = p.begin(l, l.whole && i < 2 && end+2 >= len(l.text))
 			} else {

@@ -21,7 +21,7 @@ const (
 	Unclear                           // no secret was found, but the text was too large to search
 )
 
-// Origin is the source of a secret. Messages describe it.
+// Origin is the source of a secret, for messages.
 type Origin struct {
 	Addr string // the address of the object or variable, such as "ephemeral.vault_kv.db" or "var.password"
 	Path string // path inside the object: `.data["b"]`
@@ -46,16 +46,16 @@ func (o Origin) mask() string {
 	return mark.Ephemeral.Mask()
 }
 
-// strict reports whether the secret must not be stored as a part of a longer text, even if it has only 8 bytes.
+// strict reports whether the secret must not be stored as a part of a longer text even if it has fewer than 16 bytes.
 func (o Origin) strict() bool { return o.Kind == WriteOnly || o.Sensitive }
 
 // secret is one secret string.
 type secret struct {
 	text    string
 	origin  Origin   // the first origin
-	origins []Origin // the origins that made a rule stricter
-	strict  bool     // an origin is strict
-	shown   bool     // masked only in messages and logs, because objects may show it
+	origins []Origin // the origins for which a rule of the secret became stricter
+	strict  bool     // an origin is strict (see Origin.strict)
+	shown   bool     // the secret is masked only in messages and logs, because objects may show it
 	// owners has the addresses of the objects that received the secret, if all origins are sensitive and not ephemeral.
 	// Other objects may then store the secret. owners is nil if an origin is ephemeral.
 	owners map[string]bool

@@ -1,22 +1,26 @@
-// Package secret holds the secret strings of a run and searches every output for them (invariant I11).
+// Package secret holds the secret strings of a run and searches every output for them (invariant I11 of the
+// architecture).
 //
 // Marks identify secrets as long as they are cty values. After a provider, a shell or a library has converted a value
-// to text, only the text can be searched. So a Set holds every secret string: the values of ephemeral variables, the
-// computed values of ephemeral resources, and the ephemeral or sensitive values of write-only arguments. A search finds
-// the string itself and its encoded forms: JSON, URLs, base64, archives, and combinations of these (see layers).
+// to text, only the text can be searched. So a Set holds secret strings: the values of ephemeral variables, the
+// computed values of ephemeral resources, the ephemeral or sensitive values of write-only arguments, and strings that
+// are only masked. A search finds the string itself and its encoded forms: JSON, URLs, base64, archives, and
+// combinations of these (see layers.go).
 //
 // A Set has one matcher and two actions:
 //
-//   - Free text (screens, logs, messages) is masked: Scrub replaces a secret with "(ephemeral value)".
-//   - Text that is to be stored (a leaf of a state or plan, private data of a provider) is refused: Check returns
-//     the secret in it, and the caller stores null instead.
+//   - Free text (screens, logs, messages) is masked: Scrub replaces a secret with "(ephemeral value)" or "(sensitive
+//     value)".
+//   - Text that is to be stored (a leaf of a state or plan, private data of a provider) is refused: Check returns the
+//     origin of a secret in it, and the caller stores null instead.
 //
-// The Set masks generously and refuses cautiously. Callers check only values in answers of providers that do not come
-// from the configuration. Check refuses only secrets that are too long to occur by chance, and never a string that is
-// also public, for example in the text of the configuration.
+// The Set masks generously and refuses cautiously: Scrub masks all strings except the strings that only MaskInMessages
+// has registered, but Check refuses only secrets that are too long to occur by chance. Check also ignores a string that
+// is public, for example in the text of the configuration. Callers check only values in answers of providers that do
+// not come from the configuration.
 //
-// Strings shorter than 8 bytes are ignored, because they cannot be distinguished from other text. The zero Set is empty
-// and costs nothing. The methods of a Set may be called concurrently.
+// Strings shorter than 8 bytes are ignored, because they cannot be distinguished from other text. The zero Set is
+// empty, and its searches return at once. The methods of a Set may be called concurrently.
 package secret
 
 import (
@@ -29,8 +33,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Add registers a string as a secret. If the string is registered already, Add only makes its rules stricter. It
-// ignores a string shorter than 8 bytes.
+// Add registers a string as a secret. If the string is registered already, Add only adds rules that are stricter (such
+// as: refuse the secret as a part of a longer text). It ignores a string shorter than 8 bytes.
 func (s *Set) Add(text string, origin Origin) {
 	if len(text) < shortest {
 		return
@@ -49,7 +53,7 @@ func (s *Set) Add(text string, origin Origin) {
 	if s.known == nil {
 		s.known = map[string]*secret{}
 	}
-	// The caller's string may be a substring of a much larger string.
+	// Copy the string, because it may be a substring of a much larger string, which would stay in memory.
 	text = strings.Clone(text)
 	sec := &secret{text: text, origin: origin, owners: map[string]bool{}}
 	sec.also(origin)
@@ -70,8 +74,8 @@ func (s *Set) Add(text string, origin Origin) {
 	}
 }
 
-// First registers a function that is called once the Set has a secret: at the first registration, or now if it has one.
-// A later call replaces f. f must not use the Set.
+// First registers f, which is called once the Set has a secret: at the first registration, or now if the Set has one. A
+// later call of First replaces f. f must not use the Set.
 func (s *Set) First(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +92,8 @@ func (s *Set) begin() {
 }
 
 // Subscribe calls f for each registered string and each of its origins, now and whenever a string is registered. If f
-// adds the strings to another Set, that Set finds the same secrets. A later call replaces f. Subscribe ignores strings
-// that are only masked. f must not use the Set.
+// adds the strings to another Set, that Set finds the same secrets. A later call of Subscribe replaces f. Strings that
+// are only masked (MaskValue and similar methods) are not passed to f. f must not use the Set.
 func (s *Set) Subscribe(f func(text string, origin Origin)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,11 +122,12 @@ func (s *Set) AddValue(v cty.Value, origin Origin) {
 // only: the values may be stored, but not shown. It ignores strings that are registered as secrets already.
 func (s *Set) MaskValue(v cty.Value, origin Origin) { s.mask(v, origin, false) }
 
-// MaskUnlessPlain works like MaskValue, but ignores strings that are public (see Elsewhere).
+// MaskUnlessPlain registers the strings in v for masking only, as MaskValue does, but ignores strings that are public
+// (see Elsewhere).
 func (s *Set) MaskUnlessPlain(v cty.Value, origin Origin) { s.maskUnlessPlain(v, origin, false) }
 
-// MaskInMessages works like MaskUnlessPlain, but only ScrubMessage masks the strings, because objects may store and
-// show them.
+// MaskInMessages registers the strings in v that are not public for masking by ScrubMessage only: Scrub does not mask
+// them, because objects may store and show them.
 func (s *Set) MaskInMessages(v cty.Value, origin Origin) { s.maskUnlessPlain(v, origin, true) }
 
 func (s *Set) maskUnlessPlain(v cty.Value, origin Origin, shown bool) {
@@ -164,9 +169,9 @@ func (s *Set) mask(v cty.Value, origin Origin, shown bool) {
 	})
 }
 
-// Learning begins a call that may register secrets. Output during the call may contain these secrets before they are
-// registered, so Then delays it. The caller calls the returned function at the end of the call. learned reports whether
-// the secrets were registered.
+// Learning begins a call (of a provider) that may register secrets. Output during the call may contain these secrets
+// before they are registered, so the method Then delays the output. The caller calls the returned function at the end
+// of the call. Its argument is true if the secrets were registered.
 func (s *Set) Learning() (learned func(learned bool)) {
 	if s == nil {
 		return func(bool) {}
@@ -189,7 +194,7 @@ func (s *Set) Learning() (learned func(learned bool)) {
 }
 
 // Then calls f as soon as no call of Learning is in progress: now, with known true, or later in the order of the calls
-// of Then. known is false if one of the calls of Learning for which f waited ended without registering its secrets.
+// of Then. known is false if a call for which f waited ended without registering its secrets.
 func (s *Set) Then(f func(known bool)) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
@@ -237,8 +242,8 @@ func (s *Set) Check(leaf, owner string, allowed func(secret string) bool) (Origi
 	return from, hit
 }
 
-// Found reports whether Check has found a secret. If so, other results of this run may contain the secret, too, and
-// callers must not store them.
+// Found reports whether Check has found a secret that must not be stored. If so, other results of this run may contain
+// the secret, too, and callers must not store them.
 func (s *Set) Found() bool { return s != nil && s.found.Load() }
 
 // Holds reports whether a text contains a secret, in any encoded form. A secret shorter than 8 bytes is found only
@@ -289,8 +294,8 @@ func (s *Set) Within(text string, found func(secret string)) (clear bool) {
 	})
 }
 
-// Leaves calls visit for every string and number in v. text is the form in which the leaf is shown and stored. visit
-// must not keep the path.
+// Leaves calls visit for every string and number in v. text is the form in which the leaf (the string or number) is
+// shown and stored. visit must not keep the path.
 func Leaves(v cty.Value, visit func(path cty.Path, leaf cty.Value, text string)) {
 	leaves(make(cty.Path, 0, 8), v, visit)
 }
@@ -339,16 +344,19 @@ func longEnough(leaf cty.Value, text string) bool {
 	return digits >= shortest
 }
 
-// Scrub masks every secret in a text, in any encoded form (see layers). It does not mask the strings of MaskInMessages.
+// Scrub masks every secret in a text, in any encoded form (see layers). It does not mask the strings that only
+// MaskInMessages has registered.
 func (s *Set) Scrub(text string) string { return s.scrub(text, false, secretMask) }
 
-// Replace works like Scrub, but masks each place with mask(secret). If secrets overlap, it masks them together, as the
-// first of them or the longest that begins there. mask must not use the Set.
+// Replace masks every secret in a text, in any encoded form, by mask(secret). If secrets overlap, it masks them
+// together with one mask. This is the mask of the secret that begins first, and of the longest if several begin there.
+// mask must not use the Set.
 func (s *Set) Replace(text string, mask func(secret string) string) string {
 	return s.scrub(text, false, func(of *secret) string { return mask(of.text) })
 }
 
-// ScrubMessage masks every secret in a message or in a line of a log, including the strings of MaskInMessages.
+// ScrubMessage masks every secret in a message or in a line of a log, and also the strings that MaskInMessages has
+// registered.
 func (s *Set) ScrubMessage(text string) string { return s.scrub(text, true, secretMask) }
 
 func secretMask(of *secret) string { return of.origin.mask() }
@@ -359,7 +367,7 @@ func (s *Set) scrub(text string, message bool, mask func(*secret) string) string
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	// Few texts contain a secret, so the places are determined only in a second search.
+	// Few texts contain a secret, so only a second search determines the places of the secrets.
 	if any, clear := s.any(text); !any && clear {
 		return text
 	}
@@ -382,7 +390,7 @@ func (s *Set) scrub(text string, message bool, mask func(*secret) string) string
 	return string(append(out, text[done:]...))
 }
 
-// unclear replaces a text that exceeds the limit of the search in the result of Scrub.
+// unclear is the text that Scrub returns instead of a text that exceeds the limit of the search.
 const unclear = "(a text with so much packed into it that it cannot be searched for secrets)"
 
 // Has reports whether a text contains a string that must be masked, or exceeds the limit of the search.
@@ -397,7 +405,7 @@ func (s *Set) Has(text string) bool {
 }
 
 // MayRefuse reports whether Check may find a secret in a part of b, such as a string of a JSON document. It decodes one
-// layer more than Check. b must not change during the call, because MayRefuse does not copy it.
+// layer (encoded text in a text) more than Check. b must not change during the call, because MayRefuse does not copy b.
 func (s *Set) MayRefuse(b []byte) bool {
 	if s.Empty() || len(b) < shortest {
 		return false

@@ -11,29 +11,30 @@ import (
 
 // The matcher. Each text of a secret is cut into pieces of 8 to 64 bytes. The first 8 bytes of a piece are its key. At
 // most places of a searched text, a bitmap excludes all pieces for the cost of a multiplication. At the other places, a
-// hash table returns the pieces with the key, which are compared with the text. So a text is read once, and the work at
-// a place depends on the number of pieces with the same key, but not on the lengths of secrets and text. If many pieces
-// have one key, as private keys and connection strings do, they are found by their text (crowd). Adding a piece is
-// cheap: only the bitmap is rebuilt if it becomes too full. Parts of a long secret are found, too.
+// hash table returns the pieces with the key, and the matcher compares them with the text. So a text is read once, and
+// the work at a place depends on the number of pieces with the same key, but not on the lengths of secrets and text. If
+// many pieces have the same key, as private keys and connection strings do, the matcher finds them by their text (type
+// crowd). Adding a piece is cheap: only the bitmap is rebuilt if too many of its bits are set. The matcher also finds
+// parts of a long secret.
 
 const (
-	keyLen   = shortest // bytes of a key, and of the shortest piece
-	pieceLen = 64       // bytes of the longest piece
+	keyLen   = shortest // number of bytes of a key, and of the shortest piece
+	pieceLen = 64       // number of bytes of the longest piece
 )
 
 // form is one spelling of a secret in plain text.
 type form struct {
 	text  string
 	of    *secret
-	whole bool // the form is the whole secret; false for single lines of it
+	whole bool // true: the form is the whole secret; false: a single line of it
 }
 
-// piece is a part of a form.
+// piece is a part of a form. A search finds a form by its pieces.
 type piece struct {
 	text string
 	form *form
 	at   int   // offset in the form
-	next int32 // the next piece with the same key, as index plus 1; 0: none
+	next int32 // the next piece with the same key, as index plus 1; 0: no further piece
 	nth  int32 // the number of this piece among the pieces with its key, from 1
 }
 
@@ -44,7 +45,7 @@ const crowded = 16
 // lengths, but not on the number of pieces.
 type crowd struct {
 	pieces byText
-	wholes byText // the pieces that begin a whole form, by the form: the first pieces of many secrets may be equal
+	wholes byText // the pieces at the beginning of a whole form, by the form, because the first pieces of many secrets may be equal
 }
 
 // byText finds pieces by a text.
@@ -64,8 +65,8 @@ func (b *byText) add(text string, n int32) {
 	}
 }
 
-// at calls yield for each piece whose text is at place i of a text. It returns false if yield did: the search must
-// stop.
+// at calls yield for each piece whose text is at the index i of text. It returns false if yield has returned false: the
+// search must stop.
 func (b *byText) at(t *table, text string, i int, yield func(int, *piece) bool) bool {
 	for _, length := range b.lengths {
 		if i+length > len(text) {
@@ -89,7 +90,7 @@ func (t *table) join(c *crowd, n int32) {
 	}
 }
 
-// gather makes or extends the crowd of a key, to which piece n was added.
+// gather adds piece n, an index plus 1, to the crowd of its key. It creates the crowd if the key has enough pieces.
 func (t *table) gather(key uint64, n int32) {
 	if t.pieces[n-1].nth < crowded {
 		return
@@ -110,29 +111,29 @@ func (t *table) gather(key uint64, n int32) {
 
 type table struct {
 	pieces []piece
-	first  map[uint64]int32 // by key: the first piece, as index plus 1
+	first  map[uint64]int32 // by key: the first piece with the key, as index plus 1
 	crowds map[uint64]*crowd
 	bitmap []uint64        // the length is a power of two
 	shift  uint            // number of bits by which a hash is shifted to get a place in bitmap
-	inner  map[inside]bool // the pieces after the first of each form, so that each is added once
-	marks  string          // the characters of special that a piece contains
+	inner  map[inside]bool // the pieces after the first piece of each form, so that equal pieces are added once
+	marks  string          // the characters of the constant special that occur in a piece
 }
 
-// inside identifies a piece after the first of a form. If several secrets have an equal piece, it is added once for
-// secrets that are masked in all texts, and once for secrets that are masked only in messages.
+// inside identifies a piece that is not the first of its form. If several secrets have an equal piece, it is added once
+// for secrets that are masked in all texts, and once for secrets that are masked only in messages.
 type inside struct {
 	text  string
-	shown bool // see secret
+	shown bool // the secrets are masked only in messages and logs
 }
 
 // special has the characters that some kinds of escapes change.
 const special = " '\"\n$"
 
-// has reports whether a piece contains one of the characters in chars, which must be characters of special, or chars is
-// empty.
+// has reports whether any piece contains one of the characters in chars, which must be characters of the constant
+// special. It returns true for an empty chars.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
-// add adds the pieces of text, a form of a secret. whole is passed to the form.
+// add adds the pieces of text, a form of the secret of. whole is true if the form is the whole secret.
 func (t *table) add(text string, of *secret, whole bool) {
 	f := &form{text: text, of: of, whole: whole}
 	for at := 0; ; at += pieceLen {
@@ -205,7 +206,7 @@ func (t *table) size(least int) {
 }
 
 func (t *table) bit(key uint64) (word uint64, mask uint64) {
-	h := key * 0x9e3779b97f4a7c15 >> t.shift // Fibonacci hashing
+	h := key * 0x9e3779b97f4a7c15 >> t.shift // the constant of Fibonacci hashing
 	return h >> 6, 1 << (h & 63)
 }
 
@@ -222,8 +223,9 @@ func keyOf(s string) (key uint64) {
 	return key
 }
 
-// matches returns all pieces in a text, with their places, sorted by place. Pieces at the same place have no particular
-// order. If wholes is true, it may leave out pieces of forms that are not completely at their place.
+// matches returns all pieces that text contains, with their indexes in the text, sorted by index. Pieces at the same
+// index have no particular order. If wholes is true, matches may leave out pieces of forms that are not completely in
+// the text.
 func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 	return func(yield func(int, *piece) bool) {
 		if len(text) < keyLen || len(t.pieces) == 0 {
@@ -243,7 +245,7 @@ func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 }
 
 // at calls yield for each piece of a secret that occurs at index i of the text. key is the key of the text at i. at
-// returns false if yield did: the search must stop.
+// returns false if yield has returned false: the search must stop.
 func (t *table) at(text string, i int, key uint64, wholes bool, yield func(int, *piece) bool) bool {
 	switch c := t.crowds[key]; {
 	case c != nil && wholes:
@@ -259,27 +261,27 @@ func (t *table) at(text string, i int, key uint64, wholes bool, yield func(int, 
 	return true
 }
 
-// Set holds the secrets of a run.
+// Set holds the secrets of a run. The package comment describes its searches.
 type Set struct {
-	some   atomic.Bool // the Set has a secret; if false, callers need no lock
-	number atomic.Bool // a secret is a number
+	some   atomic.Bool // the Set has a secret; if false, methods return without the lock
+	number atomic.Bool // a secret can be written as a number
 	mu     sync.RWMutex
-	known  map[string]*secret // by text
+	known  map[string]*secret // secrets, by text
 	masked map[string]*secret // secrets that are only masked, by text
 	table  table
 
-	elsewhere  func(string) bool    // reports whether a string is public (see Elsewhere); nil: none is
-	subscriber func(string, Origin) // see Subscribe
-	first      func()               // see First
+	elsewhere  func(string) bool    // reports whether a string is public (see Elsewhere); nil: no string is public
+	subscriber func(string, Origin) // receives each secret and its origin, if Subscribe was called; otherwise nil
+	first      func()               // is called when the Set gets its first secret; nil: no call
 
 	found  atomic.Bool  // Check has found a secret
-	rules  atomic.Int64 // see Rules
-	peeled atomic.Int64 // see layers
-	clean  clean        // see layers
+	rules  atomic.Int64 // the result of the method Rules
+	peeled atomic.Int64 // number of the decoded bytes that count against perRun (layers.go)
+	clean  clean        // long texts in which a search found no secret
 
-	learning sync.Mutex         // guards the fields below
+	learning sync.Mutex         // guards the fields calls, held and missed
 	calls    int                // calls of Learning in progress
-	held     []func(known bool) // functions of Then that wait for these calls
+	held     []func(known bool) // functions of Then that wait for the end of these calls
 	missed   bool               // a call ended without registering its secrets
 }
 
@@ -299,14 +301,14 @@ func (s *Set) Rules() int64 {
 	return s.rules.Load()
 }
 
-// forms returns the spellings of a string in text without escapes. The first is the string itself. Others lack the
-// surrounding space, lack the indentation of lines, or have DOS line breaks.
+// forms returns the spellings of a string that a text without escapes can contain. The first is the string itself. The
+// others lack the surrounding space, lack the indentation of lines, or have DOS line breaks.
 func forms(text string) []string {
 	all := []string{text}
 	if trimmed := strings.TrimSpace(text); trimmed != text && len(trimmed) >= shortest {
 		all = append(all, trimmed)
 	}
-	for _, form := range all { // the text, and the text without surrounding space
+	for _, form := range all { // the elements are the text, and the text without surrounding space
 		if !strings.Contains(form, "\n") {
 			continue
 		}
@@ -325,9 +327,9 @@ func forms(text string) []string {
 // indented matches the indentation that is removed from lines.
 var indented = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n[ \t]+`) })
 
-// lines returns the lines of a secret with several lines, because messages may show each line in a frame. Lines are
-// only masked, because other texts may contain the same lines and must be stored. lines omits the first and the last
-// line of a PEM block, because these are the same in all files.
+// lines returns the lines of a secret with several lines, because messages may show each line separately, for example
+// behind a bar. Such lines are masked, but not refused, because other texts may contain the same lines and must be
+// stored. lines omits the first and the last line of a PEM block, because these lines are the same in all files.
 func lines(text string) []string {
 	if !strings.Contains(text, "\n") {
 		return nil

@@ -6,7 +6,7 @@ import "strings"
 // themselves are seldom searched.
 type Texts struct {
 	texts []string
-	bits  table // only its bitmap is used: the keys at all places
+	bits  table // only the bitmap is used: it has the keys (8 bytes) at all places of the texts
 }
 
 // NewTexts makes the bitmap of texts. Its time and memory are proportional to their total length.

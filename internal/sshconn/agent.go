@@ -16,7 +16,7 @@ import (
 // restarted at the same socket is found again.
 type Agent struct {
 	socket   string
-	identity string // name of the preferred key; "": no preference
+	identity string // the identity of the key to try first; "": no preference
 }
 
 // FindAgent returns the agent at a socket (the value of SSH_AUTH_SOCK), or an error if no agent can be reached there.
@@ -62,7 +62,7 @@ var agentPatience = usualPatience
 // agentLogin is the use of an agent during one login. The connection to the agent is opened when the login needs keys.
 type agentLogin struct {
 	ctx   context.Context
-	agent *Agent // nil if no agent is used
+	agent *Agent // the agent; nil: no agent is used
 	conn  *AgentConn
 }
 

@@ -15,10 +15,10 @@ type Host struct {
 	Port     int
 	User     string
 	Password string
-	Key      ssh.Signer      // nil: none
-	Cert     ssh.Signer      // the key with its certificate; nil: none
-	HostKeys []ssh.PublicKey // keys of the host, or of an authority that certifies hosts; nil accepts any host
-	Agent    *Agent          // nil: not used
+	Key      ssh.Signer      // the private key of the user; nil: no key
+	Cert     ssh.Signer      // the key with the user's certificate; nil: no certificate
+	HostKeys []ssh.PublicKey // accepted keys of the host, or of an authority that certifies hosts; nil: any key is accepted
+	Agent    *Agent          // nil: no agent is used
 }
 
 // Address returns host:port.
@@ -45,7 +45,8 @@ func ParseKey(pem string) (ssh.Signer, error) {
 	return key, nil
 }
 
-// Certify adds a certificate in OpenSSH format to its key.
+// Certify adds a certificate in OpenSSH format to its key. Any other text, or a certificate of another key, is an
+// error.
 func Certify(key ssh.Signer, text string) (ssh.Signer, error) {
 	pub, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
 	if err != nil {

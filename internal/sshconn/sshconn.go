@@ -41,7 +41,7 @@ func (h *Host) Login(ctx context.Context, reach Reach) (*ssh.Client, error) {
 			return c, nil
 		}
 		var key *HostKeyError
-		if last == nil || errors.As(err, &key) { // a wrong key explains the failure better than a key type that the host lacks
+		if last == nil || errors.As(err, &key) { // keep the error about a wrong key, because it explains the failure better than a key type that the host lacks
 			last = err
 		}
 		if !unproven(err) {
@@ -56,7 +56,7 @@ func (h *Host) handshake(ctx context.Context, conn net.Conn, algorithms []string
 	defer keys.close()
 	config := &ssh.ClientConfig{User: h.User, Auth: h.auth(keys), HostKeyAlgorithms: algorithms, HostKeyCallback: h.check}
 	if h.HostKeys == nil {
-		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // documented: without configured keys, any host is accepted
+		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // without configured keys, any host is accepted, as documented
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	sc, channels, requests, err := ssh.NewClientConn(conn, h.Address(), config)
@@ -113,7 +113,8 @@ func (h *Host) auth(keys *agentLogin) []ssh.AuthMethod {
 	return methods
 }
 
-// answer returns the password for questions whose answers are not shown, and "" for other questions.
+// answer is the callback for keyboard-interactive logins. It returns the password for each question whose answer is not
+// shown, and "" for other questions.
 func (h *Host) answer(_, _ string, questions []string, echos []bool) ([]string, error) {
 	answers := make([]string, len(questions))
 	for i, shown := range echos {

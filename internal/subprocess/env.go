@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Getenv returns the value of a variable in an environment of "name=value", or "" if it is not set. The last entry
-// counts. On Windows, the case of names does not matter.
+// Getenv returns the value of a variable in an environment of "name=value", or "" if it is not set. If the environment
+// has several entries for the variable, the last counts. On Windows, the case of names does not matter.
 func Getenv(env []string, name string) string {
 	for _, e := range slices.Backward(env) {
 		if n := len(name); len(e) > n && e[n] == '=' && sameName(e[:n], name) {
@@ -24,8 +24,8 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// CutPrefix returns the name of a variable without a prefix, and whether the name has the prefix. Without the prefix,
-// it returns the name unchanged. On Windows, the case of the prefix does not matter.
+// CutPrefix returns the name of a variable without a prefix, and true if the name has the prefix. Otherwise it returns
+// the name unchanged and false. On Windows, the case of the prefix does not matter.
 func CutPrefix(name, prefix string) (rest string, found bool) {
 	if len(name) < len(prefix) || !sameName(name[:len(prefix)], prefix) {
 		return name, false

@@ -5,5 +5,5 @@ package subprocess
 // process is an entry in the process table of the system.
 type process struct {
 	parent int
-	began  string // start time; it distinguishes processes that reuse an ID
+	began  string // the start time, which distinguishes processes that had the same ID
 }

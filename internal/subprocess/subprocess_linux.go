@@ -25,7 +25,7 @@ func NoCore(p *os.Process) { _ = unix.Prlimit(p.Pid, unix.RLIMIT_CORE, &unix.Rli
 func Lock() {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit); err == nil && (limit.Cur == unix.RLIM_INFINITY || mayLockAll()) {
-		_ = unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) // untouched memory is not allocated
+		_ = unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) // with MCL_ONFAULT, memory that is not used is not allocated
 	}
 }
 
@@ -36,8 +36,8 @@ func mayLockAll() bool {
 	return err == nil && have[0].Effective&(1<<unix.CAP_IPC_LOCK) != 0
 }
 
-// Attributes returns the attributes for starting a program. If this process dies, the program receives SIGKILL, which
-// it cannot ignore. A program that remained would hold secrets without a purpose.
+// Attributes returns the attributes for starting a program. If this process ends, the program receives SIGKILL, which
+// it cannot ignore. A program that continued would hold secrets without a purpose.
 func Attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -48,8 +48,8 @@ func OnTerminal(death syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: death}
 }
 
-// Start starts cmd from a thread that lives as long as this process. The kernel sends the death signal when the
-// starting thread ends, and Go may end threads.
+// Start starts cmd from a thread that does not end before this process. The kernel sends the death signal when the
+// starting thread ends, and Go may end other threads.
 func Start(cmd *exec.Cmd) error {
 	result := make(chan error)
 	starter() <- func() { result <- cmd.Start() }
@@ -78,7 +78,7 @@ func processes() map[int]process {
 		}
 		text, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
 		_, rest, _ := strings.Cut(string(text[max(0, bytes.LastIndexByte(text, ')')):]), " ")
-		if fields := strings.Fields(rest); len(fields) > 19 { // fields from the third of proc(5) on: state, parent, …
+		if fields := strings.Fields(rest); len(fields) > 19 { // fields has the fields of proc(5) from the third on: state, parent, …
 			parent, _ := strconv.Atoi(fields[1])
 			out[pid] = process{parent, fields[19]}
 		}

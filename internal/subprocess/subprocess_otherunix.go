@@ -21,17 +21,18 @@ func Hide() {
 	}
 }
 
-// NoCore does nothing, because programs inherit the limit of Hide.
+// NoCore does nothing, because programs inherit the limit that Hide sets.
 func NoCore(*os.Process) {}
 
-// Lock does nothing on this system.
+// Lock does nothing on this system: memory may be written to swap.
 func Lock() {}
 
-// Attributes returns the attributes for starting a program. The program continues if this process dies.
+// Attributes returns the attributes for starting a program in a separate session. The program continues if this process
+// ends.
 func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// OnTerminal returns the attributes of a program that shares this process's terminal and process group, so that it can
-// ask questions there. On this system, nil means this.
+// OnTerminal returns nil: without attributes, a program shares this process's terminal and process group, so that it
+// can ask questions there.
 func OnTerminal(syscall.Signal) *syscall.SysProcAttr { return nil }
 
 // processes returns the processes of the machine by ID.

@@ -38,7 +38,7 @@ func TestEndsAll(t *testing.T) {
 			t.Errorf("%s: its group is %d, %v", name, group, err)
 		}
 		end(cmd)
-		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds the pipe
+		if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // the read ends when all processes that have the pipe open have ended
 			t.Errorf("%s: %q %v", name, rest, err)
 		}
 		if err := cmd.Wait(); err == nil {
@@ -73,7 +73,7 @@ func TestEndsFamily(t *testing.T) {
 		t.Errorf("%v %v", state, err)
 	}
 	f.Kill()
-	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // ends when no process holds the pipe
+	if rest, err := io.ReadAll(in); len(rest) > 0 || err != nil { // the read ends when all processes that have the pipe open have ended
 		t.Errorf("%q %v", rest, err)
 	}
 }

@@ -10,13 +10,13 @@ import (
 // Terminate sends SIGTERM to a program and its process group.
 func Terminate(p *os.Process) { signal(p, syscall.SIGTERM) }
 
-// Ask sends SIGTERM to the program only, not to its child processes. The program must end them.
+// Ask sends SIGTERM to the program, but not to its child processes. The program must end them.
 func Ask(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
 // Kill kills a program and its process group.
 func Kill(p *os.Process) {
 	signal(p, syscall.SIGKILL)
-	_ = p.Kill() // in case the program was started without a separate process group
+	_ = p.Kill() // the program may have been started without a separate process group
 }
 
 func signal(p *os.Process, s syscall.Signal) {
@@ -66,7 +66,7 @@ func (f *Family) signal(s syscall.Signal) {
 		}
 	}
 	for pid, p := range f.known {
-		if now[pid].began == p.began && pid > 1 { // the parent may have changed since
+		if now[pid].began == p.began && pid > 1 { // check the start time, because the ID may belong to another process now
 			_ = syscall.Kill(pid, s)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Hide does nothing on this system.
+// Hide does nothing on this system: other processes of the user can read this process's memory.
 func Hide() {}
 
-// NoCore does nothing on this system.
+// NoCore does nothing, because this system writes no core files for programs.
 func NoCore(*os.Process) {}
 
 // Attributes returns the attributes for starting a program in a separate process group. An interrupt at the console
@@ -25,22 +25,23 @@ func Attributes() *syscall.SysProcAttr {
 // OnTerminal returns nil: no attributes are needed on this system.
 func OnTerminal(syscall.Signal) *syscall.SysProcAttr { return nil }
 
-// HasTerminal reports false, because every program can reach the console.
+// HasTerminal returns false. Its result decides whether a program is started in a way that lets it ask questions at the
+// terminal. On Windows this is always possible, because every program can reach the console.
 func HasTerminal() bool { return false }
 
 // jobs contains the job object (windows.Handle) of each started program (*os.Process).
 var jobs sync.Map
 
 // Start starts cmd in a job object. The job contains the program and its child processes, so that Kill ends all of
-// them. If this process dies while the program runs, the system ends them too. Child processes that remain when the
-// program has ended, such as a server in the background, outlive this process.
+// them. If this process ends while the program runs, the system ends them, too. Child processes that remain after the
+// program has ended, such as a server in the background, continue after this process.
 func Start(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return nil // the program runs, and Kill ends it without its child processes
+		return nil // no job exists, so Kill will end the program without its child processes
 	}
 	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|windows.SYNCHRONIZE, false, uint32(cmd.Process.Pid))
 	if err == nil {
@@ -129,5 +130,5 @@ func Kill(p *os.Process) {
 	if job, ok := jobOf(p); ok {
 		_ = windows.TerminateJobObject(job, 1)
 	}
-	_ = p.Kill() // in case it is in no job
+	_ = p.Kill() // the program may be in no job
 }

@@ -51,7 +51,7 @@ func (x *execution) tearDown(k *kept) {
 	}
 	if err != nil {
 		left.Diags = append(left.Diags, unwritten(err))
-		k.forget(false) // keep the journal: it is now the only record of the objects
+		k.forget(false) // keep the journal, because it is now the only record of the objects
 	}
 	if err != nil || bag.HasErrors() || len(left.Objects) > 0 && !left.Meant {
 		x.file.Status = Error
@@ -65,8 +65,8 @@ func unwritten(err error) diag.Diagnostic {
 	return diag.Errorf("Failed to write state", "The state of the remaining objects could not be written: %s.", err)
 }
 
-// again plans the state with the settings h of a run, and applies the plan. With the mode Destroy it destroys the
-// objects. With the mode Normal it restores the objects of the run.
+// again plans the state with the settings h of a run, and applies the plan. The mode Destroy destroys the objects. The
+// mode Normal restores the objects of the run.
 func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
 	ctx, r := x.suite.Cleanup, x.suite.Reporter
 	r.Run(k.by, TearingDown)
@@ -85,14 +85,14 @@ func (k *kept) again(x *execution, h how, mode plan.Mode, bag *diag.Bag) {
 // locked Suite.mu.
 func (x *execution) abandon() {
 	for _, k := range x.states {
-		if k.by == nil || k.place != nil { // no run has changed the state, or the journal is in its backend
+		if k.by == nil || k.place != nil { // no run has changed the state, or its journal is in the store of its backend
 			continue
 		}
 		now := k.now()
 		failed := k.of == nil || k.of.Failed
 		left := &Left{File: x.file, Run: k.by, Objects: objects(now), Failed: failed}
 		if len(left.Objects) > 0 {
-			left.Written, _ = x.suite.States.Keep(x.kept(k, k.by, now, failed)) // after an error, Written is ""
+			left.Written, _ = x.suite.States.Keep(x.kept(k, k.by, now, failed)) // ignore the error: Written is "" then
 			x.suite.Reporter.Left(left)
 		}
 		k.forget(len(left.Objects) == 0 || left.Written != "")

@@ -1,5 +1,5 @@
 // Package suite runs test files. It plans and applies modules with values of the test, evaluates assertions, and
-// destroys the objects that the runs made ([ADR 34](docs/adr/0034-tests.md)).
+// destroys the objects that the runs made (ADR 34).
 //
 // A Suite runs its files one after another (suite.go). The runs of a file run in their order, or at the same time if
 // the file allows it (schedule.go). Each file has its own states: one for each module under test, or for each
@@ -95,7 +95,7 @@ type Run struct {
 	program  *program.Program   // the compiled program; nil before
 	after    []*Run             // runs that ended before this run began; it can use their outputs
 	beside   []*Run             // more such runs, which may run at the same time as other runs
-	outputs  cty.Value          // for later runs; NilVal before the run has outputs
+	outputs  cty.Value          // the outputs of the run for later runs; NilVal before the run has outputs
 	stopped  bool               // an interrupt came before the run ended
 }
 
@@ -147,7 +147,7 @@ type Summary struct {
 type Left struct {
 	File    *File
 	Run     *Run          // the last run that used the state; if Meant, the last one with skip_cleanup
-	Objects []addr.Object // that still exist
+	Objects []addr.Object // the objects that still exist
 	Meant   bool          // skip_cleanup keeps the objects
 	Failed  bool          // the objects could not be destroyed, in this call or in an earlier one
 	Written string        // the file with the state; "" if it could not be written

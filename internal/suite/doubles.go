@@ -322,7 +322,8 @@ func declared(tree *config.Tree, r addr.Resource) (n *config.Node, of *config.Re
 	return n, of
 }
 
-// doubles provides the mocks and overrides of a run in place of providers. It implements provider.Substitutes.
+// doubles provides the mocks and overrides of a run in place of providers. The engine uses it as its
+// provider.Substitutes.
 type doubles struct {
 	mocks     map[addr.ProviderConfig]*mocked
 	overrides []override // the overrides of the run and of the file
@@ -352,7 +353,7 @@ type override struct {
 
 func (o override) of() addr.Target { return o.target }
 
-// Configuration implements provider.Substitutes.
+// Configuration returns the mock that replaces a provider configuration, or nil if the real provider serves it.
 func (d *doubles) Configuration(config addr.ProviderInstance) provider.Provider {
 	if m := d.mocks[config.ProviderConfig]; m != nil {
 		return m.provider
@@ -360,7 +361,7 @@ func (d *doubles) Configuration(config addr.ProviderInstance) provider.Provider 
 	return nil
 }
 
-// Object implements provider.Substitutes. An override takes precedence over the mock of the type.
+// Object returns the provider that serves one object: an override in preference to a mock, or p if neither exists.
 func (d *doubles) Object(i addr.Instance, p provider.Provider) provider.Provider {
 	p = d.double(i, p)
 	if i.Mode == addr.Ephemeral {

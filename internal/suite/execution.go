@@ -24,8 +24,8 @@ type execution struct {
 	states map[string]*kept
 	given  map[string]frame.Given // the result of givenTo
 	fixed  fixed
-	// asserted holds the variables to which assertions and canaries of the runs refer. All runs use the same set, so
-	// that they can share compiled programs.
+	// asserted holds the variables to which assertions and canaries (values that must not leak) of the runs refer. All
+	// runs use the same set, so that they can share compiled programs.
 	asserted map[string]bool
 }
 
@@ -94,12 +94,12 @@ type kept struct {
 	changed  []journal.Change // the changes since snapshot that an apply in progress has made
 	by       *Run             // the last run that changed the state; nil before the first change
 	how      how              // the settings of by
-	stays    *Run             // the last run with skip_cleanup
+	stays    *Run             // the last run with skip_cleanup, whose objects stay; nil without such a run
 	asItWas  how              // the settings of stays
 	of       *Kept            // the state from an earlier call whose objects this call destroys; nil in a test
 	place    Place            // the state in a store, if a run has a backend block; nil if the state is only in memory
 	begin    func() Noted     // opens the journal; nil if the state needs no journal, or if it was opened
-	journal  Noted            // nil if it is not open
+	journal  Noted            // the journal of the state; nil if no journal is open
 }
 
 // stay reports whether the objects of the state must not be destroyed.
@@ -133,8 +133,8 @@ type how struct {
 	options frame.Options
 }
 
-// look is a frame (the values of the declarations) and the face that assertions read: the planned objects or the
-// applied objects.
+// look is a frame (the values of the declarations) and the face that assertions read. The face selects the planned
+// objects or the applied objects.
 type look struct {
 	frame *frame.Frame
 	face  frame.Face
@@ -155,9 +155,9 @@ func (l look) outputs() cty.Value {
 	return cty.ObjectVal(out)
 }
 
-// kept returns a state for writing. failed is true if the objects could not be destroyed, or if this is not known yet,
-// and false if skip_cleanup keeps them. The result also contains the outputs of earlier runs that run r uses: a later
-// call needs them, and the earlier runs may have left no other record of them.
+// kept returns a state for writing to a file. failed is true if the objects could not be destroyed, or if this is not
+// known yet, and false if skip_cleanup keeps them. The result also contains the outputs of earlier runs that run r
+// uses: a later call needs them, and the earlier runs may have left no other record of them.
 func (x *execution) kept(k *kept, r *Run, s *state.Snapshot, failed bool) Kept {
 	out := Kept{File: x.file.Name, Run: r.Name, State: x.withOutputs(s, r), Failed: failed}
 	if k.of != nil {

@@ -62,8 +62,8 @@ func (s *Suite) later(ctx context.Context, k Kept) bool {
 	return len(left.Objects) == 0 && !bag.HasErrors()
 }
 
-// find sets the file and the run that left the state k behind. It leaves out the assertions and canaries of the run. It
-// returns false if the run no longer exists.
+// find sets file and r to the test file and the run that left the state k behind. It leaves out the assertions and
+// canaries (values that must not leak) of the run. It returns false if the run no longer exists.
 func (s *Suite) find(k Kept, file *File, r *Run) bool {
 	for _, f := range s.Files {
 		i := slices.IndexFunc(f.Runs, func(r *testfile.Run) bool { return r.Name == k.Run })

@@ -12,7 +12,7 @@ import (
 )
 
 // A canary is a value that must not occur in the state of a run, in its plan, in its output or in the log. The search
-// covers the value itself and the usual encodings, like the search of the guard for secrets.
+// covers the value itself and its usual encodings, such as base64.
 
 // canary holds the texts that must not occur, for one value in expect_no_leak.
 type canary struct {
@@ -55,7 +55,7 @@ func (s *Suite) source(at diag.Range) string {
 	return strings.Join(strings.Fields(snippet.Code[snippet.Start:snippet.End]), " ")
 }
 
-// shortestCanary is the smallest number of bytes of a text to search for. Shorter texts occur everywhere.
+// shortestCanary is the minimum number of bytes of a text to search for. Shorter texts occur everywhere.
 const shortestCanary = 4
 
 // canary evaluates a value in expect_no_leak. If the value is unknown, or has no text that is long enough, canary

@@ -13,8 +13,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// leaseLog records how often each lease of a run was opened, renewed and closed, and its value. It covers planning and
-// applying together. The values are in memory until the run is judged, and are stored nowhere else.
+// leaseLog records how often each lease (ephemeral resource) of a run was opened, renewed and closed, and its value. It
+// covers planning and applying together. The values are in memory until the assertions of the run were evaluated, and
+// are stored nowhere else.
 type leaseLog struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -96,8 +97,8 @@ func (w *watched) CloseLease(ctx context.Context, typ string, private []byte) pr
 	return ds
 }
 
-// lend puts the recorded values of leases into the frame of to. When assertions are evaluated, the leases are closed,
-// but assertions can use these values.
+// lend puts the recorded values of leases into the frame of to, so that assertions can use these values although the
+// leases are closed.
 func (l *leaseLog) lend(to look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

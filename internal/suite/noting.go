@@ -45,7 +45,7 @@ func (n *noting) real(i addr.Instance, p addr.ProviderInstance) bool {
 	return p.Provider != addr.Builtin("terraform") && (n.substitutes == nil || n.substitutes.Configuration(p) == nil && n.substitutes.Object(i, nil) == nil)
 }
 
-// Intent implements journal.Journal.
+// Intent records that a call is about to be made.
 func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
 	if !n.real(i.Object.Instance, i.Provider) {
 		return 0, nil
@@ -56,8 +56,9 @@ func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
 	return 0, nil
 }
 
-// Later implements journal.Journal. It records all changes in memory, so that abandon can write the state at any time. The
-// journal gets only the changes of real objects, not of mocked ones.
+// Later records the changes of a call, and calls done when the record is durable or has failed. It records all changes
+// in memory, so that abandon can write the state at any time. The journal gets only the changes of real objects, not of
+// mocked ones.
 func (n *noting) Later(finish func(error), op journal.Op, changed ...journal.Change) {
 	n.mu.Lock()
 	n.changed = append(n.changed, changed...)
@@ -77,7 +78,7 @@ func (n *noting) Urge() {
 	}
 }
 
-// Opening implements journal.Leases.
+// Opening records that a lease is about to be opened. After an error, the caller must not open it.
 func (k *kept) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	if j := k.noted(true); j != nil {
 		return j.Opening(o, p)
@@ -85,7 +86,7 @@ func (k *kept) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	return 0, nil
 }
 
-// Closed implements journal.Leases.
+// Closed records that a lease was closed, or that no lease was opened.
 func (k *kept) Closed(op journal.Op) {
 	if j := k.noted(false); j != nil && op != 0 {
 		j.Closed(op)

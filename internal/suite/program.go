@@ -112,7 +112,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 		v.text = ""
 	}
 	wanted := maps.Clone(x.asserted)
-	for name := range x.file.Declared { // the validation rules of these variables are checked even if nothing uses them
+	for name := range x.file.Declared { // declared variables are added even if nothing uses them, so that their validation rules are checked
 		if _, given := x.given[name]; given {
 			wanted[name] = true
 		}
@@ -135,7 +135,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	return v
 }
 
-// note adds the names of the variables in refs to the set to.
+// note adds the names of the variables in refs to the set to. It ignores other references.
 func note(to map[string]bool, refs testfile.Refs) {
 	for ref := range refs {
 		if ref.Root == "var" && ref.Name != "" {
@@ -188,7 +188,7 @@ func required(s *provider.Schemas) map[string]cty.Value {
 	for _, a := range s.Config.Attrs {
 		if a.Required {
 			out[a.Name] = mock.Zero(a.Type, nil, func(cty.Path) string { return "" })
-			if out[a.Name].IsNull() { // the type accepts any value
+			if out[a.Name].IsNull() { // the type accepts a null value
 				out[a.Name] = cty.EmptyObjectVal
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // programs holds the modules under test and their compiled variants. Each module is loaded once, and each variant is
 // compiled once.
 type programs struct {
-	mu    sync.Mutex // held while a module is loaded or compiled
+	mu    sync.Mutex // locked while a module is loaded or compiled
 	trees map[string]*config.Tree
 	of    map[programKey]*compiled
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// run plans, applies and judges one run.
+// run plans and applies one run, and evaluates its assertions and expected failures.
 func (x *execution) run(ctx context.Context, r *Run) {
 	var bag diag.Bag
 	v := &verdict{x: x, run: r}
-	x.suite.Traces.Logged() // drop the log of earlier runs
+	x.suite.Traces.Logged() // drop the log of earlier runs, which Logged returns
 	x.do(ctx, r, v, &bag)
 	v.close(&bag)
 }
 
 // prepared is a run that can be planned.
 type prepared struct {
-	key     string // the key of the state
+	key     string // the key of the state that the run uses
 	how     how
 	doubles *doubles
 }
@@ -81,7 +81,7 @@ func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	f, ok := x.carryOut(ctx, k, p.how, r, bag)
 	v.applied = r.State != nil
 	l := look{f, frame.After}
-	if v.applied && !ok && v.onlyExpected(bag) { // the frame lacks failed objects: read them from the state
+	if v.applied && !ok && v.onlyExpected(bag) { // the frame lacks objects whose apply failed, so read them from the state
 		l = look{face: frame.Before}
 		l.frame, _ = p.how.engine.Frame(ctx, p.how.program, p.how.options, k.snapshot, bag)
 	}
@@ -124,7 +124,8 @@ type behind struct {
 	mu sync.Mutex
 }
 
-// Send implements event.Sink.
+// Send forwards an event in the form event.Behind if the event reports a begin, an end or a repetition. It drops other
+// events, and only records event.ActionDone.
 func (b *behind) Send(e event.Event) {
 	switch e := e.(type) {
 	case event.ActionDone:
@@ -144,7 +145,7 @@ type titled struct {
 	run string
 }
 
-// Send implements event.Sink.
+// Send forwards an event. It adds the name of the run to the title of an event.Walked.
 func (t titled) Send(e event.Event) {
 	if w, ok := e.(event.Walked); ok {
 		w.Walk.Title = t.run + ": " + w.Walk.Title

@@ -17,7 +17,7 @@ func (x *execution) runs(ctx context.Context) {
 	places := make(chan struct{}, max(x.suite.AtOnce, 1))
 	results := &results{x: x}
 	var group sync.WaitGroup
-	started := 0 // the number of runs, from the first on, that are known to have ended
+	started := 0 // the number of runs at the beginning of the file that are known to have ended
 	for i, wait := range x.file.Waits() {
 		r := all[i]
 		r.after = all[:wait.Before]
@@ -57,8 +57,8 @@ func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 	results.end(r)
 }
 
-// still calls tell at intervals, with the time since the call of still. The returned function ends this. If Clock.Beat
-// is 0, still never calls tell.
+// still calls tell at intervals, with the time since the call of still, until the returned function is called. If
+// Clock.Beat is 0, still does not call tell.
 func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
 	if s.Clock.Beat == 0 {
 		return func() {}
@@ -103,7 +103,7 @@ func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
 type results struct {
 	x        *execution
 	mu       sync.Mutex
-	finished int // the number of runs, from the first on, whose end was reported
+	finished int // the number of runs at the beginning of the file whose end was reported
 	done     map[*Run]bool
 }
 

@@ -86,7 +86,7 @@ func TestErrorEndsFile(t *testing.T) {
 // TestStill checks that a long run is reported repeatedly, and not after its end.
 func TestStill(t *testing.T) {
 	r := &recorded{}
-	s := unloadable(t, "run \"a\" {"+module, r, func(string) { time.Sleep(50 * time.Millisecond) }) // many times the beat
+	s := unloadable(t, "run \"a\" {"+module, r, func(string) { time.Sleep(50 * time.Millisecond) }) // much longer than the interval of the reports
 	s.Clock.Beat = time.Millisecond
 	s.Run(context.Background())
 	if got := strings.Join(slices.Compact(r.lines), ", "); !strings.HasPrefix(got, "found 1, a.tftest.hcl starting pending, a starting pending, a running yet true, a complete error, a.tftest.hcl teardown error") {

@@ -15,13 +15,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// verdict collects the judgement about a run: its status and its diagnostics.
+// verdict collects the result of a run: its status and its diagnostics.
 type verdict struct {
 	x       *execution
 	run     *Run
 	applied bool                   // the apply has started
 	given   map[string]frame.Given // the values of the variables
-	module  *config.Module         // under test; nil if the run could not be prepared
+	module  *config.Module         // the module under test; nil if the run could not be prepared
 }
 
 // judge evaluates the assertions of a run, and searches for its canaries.
@@ -101,12 +101,12 @@ func leased(list []testfile.Lease, p *program.Program, bag *diag.Bag) bool {
 // assertionFailed is the title of an assertion that does not hold.
 const assertionFailed = "Test assertion failed"
 
-// close sets the status of the run and its diagnostics. Expected failures are not among the diagnostics.
+// close sets the status of the run and its diagnostics. The diagnostics do not contain expected failures.
 func (v *verdict) close(bag *diag.Bag) {
 	r := v.run
 	r.Status = Pass
 	seen := map[string]bool{}
-	cameThrough := v.applied || r.Plan // the last step of the run was reached
+	cameThrough := v.applied || r.Plan // the run has reached its last step
 	for _, d := range bag.List() {
 		expected := v.expects(d)
 		if expected != "" {
@@ -119,7 +119,7 @@ func (v *verdict) close(bag *diag.Bag) {
 			}
 		}
 		if cameThrough && d.Eased {
-			d.Severity = diag.Error // the engine only warns of a failed check block
+			d.Severity = diag.Error // count a failed check block as an error, although the engine only warns about it
 		}
 		if at, ok := v.given[strings.TrimPrefix(d.Unmet, "var.")]; ok && strings.HasPrefix(d.Unmet, "var.") {
 			d = d.At(at.Range)
@@ -168,7 +168,7 @@ func (v *verdict) undeclared(e config.Reference) string {
 
 // expects returns the entry of expect_failures that a diagnostic matches, or "" if it matches no entry.
 func (v *verdict) expects(d diag.Diagnostic) string {
-	if d.Unmet == "" || d.Severity != diag.Error && !d.Eased { // in a refresh-only plan, failed conditions are warnings
+	if d.Unmet == "" || d.Severity != diag.Error && !d.Eased { // the diagnostic is not a failed condition; in a refresh-only plan, failed conditions are warnings
 		return ""
 	}
 	i := slices.IndexFunc(v.run.Expected, func(e config.Reference) bool {

@@ -64,7 +64,7 @@ func (r *renderer) group(c *review.Change, n *diff.Node) {
 	r.change(c.Change, n, false, text+")")
 }
 
-// change writes a change with its heading and remarks. more are further remarks, already escaped.
+// change writes a change with its heading and remarks. more are further remarks, which the caller has escaped.
 func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool, more ...string) {
 	forget := c.Action == plan.Forget
 	margin := "  "
@@ -168,7 +168,7 @@ func Outside(c *plan.Change) string {
 	return "changed"
 }
 
-// remarks returns the lines between the title of a change and its content. drift: it was made outside of Lethe.
+// remarks returns the lines between the title of a change and its content. drift: c was made outside of Lethe.
 func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
 	add := func(when bool, format string, a ...any) {
@@ -203,7 +203,7 @@ func remarks(c *plan.Change, o Options, drift bool) []string {
 	return out
 }
 
-// Imported describes the source of an import.
+// Imported returns a text that describes the object to import: by its ID or its identity.
 func Imported(i *plan.Importing) string {
 	switch {
 	case i.Unknown:
@@ -250,7 +250,8 @@ func (n changeCounts) text() string {
 	return s + "."
 }
 
-// compact returns a value as text on one line.
+// compact returns a value as text on one line. Null is "null", and an unknown value is "(known after apply)". It omits
+// null attributes of objects.
 func compact(v *diff.Value) string {
 	var parts []string
 	switch {

@@ -13,8 +13,8 @@ import (
 
 // ContentOptions are settings of Content.
 type ContentOptions struct {
-	Scrub func(string) string // masks secrets in every shown string; nil: they are unchanged
-	Limit int                 // longer values are shown without their middle; in bytes; 0 means no limit
+	Scrub func(string) string // masks secrets in every shown string; nil: the strings stay unchanged
+	Limit int                 // maximum size in bytes of a value that is shown completely, longer values lack their middle; 0: no limit
 	Bare  bool                // hide unchanged id, name and tags: the content represents several objects
 	All   bool                // show unchanged attributes
 }
@@ -23,7 +23,7 @@ type ContentOptions struct {
 // shortened.
 const longest = 4 << 10
 
-// ContentFor returns the options for pages and comments. scrub masks secrets. Unless full is set, long values are cut.
+// ContentFor returns the options for pages and comments. scrub masks secrets. If full is false, long values are cut.
 func ContentFor(scrub func(string) string, full bool) ContentOptions {
 	c := ContentOptions{Scrub: scrub}
 	if !full {
@@ -48,8 +48,8 @@ func CheckTexts(checks []state.Check, code, text func(string) string) []string {
 	return out
 }
 
-// LeaseTexts returns a line for each lease, with its users. code converts addresses to the language of the view, such
-// as HTML or Markdown.
+// LeaseTexts returns a line for each lease (opened ephemeral resource), with its users. code converts addresses to the
+// language of the view, such as HTML or Markdown.
 func LeaseTexts(leases []plan.Lease, code func(string) string) []string {
 	var out []string
 	for _, l := range leases {

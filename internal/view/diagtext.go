@@ -81,16 +81,16 @@ func DiagnosticText(d diag.Diagnostic, o Options) string {
 	return diagnosticText(gathered{Diagnostic: o.named(d)}, o)
 }
 
-// diagnosticText returns a diagnostic, or several equal ones, as text with a bar at its left side.
+// diagnosticText returns a diagnostic, or several equal diagnostics, as text with a bar at its left side.
 func diagnosticText(g gathered, o Options) string {
 	t := diagText{o: o, title: "Error: ", style: red}
 	if g.Severity == diag.Warning {
 		t.title, t.style = "Warning: ", yellow
 	}
 	if o.Width > 0 {
-		t.width = o.Width - 2 // the bar
+		t.width = o.Width - 2 // two columns for the bar at the left side
 	}
-	head, more, _ := strings.Cut(g.Summary, "\n") // titles of some providers have several lines
+	head, more, _ := strings.Cut(g.Summary, "\n") // the titles of some providers have several lines
 	t.line(o.paint(t.title, bold, t.style) + o.paint(o.oneLine(head), bold))
 	for line := range strings.Lines(more) {
 		t.line(o.paint(o.oneLine(strings.TrimSuffix(line, "\n")), bold))
@@ -111,14 +111,13 @@ type diagText struct {
 	o     Options
 	title string
 	style style
-	width int // 0: no wrapping
+	width int // the maximum number of columns; 0: no wrapping
 	lines []string
 }
 
 func (t *diagText) line(s string) { t.lines = append(t.lines, s) }
 
-// boxed returns the lines, each behind a bar. With o.Plain it draws no bar, as Terraform and OpenTofu do without
-// colours.
+// boxed returns the lines, each behind a bar. With o.Plain it draws no bar, as Terraform and OpenTofu with -no-color.
 func (t *diagText) boxed() string {
 	for len(t.lines) > 0 && t.lines[len(t.lines)-1] == "" {
 		t.lines = t.lines[:len(t.lines)-1]
@@ -196,7 +195,7 @@ func (t *diagText) code(number int, l string, start, end int) {
 	}
 }
 
-// escapeLineTabs is like EscapeLine, but keeps tabs, because source is indented with them.
+// escapeLineTabs makes a line of source safe for a terminal. It keeps tabs, because source is indented with them.
 func escapeLineTabs(s string) string { return strings.ReplaceAll(escape(s), "\n", `\n`) }
 
 // blankOut returns white space that is as wide as s. It keeps tabs.
@@ -308,7 +307,7 @@ func (o Options) fit(text string) string {
 		return text
 	}
 	var out []string
-	before := "" // an unfinished sentence of earlier lines
+	before := "" // the lines of a sentence that has not ended
 	for i, line := range lines {
 		line = before + line
 		if before = ""; line == "" || line[0] == ' ' || line[0] == '-' {

@@ -1,7 +1,7 @@
 // Package view shows events and results: to people as text, to programs as JSON.
 //
-// A command sends its events and its results to one of two views. Human prints lines in the form that tools expect,
-// plans, and diagnostics with a bar. On a terminal, it also draws a block at the bottom of the screen with the
+// A command sends its events and its results to one of two views. Human prints text: lines with the wording that tools
+// expect, plans, and diagnostics with a bar. On a terminal, it also draws a block at the bottom of the screen with the
 // operations in progress (the live block). JSON prints one object per line. Other functions write the documents of
 // `show`, `state show`, `output`, `validate`, `providers schema` and `metadata functions`.
 //
@@ -16,7 +16,7 @@
 //	doc.go, human.go, stream.go              the two views
 //	diagtext.go, live.go, running.go         diagnostics, the live block, operations in progress
 //	statetext.go, plantext.go, outputs.go    plans, states and outputs for people
-//	doc*.go                                  and for programs
+//	doc*.go                                  plans, states, configurations for programs
 //	content.go                               the lines of a change, for pages and comments
 //	change.go, render.go, value.go           changes, trees and values as text
 //	document.go                              common parts of JSON documents
@@ -46,7 +46,7 @@ type View interface {
 	Plan(p *plan.Plan, o PlanOptions)
 	// Outputs shows root outputs after an apply.
 	Outputs(outs map[string]state.Output)
-	// Finish ends the view: it prints held-back lines and removes the live block.
+	// Finish ends the view: it prints lines that were held back, and removes the live block.
 	Finish()
 }
 

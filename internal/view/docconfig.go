@@ -39,7 +39,7 @@ func WriteModuleJSON(w io.Writer, m *config.Module) error {
 
 // configDocument is the configuration section of a plan document.
 type configDocument struct {
-	Format    string                              `json:"format_version,omitempty"` // not in plans
+	Format    string                              `json:"format_version,omitempty"` // only in the document of a configuration, not in a plan document
 	Providers iter.Seq2[string, providerDocument] `json:"provider_config,omitempty"`
 	Root      configModule                        `json:"root_module"`
 }
@@ -130,7 +130,7 @@ type expressions = iter.Seq2[string, any]
 // configReader makes the configuration section.
 type configReader struct {
 	*objects
-	prog  *program.Program // nil if only one module is documented
+	prog  *program.Program // the whole configuration; nil if only one module is documented
 	alone bool             // only one module is documented, without expressions and called modules
 }
 

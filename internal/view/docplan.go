@@ -31,7 +31,7 @@ func WritePlanJSON(w io.Writer, p *plan.Plan, program *program.Program, sch prov
 	return jsondoc.Write(w, x.planDocument(p, program, version), jsondoc.OneLine)
 }
 
-// planDocument is a plan.
+// planDocument is a plan in the form of "show -json".
 type planDocument struct {
 	Format        string                                  `json:"format_version"`
 	Version       string                                  `json:"terraform_version"`
@@ -77,7 +77,7 @@ type plannedDocument struct {
 	Identity jsonValue `json:"identity,omitzero"`
 }
 
-// changeDocument is a change of an object.
+// changeDocument is a planned change, or a change made outside, in the form of "show -json".
 type changeDocument struct {
 	Address  string `json:"address"`
 	Previous string `json:"previous_address,omitempty"`
@@ -117,7 +117,7 @@ type deferredDocument struct {
 	Change changeDocument `json:"resource_change"`
 }
 
-// laterDocument is an invocation of an action that a deferred change may cause in a later round.
+// laterDocument is an invocation of an action that a deferred change may cause in a later plan.
 type laterDocument struct {
 	Reason     string             `json:"reason"`
 	Invocation invocationDocument `json:"action_invocation"`
@@ -126,7 +126,7 @@ type laterDocument struct {
 type outputChangeDocument struct {
 	Actions         []string   `json:"actions"`
 	Before          jsonValue  `json:"before"`
-	After           *jsonValue `json:"after,omitempty"` // nil: not known
+	After           *jsonValue `json:"after,omitempty"` // nil: the value after the plan is not known
 	AfterUnknown    flags      `json:"after_unknown"`
 	BeforeSensitive bool       `json:"before_sensitive"`
 	AfterSensitive  bool       `json:"after_sensitive"`
@@ -266,7 +266,7 @@ func (x *objects) changeValues(c *plan.Change) changeValues {
 		doc.AfterUnknown = flags{v: after.Raw, unknown: true}
 	}
 	for _, p := range c.Replace {
-		// Paths into a set end at the set, so several of them can be the same.
+		// A path into a set is cut at the set, so several paths can be the same.
 		if steps := pathSteps(p); !slices.ContainsFunc(doc.ReplacePaths, func(have []any) bool { return reflect.DeepEqual(have, steps) }) {
 			doc.ReplacePaths = append(doc.ReplacePaths, steps)
 		}

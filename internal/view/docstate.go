@@ -45,7 +45,7 @@ type storedOutput struct {
 	Type      jsondoc.Type `json:"type"`
 }
 
-// storedDocument is an object of a state.
+// storedDocument is an object of a state in the form of "show -json".
 type storedDocument struct {
 	objectValues
 	IdentityVersion *int64          `json:"identity_schema_version,omitempty"`
@@ -57,7 +57,7 @@ type storedDocument struct {
 
 func hasContent(s *state.Snapshot) bool { return s != nil && s.Len()+len(s.Outputs) > 0 }
 
-// stateDocument returns the parts that a state document and the prior state of a plan have in common.
+// stateDocument returns the document of a state, or of the prior state in a plan.
 func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument {
 	outputs := jsondoc.Members(s.Outputs, func(o state.Output) storedOutput {
 		return storedOutput{o.Sensitive, jsonValue(o.Value.Raw), jsondoc.Type(o.Value.Raw.Type())}
@@ -68,7 +68,7 @@ func (x *objects) stateDocument(s *state.Snapshot, version string) stateDocument
 	return stateDocument{Format: formatState, Version: version, Values: &stateValues{outputs, root}}
 }
 
-// storedObject is an object of a state.
+// storedObject is an object of a state, with its address.
 type storedObject struct {
 	addr  addr.Object
 	entry *state.Entry
@@ -91,7 +91,7 @@ func storedObjects(s *state.Snapshot) []storedObject {
 }
 
 // storedDocument returns the document of one object. Its dependencies come from closure. If closure is nil, they are
-// the recorded dependencies of e.
+// the dependencies that e has recorded.
 func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.Closure) storedDocument {
 	p := e.Provider.Provider
 	depends := e.Recorded
@@ -133,7 +133,7 @@ type checkAddress struct {
 	Type    string `json:"type,omitempty"`
 }
 
-// checkedDocument is the result for one instance.
+// checkedDocument is the result of the checks for one instance, in the form of "show -json".
 type checkedDocument struct {
 	Address  checkedAddress `json:"address"`
 	Status   string         `json:"status"`

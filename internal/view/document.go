@@ -34,7 +34,7 @@ type objects struct {
 
 func newObjects(s provider.Lookup) *objects { return &objects{Objects: review.NewObjects(s)} }
 
-// jsonValue is a value as documents have it.
+// jsonValue is a value in the form in which documents contain values.
 type jsonValue = jsondoc.Value
 
 // flags are booleans in the shape of a value. If unknown is true, a flag is true for an unknown part. Otherwise a flag
@@ -42,7 +42,7 @@ type jsonValue = jsondoc.Value
 // The zero value is false.
 type flags struct {
 	v          cty.Value
-	unknown    bool // the flags mean unknown parts, not sensitive parts
+	unknown    bool // the flags are true for unknown parts; false: for sensitive parts
 	schemaForm *diff.Form
 	secrets    *diff.Paths
 }
@@ -58,7 +58,7 @@ func sensitiveParts(v mark.Value, f *diff.BlockForm) flags {
 // exists reports whether a value is neither missing nor null.
 func exists(v mark.Value) bool { return v.Raw != cty.NilVal && !v.Raw.IsNull() }
 
-// flag returns whether the whole value is unknown, or, for the flags of sensitivity, whether it is sensitive.
+// flag returns whether the whole value is unknown (f.unknown), or otherwise whether the whole value is sensitive.
 func (f flags) flag() bool {
 	if f.unknown {
 		return !f.v.IsKnown()
@@ -66,7 +66,7 @@ func (f flags) flag() bool {
 	return f.secrets.Has() || f.schemaForm.IsSensitive()
 }
 
-// leaf reports whether one boolean represents the whole value.
+// leaf reports whether one boolean describes the whole value, because the value has no parts.
 func (f flags) leaf() bool {
 	ty := f.v.Type()
 	return f.flag() || !ctyvalue.IsDict(ty) && !ctyvalue.IsSequence(ty) || f.v.IsKnown() && f.v.IsNull()

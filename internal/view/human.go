@@ -17,9 +17,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/queue"
 )
 
-// Human prints for people. Its methods may be called concurrently.
+// Human is the view that prints text for users. Its methods may be called concurrently.
 //
-// On a terminal, lines are printed through the live block (live.go), which stays at the bottom of the screen. Without a
+// On a terminal, lines are printed above the live block (live.go), which stays at the bottom of the screen. Without a
 // terminal, lines are written at once.
 type Human struct {
 	o           Options
@@ -27,13 +27,13 @@ type Human struct {
 
 	mu      sync.Mutex
 	ops     running
-	live    *live           // nil without a terminal
+	live    *live           // the live block at the bottom of the screen; nil without a terminal
 	shown   map[string]bool // the diagnostics that were printed, by severity and text
 	failed  bool            // an error was shown
 	closing string          // text for the end, printed only if no error was shown
-	leases  string          // the line about leases, until the totals are printed
+	leases  string          // the line about leases (opened ephemeral resources), until the totals are printed
 	applied bool            // a step of an apply has begun
-	behind  bool            // the operations belong to tests: no lines are printed about them
+	behind  bool            // the operations belong to tests: the view prints no lines about them
 }
 
 // NewHuman makes a view that prints errors to stderr and everything else to stdout.
@@ -94,11 +94,11 @@ func (h *Human) Send(e event.Event) {
 	case event.Round:
 		if e.Ended {
 			h.line("\n" + h.o.paint(roundText(e), bold))
-			if e.Left > 0 { // otherwise the summary of the apply follows
+			if e.Left > 0 { // with e.Left == 0, the summary of the apply follows and prints the line
 				h.line(h.leases)
 				h.leases = ""
 			}
-		} else if h.leases = ""; e.Number > 1 { // the leases belonged to a plan
+		} else if h.leases = ""; e.Number > 1 { // a further round begins, and the line about leases belonged to the plan before it
 			h.line("\n" + h.o.paint(fmt.Sprintf("Round %d", e.Number), bold))
 		}
 	case event.ListFound:
@@ -124,7 +124,7 @@ func (h *Human) line(s string) {
 	}
 }
 
-// write prints text. If there is a live block, the block prints the text above itself.
+// write prints text. If the view has a live block, the text appears above the block.
 func (h *Human) write(w io.Writer, s string) {
 	if h.live != nil {
 		h.live.print(w, s)
@@ -190,7 +190,7 @@ func (h *Human) interrupted(times int) {
 	}
 }
 
-// beat is called at intervals during operations. It reports operations that take long, and redraws the live block.
+// beat is called at intervals during operations. It prints lines about long operations, and redraws the live block.
 func (h *Human) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +203,7 @@ func (h *Human) beat(now time.Time) {
 	h.draw()
 }
 
-// Plan prints a plan, unless o.Earlier is true. A successful command prints the hint for the next step at its end.
+// Plan prints a plan, unless o.Earlier is true. At its end, a successful command prints the hint for the next step.
 func (h *Human) Plan(p *plan.Plan, o PlanOptions) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -233,7 +233,7 @@ func (h *Human) next(saved string) string {
 		return rule + h.o.fit(fmt.Sprintf("\nNote: You didn't use the -out option to save this plan, so %s can't\nguarantee to take exactly these actions if you run \"%s apply\" now.\n", h.o.product(), h.o.command()))
 	}
 	o := h.o
-	o.Width = cmp.Or(o.Width, 78) // Terraform wraps this text without a terminal, too, and clients look for its lines
+	o.Width = cmp.Or(o.Width, 78) // Terraform wraps this text without a terminal, too, and programs search for its lines
 	return rule + o.fit(fmt.Sprintf("\nSaved the plan to: %s\n\nTo perform exactly these actions, run the following command to apply:\n    %s apply %s\n", EscapeLine(saved), h.o.command(), store.ShellFile(saved)))
 }
 
@@ -293,7 +293,7 @@ func (h *Human) Diagnostics(ds []diag.Diagnostic) {
 	h.draw()
 }
 
-// Finish prints the totals, the closing text unless there were errors, and held-back lines. It removes the live block.
+// Finish prints the totals, the text for the end unless errors were shown, and held lines. It removes the live block.
 func (h *Human) Finish() {
 	h.ops.stop()
 	h.mu.Lock()

@@ -134,7 +134,7 @@ func TestHumanHeartbeat(t *testing.T) {
 	clock := newClock()
 	a, b, lease := object(t, "a.a"), object(t, "a.b"), object(t, "ephemeral.a.b")
 	out, _ := humanOutput(Options{Now: clock.now}, func(h *Human) {
-		h.ops.stop() // the test moves the clock
+		h.ops.stop() // stops the real clock, because the test sets the time
 		h.Send(event.Started{Object: a, Op: event.Create, At: clock.now()})
 		h.Send(event.Started{Object: b, Op: event.Refresh, At: clock.now()})
 		clock.advance(5 * time.Second)

@@ -11,13 +11,13 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
-// words are the words for an operation, as in vocabulary. Without begins or ends, no line reports the begin or the end.
+// words are the words for an operation in its lines. If begins or ends is "", no line reports the begin or the end.
 type words struct {
 	begins, ends, still, fails, action string
 	kind                               string // prefix of the types of -json lines; "" without such lines
 }
 
-// vocabulary has the words of every operation. The -json lines use them, too.
+// vocabulary has the words for every operation. The lines of -json use them, too.
 var vocabulary = map[event.Op]words{
 	event.Refresh:   {"Refreshing state...", "Refresh complete", "refreshing", "Refresh errored", "refresh", "refresh"},
 	event.Import:    {"Preparing import...", "", "importing", "Import errored", "import", ""},
@@ -38,7 +38,7 @@ func (o Options) about(object addr.Object, text string) string {
 	return o.paint(EscapeLine(object.String())+": "+o.free(text), bold)
 }
 
-// ident returns the end of a line that identifies an object: " [key=value]", or "" if value is "". A key "" means id.
+// ident returns the end of a line that identifies an object: " [key=value]", or "" if value is "". key "" means id.
 func ident(key, value string) string {
 	if value == "" {
 		return ""
@@ -82,7 +82,7 @@ func (o Options) done(e event.Done) string {
 // seconds returns a duration in whole seconds, such as 1m10s.
 func seconds(d time.Duration) string { return d.Truncate(time.Second).String() }
 
-// summaryText returns the last line of an apply. Tools look for its text after a successful apply.
+// summaryText returns the last line of an apply. Tools search the output for this text after a successful apply.
 func summaryText(e event.Summary) string {
 	how := "complete!"
 	if e.Failed {
@@ -126,7 +126,7 @@ func notStartedText(e event.Summary) string {
 	return b.String()
 }
 
-// leasesText returns the line that sums up the leases of a walk.
+// leasesText returns the line with the numbers of leases (opened ephemeral resources) of a plan or an apply.
 func leasesText(e event.Leases) string {
 	left := ""
 	if e.Kept > 0 {
@@ -138,8 +138,8 @@ func leasesText(e event.Leases) string {
 	return fmt.Sprintf("Leases: %d opened, %d renewed, %d closed%s; longest held %.1fs.", e.Opened, e.Renewed, e.Closed, left, e.Longest.Seconds())
 }
 
-// secretsText returns the line about secrets that the state stores in clear. It returns "" if the state has none,
-// before and after.
+// secretsText returns the line about secrets that the state stores in clear. It returns "" if the state stores no
+// secret before and after the command.
 func secretsText(e *event.Secrets) string {
 	if e == nil || e.Before == 0 && e.After == 0 {
 		return ""
@@ -180,7 +180,7 @@ func (r *retries) end() (string, int) {
 	return fmt.Sprintf("Retries: %s for %s.", diag.Counted(n, "call", "calls"), diag.Counted(of, "object", "objects")), n
 }
 
-// roundText describes the start or the end of a round.
+// roundText describes the start or the end of a round: one of several plans and applies of one command.
 func roundText(e event.Round) string {
 	switch {
 	case !e.Ended && e.Left == 0:
@@ -191,7 +191,7 @@ func roundText(e event.Round) string {
 	return fmt.Sprintf("Round %d complete. Resources: %d added, %d changed, %d destroyed.", e.Number, e.Added, e.Changed, e.Destroyed)
 }
 
-// actionText returns the lines about an invocation of an action, as Terraform words them, or "" for other events.
+// actionText returns the lines about an invocation of an action, in Terraform's words. For other events it returns "".
 func (o Options) actionText(e event.Event) string {
 	by := func(of event.Invocation) string { return EscapeLine(actionview.Title(of)) }
 	switch e := e.(type) {

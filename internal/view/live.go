@@ -15,9 +15,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// live is the block at the bottom of a terminal during operations: a row for each of the longest operations, and a row
-// with the progress. Lines scroll above it. They are the same lines as without a terminal, except that lines about
-// refreshing are only counted. When all operations have ended, the block is removed.
+// live is the block at the bottom of a terminal during operations: a row for each of the operations that began first,
+// and a row with the progress. Other lines are printed above it. They are the same lines as without a terminal, except
+// that lines about refreshing are only counted. When all operations have ended, the block is removed.
 //
 // State and drawing are separate: follow updates the state, rows only computes text, and draw writes the rows to the
 // screen. Output is held back until the next frame, so that a burst of lines needs only one write.
@@ -30,22 +30,22 @@ type live struct {
 
 	done, failed int
 	began        time.Time       // when the first step began; zero before the first step
-	refreshed    int             // objects
-	loaded       int             // downloads that have ended
-	height       int             // rows on the screen
+	refreshed    int             // number of objects that were refreshed
+	loaded       int             // number of downloads that have ended
+	height       int             // number of rows of the block that are on the screen
 	most         int             // the number of rows for operations for which the terminal has room
 	pending      strings.Builder // text to print above the block at the next drawing
 	drawn        time.Time       // when the block was drawn last
 }
 
 const (
-	frame    = 100 * time.Millisecond // between two drawings
+	frame    = 100 * time.Millisecond // the minimum time between two drawings
 	maxRows  = 10
 	minWidth = 40  // the width of the narrowest terminal for a block
 	maxWidth = 100 // the width of the widest block: a number at the far end of a long line is hard to find
 )
 
-// follow updates the state of the block for an event.
+// follow updates the counters and the queue of the block for an event.
 func (l *live) follow(e event.Event) {
 	switch e := e.(type) {
 	case event.Started:
@@ -97,7 +97,7 @@ func steps(p *plan.Plan) int {
 	return n
 }
 
-// print queues text that the next frame prints above the block. Text for another stream is written at once.
+// print adds text that the next drawing writes above the block. It writes text for another stream than l.w at once.
 func (l *live) print(w io.Writer, s string) {
 	if w != l.w {
 		l.flush(nil)
@@ -121,10 +121,10 @@ func (l *live) draw(r *running, now time.Time) {
 	l.most = maxRows
 	if l.o.Resized != nil {
 		if columns, lines := l.o.Resized(); columns > 0 && lines > 0 {
-			l.width, l.most = columns, min(max(lines-2, 1), maxRows) // without the progress row and the row of the cursor
+			l.width, l.most = columns, min(max(lines-2, 1), maxRows) // subtract the row with the progress and the row of the cursor
 		}
 	}
-	if l.width < minWidth { // the user made the terminal too narrow, and may make it wider again
+	if l.width < minWidth { // the terminal is too narrow, but the user may make it wider again
 		l.flush(nil)
 		return
 	}
@@ -170,8 +170,8 @@ func (l *live) loading(all []*move, now time.Time) []string {
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }
 
-// rows returns the rows of the block for operations. ops must be sorted by their begin: the oldest operations are
-// shown. They are shown in the order of their addresses, so that a row keeps its place.
+// rows returns the rows of the block for operations. ops must be sorted by their begin: rows shows the oldest
+// operations. It sorts these by their addresses, so that a row keeps its place.
 func (l *live) rows(ops []*op, now time.Time) []string {
 	if len(ops) == 0 {
 		return nil
@@ -195,7 +195,7 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 	return append(rows, l.row(l.progress(ops, now), "", bold))
 }
 
-// held returns which operation most of the waiting objects wait for, as in "60 wait for aws_vpc.main (2m13s)". It
+// held names the operation that most of the waiting objects wait for, as in "60 wait for aws_vpc.main (2m13s)". It
 // returns "" if no object waits, or if the operation is younger than a second.
 func (l *live) held(ops []*op, now time.Time) string {
 	most, text := 0, ""

@@ -175,7 +175,7 @@ func TestLiveRefreshesSeldom(t *testing.T) {
 		h.Send(event.Started{Object: object(t, fmt.Sprintf("a.b[%d]", n)), Op: event.Create, At: clock.now()})
 		clock.advance(time.Millisecond)
 	}
-	if s.writes > 12 { // 1 s at 10 a second
+	if s.writes > 12 { // the test lasts one second, with at most ten writes
 		t.Errorf("%d writes in a second", s.writes)
 	}
 	if rows := strings.Count(s.String(), ": creating "); rows != maxRows-1 {

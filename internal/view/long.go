@@ -7,7 +7,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
-// size returns the approximate number of bytes of the values in a comparison.
+// size returns the approximate number of bytes of the values in a comparison. It returns 0 for nil.
 func size(n *diff.Node) int {
 	if n == nil {
 		return 0

@@ -13,22 +13,22 @@ import (
 
 // Options are settings of the views.
 type Options struct {
-	Color         bool                // with ANSI colours
-	Plain         bool                // diagnostics without their box, as with -no-color
+	Color         bool                // write ANSI colours
+	Plain         bool                // draw no box around diagnostics (-no-color)
 	Width         int                 // columns at which text is wrapped; 0: no wrapping
-	Resized       func() (w, h int)   // columns and lines now; nil: Width columns, lines enough
+	Resized       func() (w, h int)   // returns the present numbers of columns and lines; nil: Width columns, and enough lines
 	Terminal      bool                // the view may draw a live block
-	Compact       bool                // -compact-warnings
-	Apart         []diag.Severity     // severities that are not combined: -consolidate-*=false
+	Compact       bool                // -compact-warnings: show only the titles and places of warnings
+	Apart         []diag.Severity     // severities of which equal diagnostics are not combined (-consolidate-errors=false, -consolidate-warnings=false)
 	Silence       *diag.Silence       // -silence: warnings that are counted but not shown; nil: all are shown
-	ShowSensitive bool                // -show-sensitive
+	ShowSensitive bool                // -show-sensitive: show sensitive values
 	Importing     bool                // the command is import, which has different texts
 	Concise       bool                // -concise: no lines about refreshing
 	Fold          bool                // -fold: equal changes of a plan are shown as one
 	Automation    bool                // TF_IN_AUTOMATION: no hints for the next step
-	Sources       *diag.Sources       // the sources for snippets in diagnostics; nil: no snippets
-	Scrub         func(string) string // masks secrets in text from outside; nil: it is unchanged
-	ScrubMessage  func(string) string // masks secrets in diagnostics; nil: they are unchanged
+	Sources       *diag.Sources       // the texts of files for snippets in diagnostics; nil: no snippets
+	Scrub         func(string) string // masks secrets in text from providers, users and files; nil: the text stays unchanged
+	ScrubMessage  func(string) string // masks secrets in diagnostics; nil: the diagnostics stay unchanged
 	Now           func() time.Time    // the current time; nil: time.Now
 	Product       string              // the name of the program; "" means Lethe
 	Command       string              // the name by which the user calls the program; "" means lethe
@@ -77,7 +77,7 @@ func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
 	return d
 }
 
-// message returns s after ScrubMessage.
+// message returns s with the secrets that ScrubMessage masks replaced.
 func (o Options) message(s string) string {
 	if o.ScrubMessage != nil {
 		return o.ScrubMessage(s)
@@ -92,17 +92,17 @@ func (o Options) scrub(s string) string {
 	return s
 }
 
-// free returns text from outside, with secrets masked and control characters escaped.
+// free returns text from providers, users and files, with secrets masked and control characters escaped.
 func (o Options) free(s string) string { return escape(o.scrub(s)) }
 
-// oneLine is like free, but also escapes line breaks and tabs.
+// oneLine returns such text, too, but also escapes line breaks and tabs.
 func (o Options) oneLine(s string) string { return EscapeLine(o.scrub(s)) }
 
 // PlanOptions are facts about a plan that the plan itself does not contain.
 type PlanOptions struct {
 	Saved    string          // the file to which the plan was saved; "" if it was not saved
 	Applying bool            // the same command applies the plan, or prints the next step itself
-	Earlier  bool            // the plan was shown when it was saved: people do not see it again, programs do
+	Earlier  bool            // the plan was shown when it was saved: Human does not print it again, JSON prints its changes
 	Schemas  provider.Lookup // returns the schemas of providers; nil: no schemas are known
 }
 
@@ -112,16 +112,16 @@ func (o Options) Name() string { return o.product() }
 // Called returns the name by which the user calls the program.
 func (o Options) Called() string { return o.command() }
 
-// Free returns text from outside, with secrets masked and control characters escaped.
+// Free returns text from providers, users and files, with secrets masked and control characters escaped.
 func (o Options) Free(s string) string { return o.free(s) }
 
 // Paint styles text if colours are on.
 func (o Options) Paint(text string, styles ...Style) string { return o.paint(text, styles...) }
 
-// Style is the terminal style of a text, for other packages.
+// Style is the terminal style of a text. Other packages pass it to Paint.
 type Style = style
 
-// These styles are for other packages.
+// Styles that other packages use.
 const (
 	Red, Green, Dim = red, green, dim
 )

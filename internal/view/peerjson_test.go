@@ -78,7 +78,7 @@ func alikePlans(want, got map[string]any) {
 	}
 	planned := map[string]map[string]any{}
 	for _, doc := range []map[string]any{got, want} {
-		delete(doc, "applyable") // follows from the plan, not from the view
+		delete(doc, "applyable") // Plan.Applyable decides about this member, not the view
 		eachPlanned(doc["planned_values"].(map[string]any)["root_module"], planned)
 		eachList(doc, uniqueReferences)
 		if c, ok := doc["configuration"].(map[string]any); ok {

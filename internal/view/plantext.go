@@ -29,10 +29,10 @@ type planText struct {
 }
 
 func newPlanText(w io.Writer, p *plan.Plan, s provider.Lookup, o Options) *planText {
-	return &planText{w: bufio.NewWriterSize(w, 32<<10), o: o, p: p, objects: newObjects(s)} // a change is a few hundred bytes
+	return &planText{w: bufio.NewWriterSize(w, 32<<10), o: o, p: p, objects: newObjects(s)} // a larger buffer than the default, because the text of a change has a few hundred bytes
 }
 
-// printf prints sentences without colours, and wraps them if the terminal is narrow. print does not wrap.
+// printf prints sentences without colours, and wraps them if the terminal is narrow. The method print does not wrap.
 func (t *planText) printf(format string, a ...any) {
 	t.w.WriteString(t.o.fit(fmt.Sprintf(format, a...)))
 }
@@ -70,7 +70,7 @@ func (t *planText) write() {
 	}
 }
 
-// nothing reports that no change is needed.
+// nothing prints that no change is needed.
 func (t *planText) nothing() {
 	name := t.o.product()
 	title, text := "Your infrastructure matches the configuration.", name+" has compared your real infrastructure against your configuration\nand found no differences, so no changes are needed."
@@ -196,8 +196,8 @@ func (t *planText) deferred() {
 	}
 }
 
-// DeferralText returns the text that follows the address of a deferred change. It tells when the change is decided, and
-// why not now.
+// DeferralText returns the text after the address of a deferred change. The text names the time at which the change is
+// decided, and the reason for the deferral.
 func DeferralText(c *plan.Change) string {
 	d := c.Deferral
 	why := map[plan.Reason]string{plan.ReplaceByTriggers: "; then it is replaced (replace_triggered_by)", plan.ReplaceByRequest: "; then it is replaced (-replace)"}[c.Why]

@@ -12,8 +12,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/mark"
 )
 
-// Each line at nesting depth n begins with 4n spaces, and then four columns for a symbol. If renderer.plain is set (no
-// change), these columns are missing. If renderer.gutter is set, column 1 has the symbol, and 2n-1 spaces follow it.
+// Each line at nesting depth n begins with 4n spaces, and then four columns for a symbol. If renderer.plain is set (an
+// object without a change), the four columns are missing. If renderer.gutter is set, column 1 has the symbol, and 2n-1
+// spaces follow.
 
 // value writes a value and the end of its last line. tail is a comma or empty.
 func (r *renderer) value(n *diff.Node, h renderOptions, tail string) {
@@ -44,7 +45,7 @@ func (r *renderer) value(n *diff.Node, h renderOptions, tail string) {
 	}
 }
 
-// sides returns the options for the values on both sides of an arrow.
+// sides returns the options for writing the old and the new value on both sides of an arrow.
 func (h renderOptions) sides() renderOptions {
 	h.suffix, h.all = false, true
 	return h
@@ -144,7 +145,7 @@ func (r *renderer) element(k *diff.Node, h renderOptions) {
 // unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
-// parts writes the attributes of an object or the elements of a map, and the number of those that it hides.
+// parts writes the attributes of an object or the elements of a map, and the number of unchanged parts that it hides.
 func (r *renderer) parts(n *diff.Node, h renderOptions) {
 	in := h.in(n.Nested || n.Quoted && h.suffix && n.Op != diff.Remove)
 	tail, what := "", "attribute"
@@ -329,7 +330,7 @@ func (r *renderer) shortened(n *diff.Node, h renderOptions, tail string) {
 	if next := strings.IndexByte(text[to:], '\n'); next >= 0 {
 		to += next
 	}
-	if from < 0 { // the value is on one line, which atom has shortened
+	if from < 0 { // no line break: the value is on one line, which atom has shortened
 		r.WriteString(text)
 		return
 	}

@@ -12,12 +12,12 @@ import (
 type renderer struct {
 	*bufio.Writer
 	o     Options
-	plain bool // write no symbols: the object has no change
+	plain bool // write no symbols, because the object has no change
 
-	// These fields are for Content.
+	// Only Content sets the following fields.
 	gutter bool // the symbol is the first character of each line
 	bare   bool // hide unchanged attributes, even if they usually identify an object
-	limit  int  // shorten values of more bytes; 0 means no limit
+	limit  int  // values of more bytes are shortened; 0: no limit
 }
 
 // renderOptions are settings for writing a value.
@@ -39,7 +39,7 @@ var (
 	styles  = [...]style{diff.Add: green, diff.Update: yellow, diff.Remove: red, diff.Opaque: dim}
 )
 
-// lead writes the beginning of a line: the indentation and the symbol.
+// lead writes the beginning of a line: the indentation and the symbol of the operation a.
 func (r *renderer) lead(depth int, a diff.Op) {
 	if r.gutter {
 		r.WriteString(symbols[a])
@@ -62,7 +62,7 @@ func (r *renderer) indent(depth int) {
 	r.pad(4 * depth)
 }
 
-// gutterIndent returns the indentation after the symbol column of Content. The attributes of an object have depth 1.
+// gutterIndent returns the indentation after the symbol in column 1. The attributes of an object have depth 1.
 func gutterIndent(depth int) int { return 2 * max(0, depth-1) }
 
 func (r *renderer) pad(n int) {

@@ -12,7 +12,7 @@ import (
 // lines are shown completely, and words describe a line break at the end.
 func (r *renderer) lines(n *diff.Node, h renderOptions, tail string) {
 	b, a, note := shownTexts(n, r.o.scrub)
-	if hasControl(b) || hasControl(a) { // so that an escape differs from the same characters in the text
+	if hasControl(b) || hasControl(a) { // escape backslashes, too, so that an escape differs from the same characters in the text
 		b, a = doubleBackslashes(b), doubleBackslashes(a)
 	}
 	r.WriteString("<<-EOT")

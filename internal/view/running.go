@@ -13,18 +13,18 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// running knows the operations in progress, when they began, and when they were last reported. Its view calls all
-// methods except stop under the lock of the view.
+// running has the operations in progress, when they began, and when the view last reported them. Its view must hold the
+// view's lock when it calls any method except stop.
 type running struct {
 	ops     map[opKey]*op
 	moves   map[string]*move // downloads and other transfers, by name
-	leases  map[opKey]bool   // open leases, by the operation that opened them
+	leases  map[opKey]bool   // open leases (ephemeral resources), by the operation that opened them
 	retries retries
 	now     func() time.Time
 	tick    func(time.Time) // called from a separate goroutine while operations are in progress
 	period  time.Duration   // the time between two calls of tick; 0: one second
 
-	once    sync.Mutex // guards quit
+	once    sync.Mutex // guards quit and stopped
 	quit    chan struct{}
 	stopped bool
 }
@@ -47,14 +47,14 @@ func (k opKey) within() string {
 type op struct {
 	opKey
 	began time.Time
-	heard time.Duration // the duration of the operation when it was last reported
+	heard time.Duration // the duration of the operation when the view last reported it
 
 	provisioning bool // a provisioner of the object runs, as a part of this operation
 }
 
 func (o *op) words() words { return vocabulary[o.op] }
 
-// still returns the current activity of an operation.
+// still returns the words for the present activity of an operation, such as creating.
 func (o *op) still() string {
 	if o.provisioning {
 		return vocabulary[event.Provision].still
@@ -110,7 +110,7 @@ func (r *running) follow(e event.Event) {
 	r.arrange()
 }
 
-// invoking returns the key of an invocation: its object, which invokes actions one after another, or else its action.
+// invoking returns the key of an invocation: the object that invokes the action, or without one the action itself.
 func invoking(i event.Invocation, run string) opKey {
 	if i.Trigger.Object == (addr.Object{}) {
 		return opKey{i.Action.Current(), event.Invoke, run}
@@ -118,8 +118,8 @@ func invoking(i event.Invocation, run string) opKey {
 	return opKey{i.Trigger.Object, event.Invoke, run}
 }
 
-// of returns the current operation on an object, other than a provisioner that runs by itself; nil if no operation is
-// in progress.
+// of returns the operation in progress that creates, updates or deletes an object. It returns nil if no such operation
+// is in progress.
 func (r *running) of(object addr.Object, run string) *op {
 	for _, what := range []event.Op{event.Create, event.Update, event.Delete} {
 		if o := r.ops[opKey{object, what, run}]; o != nil {
@@ -144,7 +144,7 @@ func (r *running) begin(k opKey, at time.Time) {
 type move struct {
 	name      string
 	began     time.Time
-	done, all int64  // in unit; all is 0 or less if unknown
+	done, all int64  // progress so far and at the end, in unit; all is 0 or less if the end is unknown
 	unit      string // the unit of done and all in the plural; "" for bytes
 }
 
@@ -179,7 +179,7 @@ func (m *move) activity() string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// together returns the sum of one or more downloads. If a size is unknown, the sum has no size.
+// together returns the sum of one or more downloads. If the size of one is unknown, the size of the sum is unknown.
 func together(all []*move) *move {
 	sum := &move{began: all[0].began}
 	known := true
@@ -229,7 +229,7 @@ func (r *running) list() []*op {
 }
 
 // due returns the operations that were not reported for a heartbeat, and marks them as reported. It omits refreshing
-// and imports, and provisioners and actions, which print by themselves.
+// and imports. It also omits provisioners and actions, which print output during their work.
 func (r *running) due(now time.Time) []*op {
 	var out []*op
 	for _, o := range r.list() {
@@ -243,7 +243,7 @@ func (r *running) due(now time.Time) []*op {
 	return out
 }
 
-// arrange starts the clock if an operation is in progress, and stops it otherwise.
+// arrange starts the clock (a goroutine with regular ticks) if an operation is in progress, and stops it otherwise.
 func (r *running) arrange() {
 	r.once.Lock()
 	defer r.once.Unlock()
@@ -257,8 +257,8 @@ func (r *running) arrange() {
 	}
 }
 
-// clock calls tick until quit is closed. The ticks only print progress. Without recover, a panic in them would end the
-// process and leave every lease open; after a panic, the clock stops.
+// clock calls tick until quit is closed. The ticks only print progress. Without recover, a panic in a tick would end
+// the process and leave every lease open. After a panic, the clock stops.
 func (r *running) clock(quit chan struct{}) {
 	defer func() { _ = recover() }()
 	period := r.period
@@ -277,7 +277,7 @@ func (r *running) clock(quit chan struct{}) {
 	}
 }
 
-// stop ends the clock. It does not start again.
+// stop ends the clock. Later operations do not start it again.
 func (r *running) stop() {
 	r.once.Lock()
 	defer r.once.Unlock()

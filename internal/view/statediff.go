@@ -35,11 +35,11 @@ func NewStateDifference(from, to *state.Snapshot) *StateDifference {
 	return d
 }
 
-// Empty reports whether there is no difference.
+// Empty reports whether the states do not differ.
 func (d *StateDifference) Empty() bool { return len(d.Objects)+len(d.Outputs) == 0 }
 
-// action returns the action on an object or an output between two states, and the word for it. before and after tell in
-// which state it exists.
+// action returns the action on an object or an output between two states, and the word for the action. before and after
+// are true if the object or output exists in the earlier and in the later state.
 func action(before, after bool) (plan.Action, string) {
 	switch {
 	case !before:

@@ -33,7 +33,7 @@ func StateText(w io.Writer, s *state.Snapshot, sch provider.Lookup, o Options) {
 	r := renderer{Writer: b, o: o, plain: true}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
 		out := s.Outputs[name]
-		f := diff.TypeForm(out.Value.Raw.Type(), true) // maps are shown differently from objects
+		f := diff.TypeForm(out.Value.Raw.Type(), true) // the form of the type, in which maps and objects are shown differently
 		v := diff.NewValue(out.Value.Raw, f, nil)
 		if out.Sensitive {
 			v = secretly(v)
@@ -49,7 +49,7 @@ func ObjectText(w io.Writer, obj addr.Object, e *state.Entry, sch provider.Looku
 	return b.Flush()
 }
 
-// text writes an object like a block of the configuration, with the values in the state.
+// text writes an object in the form of a block of the configuration, with the values in the state.
 func (x *objects) text(b *bufio.Writer, obj addr.Object, e *state.Entry, o Options) {
 	f := x.Form(e.Provider.Provider, obj.Instance)
 	d := &diff.Differ{ShowSensitive: o.ShowSensitive, Stored: true}

@@ -28,14 +28,14 @@ type JSON struct {
 	mu     sync.Mutex
 	ops    running
 	shown  map[string]bool // the diagnostics that were printed
-	behind bool            // the operations belong to tests: no lines are printed about them
+	behind bool            // the operations belong to tests: the view prints no lines about them
 	out    jsontext.Writer
 }
 
 const streamVersion = "1.2"
 
-// streamLine is a line. The comment at a member names the types of lines that have the member. A member without a
-// comment is in every line, except listMembers, which only lines about searches have.
+// streamLine is a line of -json. The comment at a member names the types of lines that have the member. A member
+// without a comment is in every line, except listMembers, which only lines about searches have.
 type streamLine struct {
 	Level      string              `json:"@level"`
 	Message    string              `json:"@message"`
@@ -77,7 +77,7 @@ type streamResource struct {
 	Type       string      `json:"resource_type"`
 	Name       string      `json:"resource_name"`
 	Key        instanceKey `json:"resource_key"`
-	KeyUnknown bool        `json:"resource_key_unknown,omitempty"` // set only for a deferred change
+	KeyUnknown bool        `json:"resource_key_unknown,omitempty"` // present only for a deferred change
 }
 
 // hook is the member "hook" of a line: an event about an object.
@@ -95,16 +95,16 @@ type hook struct {
 	Match    string          `json:"match,omitempty"`
 	Attempt  int             `json:"attempt,omitempty"`
 	Attempts int             `json:"attempts,omitempty"`
-	Pause    json.RawMessage `json:"pause_seconds,omitempty"` // with three decimals
+	Pause    json.RawMessage `json:"pause_seconds,omitempty"` // the pause before the attempt in seconds, with three decimals
 }
 
 type leaseCounts struct {
 	Opened  int             `json:"opened"`
 	Renewed int             `json:"renewed"`
 	Closed  int             `json:"closed"`
-	Kept    int             `json:"kept_open,omitempty"` // for the next round
+	Kept    int             `json:"kept_open,omitempty"` // leases that stay open for the next round
 	Left    int             `json:"left_open"`
-	Longest json.RawMessage `json:"longest_seconds"` // with three decimals
+	Longest json.RawMessage `json:"longest_seconds"` // the longest time in seconds that a lease was open, with three decimals
 }
 
 type roundCounts struct {
@@ -126,7 +126,7 @@ func NewJSON(stdout io.Writer, version string, o Options) *JSON {
 	return j
 }
 
-// versionLine returns the members of the first line. Under the name OpenTofu, the version has another name.
+// versionLine returns the members of the first line. If the program runs as OpenTofu, the version has OpenTofu's name.
 func (o Options) versionLine(version string) streamLine {
 	if o.isOpenTofu() {
 		return streamLine{Tofu: version, UI: streamVersion}
@@ -154,7 +154,7 @@ func (j *JSON) Write(line any) {
 func (j *JSON) write(line any) {
 	j.out.Value(line)
 	j.out.Buf = append(j.out.Buf, '\n')
-	j.out.Flush() // ignore a failed write: the reader may have ended
+	j.out.Flush() // ignore a failed write: the program that reads the lines may have ended
 }
 
 // StreamTime is the form of times in lines of -json.
@@ -223,7 +223,7 @@ func (j *JSON) Send(e event.Event) {
 	case event.ProvisionDone:
 		j.provisioned(e)
 	case event.Summary:
-		if e.Failed { // a change_summary would tell programs that the apply was successful
+		if e.Failed { // print no change_summary: it would tell programs that the apply was successful
 			j.log(strings.TrimSpace(summaryText(e) + " " + notStartedText(e)))
 			return
 		}
@@ -289,8 +289,7 @@ func resourceOf(i addr.Instance) streamResource {
 	return streamResource{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, instanceKey(i.Key), false}
 }
 
-// streamWords returns the words for an operation in lines of -json. Here, the reading of a data source is called a
-// refresh.
+// streamWords returns the words for an operation in lines of -json. In these lines, reading a data source is a refresh.
 func streamWords(o event.Op) words {
 	w := vocabulary[o]
 	if o == event.ReadData {
@@ -429,7 +428,7 @@ func (j *JSON) Plan(p *plan.Plan, o PlanOptions) {
 	}))
 }
 
-// deferred prints a change that a later round decides.
+// deferred prints a change that a later plan decides.
 func (j *JSON) deferred(c *plan.Change) {
 	doc := &streamChange{Resource: resourceOf(c.Object.Instance), Action: changeAction(c), Reason: c.Deferral.Reason}
 	if c.Deferral.Pattern != "" {

@@ -30,7 +30,7 @@ var files embed.FS
 
 // Page is the description of a code.
 type Page struct {
-	Code    string            // "LE0301"
+	Code    string            // such as "LE0301"
 	Titles  []string          // the titles, with asterisks for parts that vary; titles with an example first
 	Unshown map[string]string // titles without an example on the page, with the reason
 	Head    string            // the heading of the page
@@ -86,7 +86,7 @@ var pages = sync.OnceValue(func() (all []*Page) {
 
 type indexed struct {
 	exact    map[string]string
-	patterns []pattern // longer patterns first
+	patterns []pattern // sorted by length, longer patterns first
 }
 
 type pattern struct{ title, code string }

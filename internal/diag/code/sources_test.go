@@ -70,9 +70,9 @@ var silent = map[string]string{
 type flow struct {
 	fset    *token.FileSet
 	from    map[types.Object][]source
-	results map[types.Object][][]ast.Expr // of functions, one slice for each return
+	results map[types.Object][][]ast.Expr // the results of each return statement of a function
 	info    map[ast.Expr]*types.Info
-	sinks   []source // expressions that are titles
+	sinks   []source // expressions that are used as titles
 	out     map[string][]string
 }
 
@@ -132,7 +132,8 @@ func (f *flow) node(n ast.Node, stack []ast.Node, info *types.Info) {
 	}
 }
 
-// pick returns the i-th of n values that are assigned at once.
+// pick returns the source of the value that an assignment of values to n variables gives to the i-th variable. If the
+// numbers differ, values is one call with n results, and the source is the i-th result of the call.
 func pick(values []ast.Expr, i, n int, info *types.Info) source {
 	if len(values) == n {
 		return source{values[i], 0, info}
@@ -254,7 +255,7 @@ func (f *flow) returns(n *ast.ReturnStmt, stack []ast.Node, info *types.Info) {
 			if fn.Type.Results == nil {
 				return
 			}
-			var named []ast.Expr // a return statement without values
+			var named []ast.Expr // the named results, which a return statement without values returns
 			for _, field := range fn.Type.Results.List {
 				for _, name := range field.Names {
 					named = append(named, name)

@@ -10,28 +10,28 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Faults forwards calls to a file system and makes one of them fail, or all calls from that one on. It counts the calls
-// for which it has methods; the other calls, such as Stat and ReadDir, always succeed. A call of a file counts, too.
+// Faults forwards calls to a file system, and makes the call with the number At fail. It counts the calls for which
+// Faults and its open files have methods. Other calls, such as Stat, ReadDir and Read, are not counted and do not fail.
 type Faults struct {
 	disk.FS
-	At   int   // the number of the call that fails, from 1; 0: no call fails
+	At   int   // the number of the call that fails, from 1; 0 means that no call fails
 	Err  error // the error of the failing calls
 	Dead bool  // all later calls fail too, as if the process had been killed
-	Half bool  // a write that fails writes half of the data
+	Half bool  // a failing Write of a file first writes half of the data
 
 	mu    sync.Mutex
 	calls int
 	log   []string
 }
 
-// Calls returns the number of calls.
+// Calls returns the number of counted calls so far.
 func (f *Faults) Calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls
 }
 
-// Last returns the name of the call that failed, or "none".
+// Last returns the name of the call with the number At, such as "rename PATH", or "none" if no call has reached At.
 func (f *Faults) Last() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,7 +53,7 @@ func (f *Faults) call(what string) error {
 	return nil
 }
 
-// OpenFile implements disk.FS.
+// OpenFile opens a file whose later calls are counted, too, or fails as Faults requires.
 func (f *Faults) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
 	if err := f.call("open " + name); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (f *Faults) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, e
 	return &faultFile{file, f}, nil
 }
 
-// ReadFile implements disk.FS.
+// ReadFile counts the call, and reads the file unless the call must fail.
 func (f *Faults) ReadFile(name string) ([]byte, error) {
 	if err := f.call("read " + name); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (f *Faults) ReadFile(name string) ([]byte, error) {
 	return f.FS.ReadFile(name)
 }
 
-// Rename implements disk.FS.
+// Rename counts the call, and renames the file unless the call must fail.
 func (f *Faults) Rename(from, to string) error {
 	if err := f.call("rename " + from); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (f *Faults) Rename(from, to string) error {
 	return f.FS.Rename(from, to)
 }
 
-// Link implements disk.FS.
+// Link counts the call, and makes the hard link unless the call must fail.
 func (f *Faults) Link(from, to string) error {
 	if err := f.call("link " + from); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (f *Faults) Link(from, to string) error {
 	return f.FS.Link(from, to)
 }
 
-// Remove implements disk.FS.
+// Remove counts the call, and removes the file unless the call must fail.
 func (f *Faults) Remove(name string) error {
 	if err := f.call("remove " + name); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (f *Faults) Remove(name string) error {
 	return f.FS.Remove(name)
 }
 
-// MkdirAll implements disk.FS.
+// MkdirAll counts the call, and makes the directories unless the call must fail.
 func (f *Faults) MkdirAll(name string, mode fs.FileMode) error {
 	if err := f.call("mkdir " + name); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (f *Faults) MkdirAll(name string, mode fs.FileMode) error {
 	return f.FS.MkdirAll(name, mode)
 }
 
-// SyncDir implements disk.FS.
+// SyncDir counts the call, and makes the names in the directory durable unless the call must fail.
 func (f *Faults) SyncDir(name string) error {
 	if err := f.call("sync directory " + name); err != nil {
 		return err

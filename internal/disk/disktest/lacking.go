@@ -6,15 +6,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
-// Lacking is a file system that lacks some calls. NoLink and NoSync are the errors of the calls Link and SyncDir. If
-// such an error is nil, the call is supported.
+// Lacking is a file system that lacks some calls. Link returns the error NoLink, and SyncDir returns the error NoSync,
+// unless that error is nil.
 type Lacking struct {
 	disk.FS
 	NoLink, NoSync error
-	Mounted        func(path string) error // returns an error for files that can be written, but not replaced or removed
+	Mounted        func(path string) error // returns an error for a path that Rename must not replace and Remove must not remove; nil means that there are no such paths
 }
 
-// Link implements disk.FS.
+// Link returns NoLink in an fs.PathError if NoLink is set. Otherwise it makes the hard link.
 func (l *Lacking) Link(from, to string) error {
 	if l.NoLink != nil {
 		return &fs.PathError{Op: "link", Path: to, Err: l.NoLink}
@@ -22,7 +22,7 @@ func (l *Lacking) Link(from, to string) error {
 	return l.FS.Link(from, to)
 }
 
-// SyncDir implements disk.FS.
+// SyncDir returns NoSync in an fs.PathError if NoSync is set. Otherwise it makes the names in the directory durable.
 func (l *Lacking) SyncDir(name string) error {
 	if l.NoSync != nil {
 		return &fs.PathError{Op: "sync", Path: name, Err: l.NoSync}
@@ -30,7 +30,7 @@ func (l *Lacking) SyncDir(name string) error {
 	return l.FS.SyncDir(name)
 }
 
-// Rename implements disk.FS.
+// Rename renames a file, unless Mounted returns an error for the new name.
 func (l *Lacking) Rename(from, to string) error {
 	if err := l.mounted(to); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (l *Lacking) Rename(from, to string) error {
 	return l.FS.Rename(from, to)
 }
 
-// Remove implements disk.FS.
+// Remove removes a file, unless Mounted returns an error for the name.
 func (l *Lacking) Remove(name string) error {
 	if err := l.mounted(name); err != nil {
 		return err

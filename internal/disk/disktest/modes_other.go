@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// Modes is true if files have the modes of Unix.
+// Modes reports whether files have the permission bits of Unix.
 const Modes = true
 
-// Private returns an error if another user than the owner can read the file at path.
+// Private returns an error if the mode of the file at path is not 0600.
 func Private(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm() != 0o600 {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Modes is true if files have the modes of Unix.
+// Modes reports whether files have the permission bits of Unix.
 const Modes = false
 
-// trustees matches the account of each entry in the text of an access control list.
+// trustees matches the end of each entry in the text of an access control list. The group is the account.
 var trustees = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`;;;([^)]*)\)`) })
 
-// Private returns an error if another user than the owner can read the file at path. The system (SY) and the
-// administrators (BA) may read it, because they can read every file: Wine lists the system in every access control
-// list.
+// Private returns an error if the access control list of the file at path has an entry for another account than the
+// present user, the system (SY) or the administrators (BA). The last two can read every file anyway, and Wine lists the
+// system in every access control list.
 func Private(path string) error {
 	security, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 // permissions.
 type Volatile struct {
 	mu    sync.Mutex
-	names map[string]*inode // the files that a process sees
+	names map[string]*inode // the present files by path, durable or not
 	dirs  map[string]*directory
 }
 
@@ -42,7 +42,8 @@ func NewVolatile() *Volatile {
 }
 
 // Crash returns the file system after a power failure. Several results are possible for each file and directory. choose
-// selects the result for the part what, as a number from 0 to n-1.
+// selects one of them: it gets a description of the choice and the number n of the possible results, and returns a
+// number from 0 to n-1.
 func (v *Volatile) Crash(choose func(what string, n int) int) *Volatile {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -70,12 +71,12 @@ func (v *Volatile) Crash(choose func(what string, n int) int) *Volatile {
 	return after
 }
 
-// crash returns the file after a power failure. choose selects the content, as in Crash.
+// crash returns the file after a power failure. choose selects the content, with the same arguments as for Crash.
 func (i *inode) crash(name string, choose func(string, int) int) *inode {
 	data := i.synced
 	if len(i.now) >= len(i.synced) && string(i.now[:len(i.synced)]) == string(i.synced) {
 		data = i.now[:len(i.synced)+choose("bytes of "+name, len(i.now)-len(i.synced)+1)]
-	} else if choose("content of "+name, 2) == 1 { // the file was truncated and rewritten
+	} else if choose("content of "+name, 2) == 1 { // the file was truncated and rewritten since its last sync
 		data = i.now[:choose("bytes of "+name, len(i.now)+1)]
 	}
 	return &inode{now: slices.Clone(data), synced: slices.Clone(data)}
@@ -90,15 +91,15 @@ func (v *Volatile) dir(name string) *directory {
 	return d
 }
 
-// change calls f with the names in a directory, which f changes. It records f, because the change is not durable before
-// the next sync.
+// change calls f, which changes the map of present names. It records f for the directory dir, because the change is not
+// durable before the next sync of dir.
 func (v *Volatile) change(dir string, f func(map[string]*inode)) {
 	f(v.names)
 	d := v.dir(dir)
 	d.changes = append(d.changes, f)
 }
 
-// OpenFile implements disk.FS.
+// OpenFile opens a file. It creates a missing file if flag has os.O_CREATE, and ignores the mode.
 func (v *Volatile) OpenFile(name string, flag int, _ fs.FileMode) (disk.File, error) {
 	name = filepath.ToSlash(name)
 	v.mu.Lock()
@@ -116,7 +117,7 @@ func (v *Volatile) OpenFile(name string, flag int, _ fs.FileMode) (disk.File, er
 	return &volatileFile{v, i, name}, nil
 }
 
-// ReadFile implements disk.FS.
+// ReadFile returns the present content of a file, durable or not.
 func (v *Volatile) ReadFile(name string) ([]byte, error) {
 	name = filepath.ToSlash(name)
 	v.mu.Lock()
@@ -127,16 +128,16 @@ func (v *Volatile) ReadFile(name string) ([]byte, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 }
 
-// ReadDir implements disk.FS. It always fails, because no test needs it.
+// ReadDir always fails, because no test needs it.
 func (v *Volatile) ReadDir(name string) ([]fs.DirEntry, error) {
 	name = filepath.ToSlash(name)
 	return nil, &fs.PathError{Op: "readdir", Path: name, Err: syscall.ENOENT}
 }
 
-// Lstat implements disk.FS.
+// Lstat equals Stat, because the file system has no symbolic links.
 func (v *Volatile) Lstat(name string) (fs.FileInfo, error) { return v.Stat(name) }
 
-// Stat implements disk.FS.
+// Stat returns the name and the size of a file. Directories do not exist for Stat.
 func (v *Volatile) Stat(name string) (fs.FileInfo, error) {
 	name = filepath.ToSlash(name)
 	v.mu.Lock()
@@ -147,13 +148,14 @@ func (v *Volatile) Stat(name string) (fs.FileInfo, error) {
 	return nil, &fs.PathError{Op: "stat", Path: name, Err: syscall.ENOENT}
 }
 
-// Readlink implements disk.FS. It always fails, because the file system has no symbolic links.
+// Readlink always fails, because the file system has no symbolic links.
 func (v *Volatile) Readlink(name string) (string, error) {
 	name = filepath.ToSlash(name)
 	return "", &fs.PathError{Op: "readlink", Path: name, Err: syscall.EINVAL}
 }
 
-// Rename implements disk.FS. It returns an error if the names are in different directories.
+// Rename renames a file and replaces a file with the new name. It returns an error if the names are in different
+// directories.
 func (v *Volatile) Rename(from, to string) error {
 	from, to = filepath.ToSlash(from), filepath.ToSlash(to)
 	v.mu.Lock()
@@ -169,7 +171,7 @@ func (v *Volatile) Rename(from, to string) error {
 	return nil
 }
 
-// Link implements disk.FS. It makes a hard link: a second name for a file.
+// Link makes a hard link: a second name for a file. It returns an error if the second name exists.
 func (v *Volatile) Link(from, to string) error {
 	from, to = filepath.ToSlash(from), filepath.ToSlash(to)
 	v.mu.Lock()
@@ -182,7 +184,7 @@ func (v *Volatile) Link(from, to string) error {
 	return nil
 }
 
-// Remove implements disk.FS.
+// Remove removes the name of a file.
 func (v *Volatile) Remove(name string) error {
 	name = filepath.ToSlash(name)
 	v.mu.Lock()
@@ -194,13 +196,13 @@ func (v *Volatile) Remove(name string) error {
 	return nil
 }
 
-// RemoveAll implements disk.FS for one file.
+// RemoveAll removes one file, not a directory. Unlike os.RemoveAll, it returns an error if the file is missing.
 func (v *Volatile) RemoveAll(name string) error { return v.Remove(name) }
 
-// MkdirAll implements disk.FS. It does nothing, because all directories exist implicitly.
+// MkdirAll does nothing, because all directories exist implicitly.
 func (v *Volatile) MkdirAll(string, fs.FileMode) error { return nil }
 
-// SyncDir implements disk.FS.
+// SyncDir makes the changes of the names in one directory durable.
 func (v *Volatile) SyncDir(name string) error {
 	name = filepath.ToSlash(name)
 	v.mu.Lock()

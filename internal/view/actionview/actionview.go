@@ -1,6 +1,7 @@
 // Package actionview has the texts and JSON forms of action invocations. The JSON forms have the same members as in
-// Terraform. The stream is documented at https://developer.hashicorp.com/terraform/internals/machine-readable-ui, the
-// document of a plan in package github.com/hashicorp/terraform-json.
+// Terraform. One form is for the stream (the lines of -json), which
+// https://developer.hashicorp.com/terraform/internals/machine-readable-ui documents. The other form is for the document
+// of a plan (package github.com/hashicorp/terraform-json).
 package actionview
 
 import (
@@ -47,7 +48,7 @@ func Texts(list []*plan.Invocation, code func(string) string) (out []string) {
 	return out
 }
 
-// Planned is a planned invocation in the stream.
+// Planned is a planned invocation in the stream (the lines of -json).
 type Planned struct {
 	Action Action `json:"action_addr"`
 	Triggers
@@ -61,7 +62,7 @@ type Hook struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Action has the names of an action.
+// Action has the address of an action and its parts, in the form of JSON documents.
 type Action struct {
 	Address string      `json:"addr"`
 	Module  string      `json:"module"`
@@ -72,7 +73,7 @@ type Action struct {
 	Key     jsondoc.Key `json:"action_key"`
 }
 
-// ActionOf returns the document about an action with the address i.
+// ActionOf returns the document about the action with the address i.
 func ActionOf(i addr.Instance) Action {
 	implied, _, _ := strings.Cut(i.Type, "_")
 	return Action{i.String(), i.Module.String(), i.Local(), implied, i.Type, i.Name, jsondoc.Key(i.Key)}
@@ -123,7 +124,7 @@ type planLifecycle struct {
 	OnFailure string `json:"on_failure"`
 }
 
-// planRequest is an invocation by -invoke. See request.
+// planRequest is an invocation by -invoke. Object is the object from whose trigger the action is invoked, or "".
 type planRequest struct {
 	Object string `json:"triggering_resource_address,omitempty"`
 }

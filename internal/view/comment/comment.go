@@ -1,8 +1,9 @@
-// Package comment draws a reviewed plan as Markdown, for a comment on a pull request.
+// Package comment writes a reviewed plan as Markdown, for a comment on a pull request.
 //
 // Text from outside (names, values, messages) cannot act as Markdown or HTML. It is written only in code spans and in
-// fences, whose delimiters are longer than every run of backticks in the text. All HTML elements have constant texts.
-// If the comment is too long, blocks in the middle are left out. The most dangerous changes are at the beginning, and
+// fences (code blocks), whose delimiters are longer than every run of backticks in the text. All HTML elements have
+// constant texts. If the comment is too long, blocks (such as one change) in the middle are left out. The most
+// dangerous changes are at the beginning, and outputs and leases (ephemeral resources) at the end.
 // outputs and leases at the end.
 //
 // comment.go has the sections, cut.go shortens the comment, span.go writes code spans and fences, draft.go has the blocks.
@@ -64,7 +65,7 @@ func (d *draft) head() {
 	d.add(text, "", 0)
 }
 
-// verbs are the words for the actions.
+// verbs are the words for the actions of changes.
 var verbs = map[plan.Action]string{
 	plan.Create: "create", plan.Read: "read", plan.Update: "update", plan.DeleteCreate: "replace", plan.CreateDelete: "replace, create first",
 	plan.ForgetCreate: "replace, forget the old one", plan.Delete: "destroy", plan.Forget: "forget", plan.NoOp: "no action",
@@ -119,8 +120,8 @@ func (d *draft) changes(list []*review.Change) {
 	}
 }
 
-// title returns the address of the object. If the change represents a group, it returns the address of the resource and
-// the number of equal changes.
+// title returns the address of the changed object. If c represents a group of equal changes, it returns the address of
+// the resource and the number of the changes.
 func (d *draft) title(c *review.Change) string {
 	if c.Group == nil {
 		return d.span(c.Address)

@@ -9,12 +9,14 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
-// leastBlock is the smallest size in bytes to which a block is shortened. In fewer bytes its address might be missing.
+// leastBlock is the minimum size in bytes to which a block (such as one change) is shortened. In fewer bytes its
+// address might be missing.
 const leastBlock = 600
 
-// within returns the comment in at most n bytes. If the comment is longer, within first shortens each long block. If
-// that is not enough, it leaves out blocks in the middle: it keeps up to n/4 bytes of the blocks in the last sections,
-// and fills the rest with blocks from the beginning. A shortened block keeps the address of its object.
+// within returns the comment in at most n bytes. If the comment is longer, within first shortens each long block (such
+// as one change). If that is not enough, it leaves out blocks in the middle: it keeps up to n/4 bytes of the blocks in
+// the last sections, and fills the rest with blocks from the beginning. A shortened block keeps the address of its
+// object.
 func (d *draft) within(n int) string {
 	last := len(d.blocks)
 	whole := d.text(last, last, "")
@@ -29,7 +31,7 @@ func (d *draft) within(n int) string {
 		tail--
 	}
 	if text := d.cut(tail, tail, len(whole)); len(text) <= n {
-		return text // the blocks were long, not many
+		return text // only the length of the blocks was too large, so no block is left out
 	}
 	head := sort.Search(tail, func(head int) bool { return len(d.cut(head, tail, len(whole))) > n })
 	return d.cut(max(0, head-1), tail, len(whole))
@@ -54,7 +56,7 @@ func (d *draft) cut(head, tail, whole int) string {
 func (d *draft) text(head, tail int, notice string) string {
 	var b strings.Builder
 	open := -1
-	in := func(s int) { // the section of the next block; -1 at the end
+	in := func(s int) { // in writes the end of the present section and the beginning of the section s; -1: only the end
 		if s == open {
 			return
 		}
@@ -87,14 +89,14 @@ func (b *block) shorten(n int) {
 	if len(b.text)+len(b.lines) <= n {
 		return
 	}
-	n -= 200                         // for the notices and the fence
-	room := max(n/2, n-len(b.lines)) // the part of n that b.text may use
+	n -= 200                         // for the notices, and for the lines around the fence (code block)
+	room := max(n/2, n-len(b.lines)) // the number of bytes of n that b.text may use
 	b.lines = cutLines(b.lines, n-min(room, len(b.text)), "  … %s bytes are left out …\n")
 	b.text = cutLines(b.text, room, "- … %s bytes are left out …\n")
 }
 
 // cutLines shortens a text of more than n bytes. It keeps whole lines from the beginning and from the end, up to n/2
-// bytes each, and puts the notice between them. The notice does not count.
+// bytes each, and puts the notice between them. n does not include the notice.
 func cutLines(text string, n int, notice string) string {
 	n = max(0, n)
 	if len(text) <= n {
@@ -106,7 +108,7 @@ func cutLines(text string, n int, notice string) string {
 		to += next + 1
 	}
 	begin := text[:end]
-	if end == 0 && strings.HasPrefix(notice, " ") { // a line of a fence may end anywhere
+	if end == 0 && strings.HasPrefix(notice, " ") { // in a fence (code block), a line may be cut anywhere
 		for end = n / 2; end > 0 && !utf8.RuneStart(text[end]); {
 			end--
 		}

@@ -12,7 +12,7 @@ const (
 type Options struct {
 	Max   int                 // the maximum size of the comment in bytes
 	Full  bool                // show long values completely
-	Scrub func(string) string // masks secrets in texts from outside; nil: they are unchanged
+	Scrub func(string) string // masks secrets in names, values and messages; nil: these stay unchanged
 }
 
 // draft is a comment in blocks. Each block is shown as a whole or not at all.
@@ -26,13 +26,13 @@ type draft struct {
 // section is a part of a comment with constant texts around its blocks.
 type section struct {
 	open, close string
-	last        bool // the section is kept if the middle of the comment is left out
+	last        bool // the section stays if blocks in the middle of the comment are left out
 }
 
 type block struct {
 	section int
 	text    string // Markdown
-	lines   string // the content of a change, for a fence below the text
+	lines   string // the content of a change, which is written in a fence (code block) below the text
 	changes int    // the number of changes that the block shows
 	size    int    // the size in bytes before the block is shortened
 }
@@ -47,7 +47,7 @@ func (d *draft) folded(title string) {
 	d.begin("\n<details><summary>"+title+"</summary>\n", "\n</details>\n")
 }
 
-// ending begins a folded section that is kept if the middle of the comment is left out.
+// ending begins a folded section that stays if blocks in the middle of the comment are left out.
 func (d *draft) ending(title string) {
 	d.folded(title)
 	d.sections[len(d.sections)-1].last = true

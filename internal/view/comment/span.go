@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// span returns a text from outside as a code span on one line.
+// span returns a text from outside, such as a name, as a code span on one line.
 func (d *draft) span(s string) string {
 	s = view.EscapeLine(d.o.Scrub(s))
 	if s == "" {
@@ -14,13 +14,13 @@ func (d *draft) span(s string) string {
 	}
 	delimiter := strings.Repeat("`", longestRun(s)+1)
 	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") || strings.HasPrefix(s, " ") && strings.HasSuffix(s, " ") && strings.Trim(s, " ") != "" {
-		s = " " + s + " " // Markdown removes one space at each end
+		s = " " + s + " " // because Markdown removes one space at each end of a code span
 	}
 	return delimiter + s + delimiter
 }
 
-// fence returns the content of a change in a fence for diffs. It returns "" if lines is empty. The symbol "~" becomes
-// "!", which GitHub colours.
+// fence returns the content of a change in a code block for differences. It returns "" if lines is empty. The symbol
+// "~" becomes "!", which GitHub colours.
 func fence(lines string) string {
 	if lines == "" {
 		return ""

@@ -1,4 +1,4 @@
-// Package doctorview shows the findings of the command doctor.
+// Package doctorview shows the findings of the command doctor, which checks the surroundings of Lethe.
 package doctorview
 
 import (
@@ -24,9 +24,9 @@ const (
 // Finding is one fact about the surroundings of the program.
 type Finding struct {
 	Level  Level
-	Area   string // such as "locks"
-	Text   string // sentences
-	Action string // the advice to the user, as a sentence; "": there is nothing to do
+	Area   string // the subject, such as "locks"
+	Text   string // the finding as sentences
+	Action string // the advice to the user, as a sentence; "": the user need not act
 }
 
 // Findings are the findings of all checks, in the order in which they are printed.
@@ -76,7 +76,7 @@ type findingDocument struct {
 	Action string `json:"action,omitempty"`
 }
 
-// JSON writes the findings as one line of JSON, in the form of document, and returns the error of w.
+// JSON writes the findings as one line of JSON, in the form of the type document, and returns the error of w.
 func (list Findings) JSON(w io.Writer) error {
 	doc := document{Format: "1.0", Problems: list.Problems(), Findings: []findingDocument{}}
 	for _, f := range list {

@@ -9,7 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view"
 )
 
-// printer writes lines. After the first error, it writes nothing, and keeps this error.
+// printer writes lines. After the first error of w, it writes nothing, and keeps this error in err.
 type printer struct {
 	w   io.Writer
 	err error
@@ -22,7 +22,7 @@ func (p *printer) line(depth int, text string) {
 	}
 }
 
-// paragraph writes a text of several lines, without the white space around it, at an indentation of depth steps.
+// paragraph writes a text of several lines, without the white space around it. It indents each line by depth steps.
 func (p *printer) paragraph(depth int, text string) {
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		p.line(depth, strings.TrimRight(line, "\r\n"))

@@ -12,7 +12,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Type writes a type of a provider, or an attribute or block of the type, for people.
+// Type writes a text about a type of a provider, or about an attribute or block of the type. It returns the first error
+// of w.
 func Type(w io.Writer, t *explain.Type) error {
 	p := &printer{w: w}
 	p.line(0, strings.ToUpper(t.Kind()[:1])+t.Kind()[1:]+": "+t.Name)
@@ -118,8 +119,8 @@ func blockText(n *schema.Nested) string {
 	return "block"
 }
 
-// Friendly returns a type as type constraints write it, but without the attributes of objects and the elements of
-// tuples.
+// Friendly returns a type in the notation of type constraints, but without the attributes of objects and the elements
+// of tuples: object and tuple.
 func Friendly(ty cty.Type) string {
 	switch {
 	case ty == cty.DynamicPseudoType:
@@ -141,7 +142,7 @@ func Friendly(ty cty.Type) string {
 	return ty.FriendlyName()
 }
 
-// Function writes a function for people.
+// Function writes a text about a function. It returns the first error of w.
 func Function(w io.Writer, f *explain.Function) error {
 	p := &printer{w: w}
 	p.line(0, "Function: "+signature(f))
@@ -239,7 +240,7 @@ func blockDocument(n *schema.Nested) partDocument {
 	}
 }
 
-// TypeJSON writes a type as one line of JSON, and returns the error of w. typeDocument has the form.
+// TypeJSON writes a type as one line of JSON, in the form of typeDocument, and returns the error of w.
 func TypeJSON(w io.Writer, t *explain.Type) error {
 	doc := typeDocument{
 		Format: "1.0", Kind: t.Kind(), Type: t.Name, Path: t.Path, Provider: t.Provider.String(), Version: t.Version, Others: t.Others,
@@ -288,7 +289,7 @@ type parameterDocument struct {
 	Description string `json:"description,omitempty"`
 }
 
-// FunctionJSON writes a function as one line of JSON, and returns the error of w. functionDocument has the form.
+// FunctionJSON writes a function as one line of JSON, in the form of functionDocument, and returns the error of w.
 func FunctionJSON(w io.Writer, f *explain.Function) error {
 	doc := functionDocument{
 		Format: "1.0", Kind: "function", Name: f.Name, Signature: signature(f), Provider: f.Provider.String(), Version: f.Version, Summary: f.Summary,

@@ -10,10 +10,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// mostUsers is the largest number of users, and of effects, that the text lists. The JSON document has all of them.
+// mostUsers is the maximum number of users of a value, and of effects, that the text lists. The JSON document has all
+// of them.
 const mostUsers = 50
 
-// Value writes the explanation of a value for people.
+// Value writes the explanation of a value as text. It returns the first error of w.
 func Value(w io.Writer, v *explain.Value) error {
 	p := &printer{w: w}
 	p.line(0, v.Address)
@@ -86,8 +87,8 @@ func withPlace(text string, r diag.Range) string {
 	return fmt.Sprintf("%s, %s:%d", text, r.Filename, r.Start.Line)
 }
 
-// sources writes a source, and below it, indented, the sources that it depends on. depth is the number of steps by
-// which it is indented.
+// sources writes a source of a value, and below it, indented, the sources that it depends on. depth is the number of
+// indentation steps of the first line.
 func (p *printer) sources(s *explain.Source, depth int) {
 	text := s.Name
 	if depth > 1 {
@@ -187,8 +188,8 @@ func reasonsOf(list []explain.Reason) []reasonDocument {
 	return out
 }
 
-// ValueJSON writes the explanation of a value as one line of JSON, and returns the error of w. valueDocument has the
-// form.
+// ValueJSON writes the explanation of a value as one line of JSON, in the form of valueDocument, and returns the error
+// of w.
 func ValueJSON(w io.Writer, v *explain.Value) error {
 	doc := valueDocument{
 		Format: "1.0", Address: v.Address, Kind: v.Kind, At: at(v.At), Facts: v.Facts, From: sourceOf(v.From), Sensitive: reasonsOf(v.Sensitive),

@@ -1,4 +1,5 @@
-// Package graphview draws the declarations of a configuration: as an SVG image, as a page, and for Mermaid.
+// Package graphview draws the declarations of a configuration, and the references between them: as an SVG image, as an
+// HTML page, and as a flowchart for Mermaid.
 //
 //	graphview.go  Drawing, and how it becomes smaller: selected parts, and folded modules
 //	svg.go        the image
@@ -12,7 +13,7 @@ import (
 	"strings"
 )
 
-// Node is a drawn declaration, or a folded module.
+// Node is a drawn declaration, or a module whose content is drawn as one node (a folded module).
 type Node struct {
 	Name   string   // the whole address
 	Label  string   // the address in its module
@@ -37,7 +38,8 @@ type Selection struct {
 // Most is the number of nodes above which a drawing folds its modules.
 const Most = 300
 
-// Names returns the addresses that a Selection may have: the nodes and their modules.
+// Names returns the addresses that From and To of a Selection may have: the addresses of the nodes and of their
+// modules.
 func (d *Drawing) Names() []string {
 	seen := map[string]bool{}
 	var out []string
@@ -93,8 +95,8 @@ func (d *Drawing) Select(s Selection) *Drawing {
 	return out
 }
 
-// reach keeps only the nodes that can be reached from the nodes from: along edges (side 0) or against them (side 1).
-// depth is the maximum number of edges; 0 means no limit.
+// reach sets keep[i] to false for each node i that cannot be reached from the nodes in from: along edges (side 0) or
+// against them (side 1). depth is the maximum number of edges; 0 means no limit.
 func (d *Drawing) reach(keep []bool, from []int, side, depth int) {
 	next := make([][]int, len(d.Nodes))
 	for _, e := range d.Edges {
@@ -131,8 +133,8 @@ func (d *Drawing) Deepest() int {
 	return deepest
 }
 
-// Fold returns a drawing in which the content of each module at a depth is one node. Depth 0 folds the modules that the
-// root module calls, and so leaves no module open.
+// Fold returns a drawing in which each module at a depth is one node that contains the module's content. Depth 0 folds
+// the modules that the root module calls, and so leaves no called module open.
 func (d *Drawing) Fold(depth int) *Drawing {
 	return d.merged(func(n Node) (Node, bool) {
 		if len(n.Module) <= depth {
@@ -178,7 +180,8 @@ func (d *Drawing) merged(into func(Node) (Node, bool)) *Drawing {
 	return out
 }
 
-// FoldTypes returns a drawing in which all declarations of one type in one module are one node. Folded modules stay.
+// FoldTypes returns a drawing in which all declarations of one type in one module are one node. Folded modules do not
+// change.
 func (d *Drawing) FoldTypes() *Drawing {
 	return d.merged(func(n Node) (Node, bool) {
 		typ, _, _ := strings.Cut(n.Label, "[") // the label of a provider has its address in brackets
@@ -210,7 +213,7 @@ func (d *Drawing) FoldTo(fits func(*Drawing) bool) (*Drawing, bool) {
 func Few(d *Drawing) bool { return len(d.Nodes) <= Most }
 
 // Local returns the address name without the address of its innermost module. modules has the addresses of the modules
-// around it, the innermost last.
+// that contain the declaration, the innermost last.
 func Local(name string, modules []string) string {
 	if len(modules) == 0 {
 		return name
@@ -218,7 +221,7 @@ func Local(name string, modules []string) string {
 	return strings.TrimPrefix(name, modules[len(modules)-1]+".")
 }
 
-// actions are the actions of a plan with their symbols, the most dangerous last.
+// actions are the actions of a plan with their symbols, sorted by danger: the most dangerous is the last.
 var actions = []struct{ name, symbol string }{{"", ""}, {"read", "<="}, {"create", "+"}, {"update", "~"}, {"forget", "."}, {"replace", "-/+"}, {"delete", "-"}}
 
 func rank(action string) int {
@@ -241,8 +244,8 @@ func worse(a, b string) string {
 // Worse returns the more dangerous of two actions.
 func Worse(a, b string) string { return worse(a, b) }
 
-// text returns the label of a node, after the symbol of its action, and with "…" if other nodes are folded into the
-// node.
+// text returns the label of a node, after the symbol of its action. If other nodes are folded into the node, "…"
+// follows.
 func (n Node) text() string {
 	out := n.Label
 	if n.Folded > 0 {

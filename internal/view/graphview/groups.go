@@ -2,7 +2,7 @@ package graphview
 
 import "github.com/lethe-iac/lethe/internal/layout"
 
-// groups is the layout of a drawing, in which each module is a group. layout.Nodes has first the modules, in the order
+// groups is the layout of a drawing. Each module is a group of nodes. layout.Nodes has first the modules, in the order
 // of names, and then the nodes of the drawing. So node i of the drawing is layout.Nodes[len(names)+i]. paths has the
 // ancestors of each module, the outermost first.
 type groups struct {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// These are limits of Mermaid: it refuses larger flowcharts.
+// Limits of Mermaid, which refuses larger flowcharts.
 const (
-	mermaidText  = 50_000 // characters
+	mermaidText  = 50_000 // the maximum number of characters
 	mermaidEdges = 500
 )
 
@@ -18,7 +18,7 @@ func Mermaid(d *Drawing) (string, bool) {
 	text := ""
 	fits := func(d *Drawing) bool {
 		text = flowchart(d)
-		return len(d.Edges) <= mermaidEdges && len(text) <= mermaidText // a text never has fewer bytes than characters
+		return len(d.Edges) <= mermaidEdges && len(text) <= mermaidText // bytes are counted, and a text never has fewer bytes than characters
 	}
 	folded, ok := d.FoldTo(fits)
 	return text, ok || fits(folded.FoldTypes())

@@ -19,7 +19,7 @@ var script string
 // Options are settings of a page.
 type Options struct {
 	Title string
-	Scrub func(string) string // masks secrets in texts from outside; nil: they are unchanged
+	Scrub func(string) string // masks secrets in names, values and messages; nil: these stay unchanged
 }
 
 // page writes the page of one drawing.
@@ -30,9 +30,9 @@ type page struct {
 	o Options
 }
 
-// Page writes a drawing as an HTML page. The columns and the modules are HTML elements, so that modules can be folded
-// without a script. The script draws the edges. Without the script, readers see the edges in a list. If the drawing has
-// more than Most nodes, the modules are folded at first.
+// Page writes a drawing as an HTML page. The columns and the modules are HTML elements, so that readers can fold
+// modules without a script. The script draws the edges. Without the script, readers see the edges in a list. If the
+// drawing has more than Most nodes, the modules are folded at first.
 func Page(w io.Writer, d *Drawing, o Options) error {
 	p := &page{bufio.NewWriterSize(w, 64<<10), d, newGroups(d, size), o}
 	sheet.Head(p, p.text(o.Title), pageStyle, script)
@@ -77,7 +77,7 @@ func (p *page) node(i int) {
 	fmt.Fprintf(p, "<div class=\"%s\" id=\"n%d\"><a href=\"#r%d\">%s</a></div>\n", n.class(), i, i, p.text(n.text()))
 }
 
-// references lists the edges in words.
+// references lists the edges of the drawing in words.
 func (p *page) references() {
 	to, from := make([][]int, len(p.d.Nodes)), make([][]int, len(p.d.Nodes))
 	for _, e := range p.d.Edges {

@@ -15,7 +15,7 @@ import (
 var svgStyle string
 
 const (
-	letter     = 7.3 // the width of a letter
+	letter     = 7.3 // the width of a letter in pixels
 	nodeHeight = 26
 )
 

@@ -1,4 +1,5 @@
-// Package historypage draws the history of a state as a page: who changed which objects when. It contains no values.
+// Package historypage writes the history of a state as an HTML page: who changed which objects when. It contains no
+// values of attributes and outputs.
 package historypage
 
 import (
@@ -19,7 +20,7 @@ import (
 //go:embed historypage.css
 var style string
 
-// Writing is a state in the history, with its differences from the previous state.
+// Writing is a state in the history (the result of one write), with its differences from the previous state.
 type Writing struct {
 	store.Past
 	Changes *view.StateDifference // nil if the previous state is not kept or cannot be read
@@ -28,7 +29,7 @@ type Writing struct {
 // Options are settings of a page.
 type Options struct {
 	Workspace string
-	Scrub     func(string) string // masks secrets in texts from outside; nil: they are unchanged
+	Scrub     func(string) string // masks secrets in names, values and messages; nil: these stay unchanged
 }
 
 type page struct {

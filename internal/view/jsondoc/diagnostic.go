@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// Diagnostic is the document of a message, for validate and for the lines of -json.
+// Diagnostic is the document of a diagnostic, for validate and for the lines of -json.
 type Diagnostic struct {
 	Severity string           `json:"severity"`
 	Summary  string           `json:"summary"`
@@ -29,9 +29,9 @@ type posDocument struct {
 	Byte   int `json:"byte"`
 }
 
-// snippetDocument is the source code around a place. Offsets are bytes in the code.
+// snippetDocument is the source code around a place. Start and End are offsets in Code, in bytes.
 type snippetDocument struct {
-	Context *string         `json:"context"` // the header of the block around the place, or null outside of blocks
+	Context *string         `json:"context"` // the header of the block that contains the place; null outside of blocks
 	Code    string          `json:"code"`
 	Line    int             `json:"start_line"`
 	Start   int             `json:"highlight_start_offset"`
@@ -45,7 +45,7 @@ type valueDocument struct {
 	Statement string `json:"statement"`
 }
 
-// callDocument is the function that reported the message.
+// callDocument describes the function that reported the diagnostic.
 type callDocument struct {
 	Function  string    `json:"called_as"`
 	Signature signature `json:"signature"`
@@ -58,7 +58,8 @@ type signature struct {
 	Returns  Type        `json:"return_type"`
 }
 
-// DiagnosticOf returns the document of a message. sources has the text around its place.
+// DiagnosticOf returns the document of a diagnostic. sources has the texts of the files; the document has no snippet if
+// the file is not in it.
 func DiagnosticOf(d diag.Diagnostic, sources *diag.Sources) Diagnostic {
 	doc := Diagnostic{Severity: d.Severity.String(), Summary: d.Summary, Detail: d.Detail, Code: d.Code, Address: d.Address}
 	if d.Subject == nil {

@@ -1,6 +1,6 @@
 // Package jsondoc writes the JSON documents of commands, in the published formats of Terraform. It has the common parts
-// of all documents (this file and value.go), and the documents about schemas and functions, which do not use package
-// view (schemas.go).
+// of all documents (this file and value.go), and the documents about schemas and functions, which need no part of
+// package view (schemas.go).
 //
 // Documents are structs with json tags. Their long parts are sequences, so that only one element at a time is in memory
 // while a document is written.
@@ -20,12 +20,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Write writes a document and a line break, on one line or laid out for people.
+// Write writes a document and a line break, on one line or with line breaks and indentation. It returns the error of w.
 func Write(w io.Writer, document any, layout Layout) error {
 	return WriteScrubbed(w, document, layout, nil)
 }
 
-// WriteScrubbed writes a document as Write does, and applies scrub to its strings. scrub may be nil.
+// WriteScrubbed writes a document and a line break. It applies scrub, which masks secrets, to the strings of the
+// document. scrub may be nil. WriteScrubbed returns the error of w.
 func WriteScrubbed(w io.Writer, document any, layout Layout, scrub func(string) string) error {
 	j := jsontext.Writer{W: w, Compact: layout == OneLine, Quote: AppendString, Scrub: scrub}
 	j.Value(document)
@@ -34,12 +35,12 @@ func WriteScrubbed(w io.Writer, document any, layout Layout, scrub func(string) 
 	return j.Err
 }
 
-// Layout is true if a document is laid out for people.
+// Layout is true if a document has line breaks and indentation.
 type Layout bool
 
 const (
-	OneLine Layout = false // for programs
-	LaidOut Layout = true  // for people
+	OneLine Layout = false // one line, for programs
+	LaidOut Layout = true  // line breaks and indentation, for people
 )
 
 // AppendString appends a string as JSON. It escapes control characters of terminals, even if JSON does not require it.
@@ -110,13 +111,13 @@ type Type cty.Type
 // WriteJSON writes the type.
 func (t Type) WriteJSON(w *jsontext.Writer) {
 	text, err := cty.Type(t).WithoutOptionalAttributesDeep().MarshalJSON()
-	if err != nil { // a type that exists only inside the program
+	if err != nil { // a type that exists only inside the program has no JSON form
 		text = []byte(`"dynamic"`)
 	}
 	w.Raw(AppendSafe(nil, string(text)))
 }
 
-// Hosts returns a provider with the registry host that documents use. If it is nil, hosts are not changed.
+// Hosts returns a provider with the registry host that documents use. A nil Hosts changes no provider.
 type Hosts func(addr.Provider) addr.Provider
 
 // Of returns the address of a provider in documents, after h has completed it. A nil h changes nothing.
@@ -127,7 +128,7 @@ func (h Hosts) Of(p addr.Provider) string {
 	return p.String()
 }
 
-// Unsafe reports whether a character above ASCII is a control character, or changes how the text around it is shown.
+// Unsafe reports whether a character above ASCII is a control character, or changes the display of the text around it.
 func Unsafe(r rune) bool {
 	switch {
 	case r >= 0x80 && r <= 0x9f, r == 0x061c, r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e,
@@ -140,5 +141,5 @@ func Unsafe(r rune) bool {
 // Serial is the serial of a state in a document. It is a number of up to 64 bits.
 type Serial uint64
 
-// WriteJSON implements jsontext.Marshaler.
+// WriteJSON writes the serial as a JSON number.
 func (s Serial) WriteJSON(w *jsontext.Writer) { w.Uint(uint64(s)) }

@@ -51,7 +51,7 @@ type blockSchema struct {
 }
 
 type attrSchema struct {
-	Nested *nestedType `json:"nested_type,omitempty"` // attributes have either this or Type
+	Nested *nestedType `json:"nested_type,omitempty"` // set instead of Type if the attribute has nested attributes
 	Type   Type        `json:"type,omitzero"`
 	described
 	deprecated
@@ -76,7 +76,7 @@ type nestedSchema struct {
 
 type described struct {
 	Description string `json:"description,omitempty"`
-	Kind        string `json:"description_kind"` // plain or markdown
+	Kind        string `json:"description_kind"` // "plain" or "markdown"
 }
 
 type deprecated struct {

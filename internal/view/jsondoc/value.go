@@ -8,9 +8,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Value is a value in a document. Unknown parts are omitted from objects and maps, and are null elsewhere. Numbers are
-// as exact as they are known. Infinity is written as null, because JSON has no infinite numbers. The zero value is
-// null.
+// Value is a value in a document. Unknown members of objects and maps are omitted, and other unknown values are null.
+// Numbers have all digits of the value. Infinity is written as null, because JSON has no infinite numbers. The zero
+// value is null.
 type Value cty.Value
 
 // Present returns a value that documents omit if it is null.
@@ -55,7 +55,7 @@ func (j Value) WriteJSON(w *jsontext.Writer) {
 	}
 }
 
-// Key is the key of an instance. It is null for the only instance of something that is not repeated.
+// Key is the key of an instance in a document. It is null if the declaration has no count and no for_each.
 type Key addr.Key
 
 // WriteJSON writes the key.

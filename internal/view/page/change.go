@@ -12,7 +12,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
-// verb is an action on the page: its symbol, its name for classes and filters, and its text for readers.
+// verb describes an action on the page: its symbol, its name for CSS classes and filters, and its text for readers.
 type verb struct{ symbol, name, text string }
 
 var verbs = map[plan.Action]verb{
@@ -24,8 +24,8 @@ var verbs = map[plan.Action]verb{
 
 func action(c *review.Change) verb { return verbs[c.Action] }
 
-// changes writes those changes of a list that are drawn: the first of each group, and changes without a group. prefix
-// makes their ids differ from the ids of other lists. open is true if their content is unfolded at first.
+// changes writes the changes of a list that are drawn: the first change of each group, and the changes without a group.
+// prefix makes their ids differ from the ids of other lists. open is true if their content is unfolded at first.
 func (p *page) changes(list []*review.Change, prefix string, open bool) {
 	for _, c := range list {
 		if c.Leads() {
@@ -87,14 +87,15 @@ func (p *page) change(c *review.Change, prefix string, open bool) {
 	p.WriteString("</details>\n")
 }
 
-// dangers writes the reasons of a dangerous change into its summary, so that they are visible while the change is closed.
+// dangers writes the reasons of a dangerous change into its summary line, so that readers see them while the change is
+// folded.
 func (p *page) dangers(c *review.Change) {
 	for i, r := range c.Reasons {
 		fmt.Fprintf(p, "%s <span class=\"why\">%s</span>", [...]string{":", ";"}[min(i, 1)], p.text(r.String()))
 	}
 }
 
-// reasons writes the reasons of a change, unless its summary has them, and other facts about the change.
+// reasons writes the other facts about a change, and its reasons unless inHead is true: then its summary line has them.
 func (p *page) reasons(c *review.Change, inHead bool) {
 	var items []string
 	for _, r := range c.Reasons {
@@ -116,7 +117,7 @@ func (p *page) reasons(c *review.Change, inHead bool) {
 	}
 }
 
-// members lists the objects of a group. Each object has its permanent link.
+// members lists the objects of a group of equal changes. Each object has a permanent link.
 func (p *page) members(g *review.Group, prefix string) {
 	if g.Opaque {
 		p.WriteString("<p class=\"meta\">Sensitive values are not compared.</p>\n")

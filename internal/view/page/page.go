@@ -38,8 +38,8 @@ func Write(w io.Writer, r *review.Review, o Options) error {
 	return p.Flush()
 }
 
-// mostOpen is the number of destroyed and replaced objects that are open at first. If the plan has more, all are closed, so
-// that readers see them together with their reasons.
+// mostOpen is the maximum number of destroyed and replaced objects that are unfolded at first. If the plan has more,
+// all are folded, so that readers see them together with their reasons.
 const mostOpen = 4
 
 // leading returns the number of changes that are drawn. A group counts once.
@@ -159,7 +159,7 @@ func (p *page) rest() {
 	p.section("rest", "Other changes", func() {
 		for _, m := range modules {
 			if !slices.ContainsFunc(by[m], (*review.Change).Leads) {
-				continue // a group in another module contains them
+				continue // the group of these changes is shown in another module
 			}
 			p.WriteString("<div class=\"part\">\n<h3>")
 			if m == "" {

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Product string              // the name of the program; if empty, Lethe
 	Full    bool                // show long values completely
-	Scrub   func(string) string // masks secrets in texts from outside; nil: they are unchanged
+	Scrub   func(string) string // masks secrets in names, values and messages; nil: these stay unchanged
 }
 
 // page writes the page of one review.
@@ -26,7 +26,7 @@ type page struct {
 	buf buffer // the content of a change
 }
 
-// buffer has the text of a change before it is converted to HTML.
+// buffer has the text of a change before the text is converted to HTML.
 type buffer = bytes.Buffer
 
 // text returns a text from outside on one line as HTML. It may be used in an attribute.
@@ -54,7 +54,7 @@ func (p *page) content() view.ContentOptions {
 	return view.ContentFor(p.o.Scrub, p.o.Full)
 }
 
-// marks are the HTML elements around lines, by the symbol of the lines.
+// marks are the HTML elements around the lines of a content, by the symbol of the lines.
 var marks = map[byte][2]string{'+': {"<ins>", "</ins>"}, '-': {"<del>", "</del>"}, '~': {`<span class="u">`, "</span>"}, '?': {`<span class="o">`, "</span>"}}
 
 // lines writes the lines of a content. Adjacent lines with the same symbol share an element, so that a page with many
@@ -78,7 +78,7 @@ func (p *page) lines(text []byte) {
 	p.WriteString(marks[open][1])
 }
 
-// escaped writes text as HTML. Control characters in the text are already escaped.
+// escaped writes text as HTML. The caller must have escaped control characters.
 func (p *page) escaped(text []byte) {
 	for {
 		i := bytes.IndexAny(text, `&<>"'`)

@@ -16,8 +16,8 @@ const reset = "\x1b[0m"
 // Plain returns a text without the sequences that style it.
 func Plain(s string) string { return styling().ReplaceAllLiteralString(s, "") }
 
-// Styled applies part to the parts of a text between the escape sequences that style it. If the text has such
-// sequences, Styled ends all styles at the end.
+// Styled applies part to the parts of a text between the escape sequences that style the text. If the text has such
+// sequences, Styled adds a sequence that ends all styles.
 func Styled(s string, part func(string) string) string {
 	var b strings.Builder
 	at := 0

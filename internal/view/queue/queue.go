@@ -1,4 +1,4 @@
-// Package queue tracks the objects of a plan that have not begun yet, and how many of them wait for an object.
+// Package queue tracks the objects of a plan whose changes have not begun yet, and how many of them wait for an object.
 package queue
 
 import (
@@ -6,8 +6,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// Queue has the objects of a plan that have not begun yet. It uses the dependencies between resources in the plan and
-// in the state. The zero value has no objects.
+// Queue has the objects of a plan whose changes have not begun yet. It uses the dependencies between resources in the
+// plan and in the state. The zero value has no objects.
 type Queue struct {
 	changes map[addr.Object]*plan.Change
 	needed  map[addr.Resource]int // by resource: number of changes that depend on it and have not started to create or update an object
@@ -26,8 +26,9 @@ func New(p *plan.Plan) Queue {
 	return q
 }
 
-// Started records that an object's creation or update has started, or if down is true, its destruction or forgetting.
-// This step no longer counts as waiting. The other step of a replacement counts until it has started, too.
+// Started records that an object's creation or update has started. If down is true, it records that its destruction or
+// forgetting has started. The started step no longer counts as waiting. The other step of a replacement counts until it
+// has started, too.
 func (q Queue) Started(o addr.Object, down bool) {
 	if c := q.changes[o]; c != nil {
 		q.count(c, !down && c.Action.Ups(), down && c.Action.Downs(), -1)
@@ -45,8 +46,8 @@ func (q Queue) count(c *plan.Change, up, down bool, n int) {
 	}
 }
 
-// Behind returns how many changes wait until an object is created or updated, or if down is true, until it is
-// destroyed.
+// Behind returns the number of changes that wait until the resource of an object is created or updated. If down is
+// true, it returns the number of changes that wait until the object is destroyed or forgotten.
 func (q Queue) Behind(o addr.Object, down bool) int {
 	if !down {
 		return q.needed[o.Resource()]

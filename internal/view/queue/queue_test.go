@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 		}
 		q := New(p)
 		first, then, behind := "a", "b", []int{2, 1}
-		if down { // a waits for b and c
+		if down { // in a destroy, a waits for b and c
 			first, then, behind = "b", "a", []int{1, 0}
 		}
 		q.Started(object(first), down)

@@ -1,7 +1,7 @@
 // Package reviewdoc writes a reviewed plan as JSON, for programs that show plans themselves.
 //
-// The format has its own version. Minor versions add fields. The document contains no sensitive value: a part of the
-// kind "sensitive" neither has a value nor says whether the value changes.
+// The format has its own version. Minor versions add fields. The document contains no sensitive value. A part of the
+// kind "sensitive" has no value, and does not show whether the value changes.
 package reviewdoc
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// Format is the version of the document.
+// Format is the version of the form of the document, which its member format_version contains.
 const Format = "1.0"
 
 type document struct {
@@ -58,9 +58,9 @@ type change struct {
 	Risk     string   `json:"risk"`
 	Reasons  []reason `json:"reasons,omitempty"`
 	Import   string   `json:"import,omitempty"`
-	Group    *int     `json:"group,omitempty"` // index in groups
+	Group    *int     `json:"group,omitempty"` // the index of its group of equal changes in groups; absent without a group
 	Relevant []string `json:"relevant_attributes,omitempty"`
-	Content  *part    `json:"content,omitempty"` // the differences; in a group, only the first change has them
+	Content  *part    `json:"content,omitempty"` // the differences; in a group of equal changes, only the first change has them
 }
 
 type reason struct {
@@ -88,7 +88,7 @@ type check struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// invocation is an invocation of an action.
+// invocation is an invocation of an action in the document.
 type invocation struct {
 	Address string `json:"address"`
 	actionview.PlanTriggers
@@ -103,7 +103,8 @@ type lease struct {
 	Users   []string `json:"users"`
 }
 
-// Write writes the document of a reviewed plan. It applies scrub to strings. scrub may be nil.
+// Write writes the document of a reviewed plan, and returns the error of w. It applies scrub, which masks secrets, to
+// strings. scrub may be nil. hosts completes addresses of providers.
 func Write(w io.Writer, r *review.Review, hosts jsondoc.Hosts, scrub func(string) string) error {
 	p := r.Plan
 	doc := document{
@@ -166,7 +167,7 @@ func checkOf(c state.Check) check {
 	return out
 }
 
-// part is a comparison of values.
+// part is a comparison of values, or of a part of them.
 type part struct{ *diff.Node }
 
 // WriteJSON writes the comparison. It omits equal parts, except in added and removed values.
@@ -222,7 +223,7 @@ func side(w *jsontext.Writer, key string, v *diff.Value) {
 	case diff.BoolValue:
 		w.Word(v.Text)
 	case diff.NumberValue:
-		if strings.HasSuffix(v.Text, "Inf") { // JSON has no infinity
+		if strings.HasSuffix(v.Text, "Inf") { // JSON has no infinite numbers
 			w.Text(v.Text)
 			break
 		}

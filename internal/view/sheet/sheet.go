@@ -44,7 +44,7 @@ func Head(w io.Writer, title, own, script string) {
 `, hash(style+own), policy, title, style+own)
 }
 
-// Text returns s, a text from outside such as a name, as HTML on one line. The result may be used as the content of an
+// Text returns s, such as a name or a message, as HTML on one line. The result may be used as the content of an
 // element, and between the quotes of an attribute. Control characters, such as line breaks and tabs, become visible
 // escape sequences. If scrub is not nil, Text first replaces s with scrub(s), which masks secrets.
 func Text(s string, scrub func(string) string) string {

@@ -1,5 +1,6 @@
 // Package stateview shows reports about states: their history, the examination of a state, its journal and its backups,
-// leases without a recorded end, stored secrets, and the result of removing secrets from copies.
+// leases (opened ephemeral resources) without a recorded end, stored secrets, and the result of removing secrets from
+// copies.
 package stateview
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
-// ExaminationText writes an examination of a state for people.
+// ExaminationText writes an examination of a state as text. It returns the error of w.
 func ExaminationText(w io.Writer, x *workspace.Examination) error {
 	var b strings.Builder
 	line := func(format string, a ...any) { fmt.Fprintln(&b, view.EscapeLine(fmt.Sprintf(format, a...))) }
@@ -115,7 +116,7 @@ type examinationDocument struct {
 	Journal *journalDocument   `json:"journal,omitempty"`
 	Stored  []*journalDocument `json:"journals_in_store,omitempty"`
 	Backups []copyDocument     `json:"backups"`
-	Older   int                `json:"older_backups,omitempty"` // the number of backups that were not read
+	Older   int                `json:"older_backups,omitempty"` // the number of older backups, which were not read
 	Files   []string           `json:"files"`
 	Twice   [][]string         `json:"same_id"`
 }

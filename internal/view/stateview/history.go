@@ -13,7 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// HistoryText writes a list of states for people. The current state is the first.
+// HistoryText writes a list of states as a table. The current state is the first. HistoryText returns the error of w.
 func HistoryText(w io.Writer, states []store.Past) error {
 	lines := [][]string{{"SERIAL", "WRITTEN", "WHO", "OPERATION", "ADDED", "CHANGED", "REMOVED"}}
 	for i, p := range states {
@@ -32,7 +32,7 @@ func HistoryText(w io.Writer, states []store.Past) error {
 	return table(w, lines)
 }
 
-// written returns a time for people, or "" if it is unknown.
+// written returns a time for a table, or "" if the time is unknown.
 func written(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -40,7 +40,8 @@ func written(at time.Time) string {
 	return at.Format(time.DateTime) + "Z"
 }
 
-// table writes lines of cells as columns. The first line is the head. An empty cell is written as "-".
+// table writes lines of cells as columns. The first line is the head. An empty cell is written as "-". table returns
+// the error of w.
 func table(w io.Writer, lines [][]string) error {
 	width := make([]int, len(lines[0]))
 	for _, line := range lines {

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// LeasesText writes a list of leases without a recorded end. running is the run in progress, or "" without one.
+// LeasesText writes a list of leases (opened ephemeral resources) without a recorded end. running is the run in
+// progress, or "" without one. LeasesText returns the error of w.
 func LeasesText(w io.Writer, leases []journal.Lease, running string) error {
 	lines := [][]string{{"LEASE", "PROVIDER", "OPENED", "RUN"}}
 	for _, l := range leases {
@@ -32,11 +33,11 @@ type leaseDocument struct {
 	Provider string `json:"provider"`
 	Opened   string `json:"opened"`
 	Run      string `json:"run"`
-	Running  bool   `json:"running"` // the run is still in progress
+	Running  bool   `json:"running"` // the run that opened the lease is still in progress
 }
 
-// LeasesJSON writes a list of leases without a recorded end as a document. running is the run in progress, or ""
-// without one.
+// LeasesJSON writes a list of leases (opened ephemeral resources) without a recorded end as a document. running is the
+// run in progress, or "" without one. LeasesJSON returns the error of w.
 func LeasesJSON(w io.Writer, leases []journal.Lease, running string) error {
 	return jsondoc.Write(w, leasesDocument{Format: "1.0", Leases: leasesOf(leases, running)}, jsondoc.OneLine)
 }

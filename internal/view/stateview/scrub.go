@@ -15,9 +15,9 @@ type ScrubOutcome string
 const (
 	NothingFound ScrubOutcome = "nothing-found" // no copy contains a former secret
 	DryRun       ScrubOutcome = "dry-run"
-	Refused      ScrubOutcome = "refused"     // the user refused, or a value would be lost
+	Refused      ScrubOutcome = "refused"     // the user refused the removal, or a value would be lost
 	Changed      ScrubOutcome = "changed"     // copies were changed; diagnostics name the copies that could not be changed
-	Interrupted  ScrubOutcome = "interrupted" // some copies were changed
+	Interrupted  ScrubOutcome = "interrupted" // the command was interrupted after it changed some copies
 )
 
 // Scrub is the result of removing secrets from copies.
@@ -54,7 +54,7 @@ type scrubbedDocument struct {
 	Alone    bool             `json:"alone,omitempty"`          // removed only from stored_as, because it is too short or too common
 }
 
-// keptDocument is an attribute in a copy whose value is not removed, with the labels of its values.
+// keptDocument is an attribute in a copy whose values stay in the copy, with the labels (numbers) of the values.
 type keptDocument struct {
 	Stored string        `json:"stored_as"`
 	Labels []int         `json:"values"`
@@ -68,7 +68,8 @@ type unreadDocument struct {
 }
 
 // JSON writes the result as one line of JSON, in the form of scrubDocument, and returns the error of w. No field has a
-// secret: the document identifies it by a label (a number), and by the addresses of the attributes that stored it.
+// secret: the document identifies a secret by a label (a number), and by the addresses of the attributes that stored
+// it.
 func (r Scrub) JSON(w io.Writer) error {
 	doc := scrubDocument{
 		Format: "1.0", Outcome: r.Outcome, Changed: r.Changed, Secrets: []scrubbedDocument{}, Kept: []keptDocument{}, Unread: []unreadDocument{},

@@ -17,7 +17,7 @@ import (
 // Secrets is a report about stored secrets.
 type Secrets struct {
 	*audit.Report
-	Accepted audit.Baseline // nil without a baseline
+	Accepted audit.Baseline // secrets that the user has accepted; nil without a baseline file
 	Hints    []string       // sentences about places that were not examined
 }
 
@@ -26,7 +26,7 @@ func (r Secrets) Fails(new bool) bool {
 	return slices.ContainsFunc(r.Findings, func(f *audit.Finding) bool { return f.Clear() && !(new && r.Accepted.Has(f)) })
 }
 
-// Text writes the report for people.
+// Text writes the report as text, and returns the error of w.
 func (r Secrets) Text(w io.Writer) error {
 	lines := [][]string{{"VALUE", "ADDRESS", "ATTRIBUTE", "REASON", "STORED IN", "REMEDY"}}
 	if r.Accepted != nil {
@@ -65,8 +65,8 @@ func yes(is bool) string {
 // mostLabels is the maximum number of labels that a line shows.
 const mostLabels = 4
 
-// Labels returns the labels of values as text, such as "#1 #4". After mostLabels labels, it only states the number of
-// the others.
+// Labels returns the labels (numbers) of values as text, such as "#1 #4". After mostLabels labels, it only states the
+// number of the others.
 func Labels(all []int) string {
 	var out []string
 	for _, n := range all[:min(len(all), mostLabels)] {
@@ -78,7 +78,7 @@ func Labels(all []int) string {
 	return strings.Join(out, " ")
 }
 
-// storedIn returns the places of a finding.
+// storedIn returns the places in which the secret of a finding is stored.
 func storedIn(f *audit.Finding) []string {
 	var out []string
 	for _, p := range f.Places {
@@ -146,7 +146,7 @@ func (r Secrets) summary() []string {
 	return append(out, r.limits()...)
 }
 
-// consequences describes, for each kind of gap, how far the objects were examined.
+// consequences describes, for each kind of gap (a part that could not be examined), how far the objects were examined.
 var consequences = map[audit.GapKind]string{
 	audit.NoSchema:    "only attributes that the state records as sensitive were found",
 	audit.OtherSchema: "of some objects, only attributes that the state records as sensitive were found",
@@ -223,7 +223,7 @@ type gapDocument struct {
 }
 
 // JSON writes the report as one line of JSON, in the form of secretsDocument, and returns the error of w. No field has
-// a secret: the document identifies it by an address, an attribute and a label (a number).
+// a secret: the document identifies a secret by an address, an attribute and a label (a number).
 func (r Secrets) JSON(w io.Writer) error {
 	clear := r.Clear()
 	doc := secretsDocument{

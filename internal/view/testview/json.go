@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )
 
-// JSON reports tests to programs.
+// JSON reports the progress and the results of test files as JSON, one object per line.
 type JSON struct {
 	O   Options
 	Out *view.JSON
@@ -22,8 +22,8 @@ type JSON struct {
 
 var _ suite.Reporter = (*JSON)(nil)
 
-// line is a line of the output. Of the members whose names begin with test_, a line has only the member that is named
-// like its type.
+// line is a line of the output. Of the members whose names begin with test_, a line has only the member with the name
+// of the line's type.
 type line struct {
 	Level      string         `json:"@level"`
 	Message    string         `json:"@message"`
@@ -45,7 +45,7 @@ type line struct {
 
 // planDocument is a plan in a line. It lacks the configuration and the planned values.
 type planDocument struct {
-	Format     string          `json:"format_version,omitempty"` // the name in the complete document
+	Format     string          `json:"format_version,omitempty"` // the name of the member in the complete document of a plan
 	PlanFormat string          `json:"plan_format_version"`
 	Outputs    json.RawMessage `json:"output_changes,omitempty"`
 	Changes    json.RawMessage `json:"resource_changes,omitempty"`
@@ -54,7 +54,7 @@ type planDocument struct {
 	schemas
 }
 
-// stateDocument is a state in a line.
+// stateDocument is the state of a run in a line of -json.
 type stateDocument struct {
 	Format  string          `json:"state_format_version"`
 	Root    json.RawMessage `json:"root_module,omitempty"`
@@ -93,7 +93,7 @@ type ofRun struct {
 	Progress string     `json:"progress"`
 	Status   string     `json:"status,omitempty"`
 	Elapsed  *int64     `json:"elapsed,omitempty"`            // milliseconds
-	Invoked  []ofAction `json:"action_invocations,omitempty"` // only of a complete run
+	Invoked  []ofAction `json:"action_invocations,omitempty"` // set only when a run is complete
 }
 
 // ofAction is an invocation of an action in a run.
@@ -108,7 +108,7 @@ type cleanup struct {
 	Written string   `json:"state_file,omitempty"`
 }
 
-// kept describes objects that were kept because the run requested it.
+// kept describes objects that the test did not destroy, because the run requested that.
 type kept struct {
 	Resources []failed `json:"resources"`
 	Written   string   `json:"state_file"`
@@ -156,7 +156,7 @@ func (j *JSON) Found(files []*suite.File) {
 	})})
 }
 
-// plain returns the options without colours.
+// plain returns the options without colours and without a box around diagnostics.
 func (j *JSON) plain() Options {
 	o := j.O
 	o.Color = false
@@ -193,7 +193,7 @@ func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 	j.diagnostics(r.Diags, r.File, r)
 }
 
-// Still prints how long a step has been running.
+// Still prints a line about a step that is in progress, with its duration so far.
 func (j *JSON) Still(r *suite.Run, p suite.Progress, since time.Duration) {
 	ms := since.Milliseconds()
 	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String(), Elapsed: &ms}

@@ -49,7 +49,7 @@ type body struct {
 	Text string `xml:",cdata"`
 }
 
-// WriteJUnit writes the results of all files.
+// WriteJUnit writes the results of all files in the JUnit format. It returns the error of w.
 func WriteJUnit(w io.Writer, files []*suite.File, o Options) error {
 	o.Color, o.Plain, o.Width = false, true, 79
 	doc := testSuites{}
@@ -115,7 +115,7 @@ func (o Options) skipped(r *suite.Run) *outcome {
 	return &outcome{"Testcase skipped due to a previous testcase error", fmt.Sprintf("Previous testcase %q ended in error, which caused the remaining tests in the file to be skipped", r.Because.Name)}
 }
 
-// failure describes which assertions failed.
+// failure returns a text about the assertions that failed.
 func (o Options) failure(r *suite.Run) string {
 	if len(r.Messages) == 0 {
 		return "Test run failed"

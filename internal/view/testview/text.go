@@ -24,7 +24,7 @@ type Options struct {
 	Version string // the version of the program, for documents
 }
 
-// Text reports tests to people.
+// Text reports the progress and the results of test files as text.
 type Text struct {
 	O   Options
 	Out *view.Human
@@ -32,7 +32,7 @@ type Text struct {
 
 var _ suite.Reporter = (*Text)(nil)
 
-// Found prints nothing.
+// Found prints nothing: the text has no list of the files.
 func (t *Text) Found([]*suite.File) {}
 
 // File prints a line for each step of a file.
@@ -40,7 +40,8 @@ func (t *Text) File(f *suite.File, p suite.Progress) {
 	t.Out.Print(t.O.Line(f.Name, p, f.Status)+"\n", false)
 }
 
-// Line returns the text for a step: "in progress", or its result.
+// Line returns the text for a step of a file or run: the name, and "in progress", "tearing down" or, after the last
+// step, the word for the status s.
 func (o Options) Line(name string, p suite.Progress, s suite.Status) string {
 	switch p {
 	case suite.Starting, suite.Running:
@@ -51,7 +52,7 @@ func (o Options) Line(name string, p suite.Progress, s suite.Status) string {
 	return name + "... " + o.word(s)
 }
 
-// word returns the status as people read it. An error is shown as a failure.
+// word returns the word for a status in the text: pass, fail, skip or pending. An error is shown as fail.
 func (o Options) word(s suite.Status) string {
 	switch s {
 	case suite.Pass:
@@ -133,8 +134,8 @@ func (t *Text) Left(l *suite.Left) {
 	t.Out.Print(b.String(), true)
 }
 
-// kept lists the objects that were kept, with the command that destroys them. It returns "" if none were kept, or if
-// their state was not written.
+// kept lists the objects that the test has kept, with the command that destroys them. It returns "" if l has no
+// objects, or if their state was not written.
 func (t *Text) kept(l *suite.Left, of string) string {
 	if len(l.Objects) == 0 || l.Written == "" {
 		return ""

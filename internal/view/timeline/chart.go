@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	width     = 1000 // the width of a chart
+	width     = 1000 // the width of a chart in pixels
 	rowHeight = 18
 	topMargin = 22
-	mostDrawn = 600 // maximum number of rows in the chart
-	fewRows   = 15  // up to this number, rows are drawn even if they are short
+	mostDrawn = 600 // maximum number of rows in a chart
+	fewRows   = 15  // with at most this number of rows, short rows are drawn, too
 )
 
-// bar is a row of the chart. began is the place of its label.
+// bar is a row of the chart. began is the time at which the label is placed.
 type bar struct {
 	label string
 	began time.Duration
 	parts []part
 }
 
-// part is a rectangle of a bar.
+// part is a rectangle in a row of the chart.
 type part struct {
 	class, title string
 	began, ended time.Duration
@@ -34,8 +34,9 @@ func (p *page) x(d time.Duration) float64 {
 	return float64(d) / float64(max(p.r.Took, time.Microsecond)) * width
 }
 
-// bars returns the rows of the chart, and the number of omitted rows: short rows if there are more than fewRows, and
-// then the shortest rows outside of the longest chain if there are more than mostDrawn.
+// bars returns the rows of the chart, and the number of omitted rows. With more than fewRows rows, it omits short rows.
+// With more than mostDrawn remaining rows, it also omits the shortest rows outside of the longest chain of dependent
+// rows.
 func (p *page) bars() (out []bar, omitted int) {
 	for _, s := range p.r.Phases {
 		out = append(out, bar{s.Name, s.Began, []part{{"phase", s.Name, s.Began, s.Ended}}})
@@ -98,7 +99,7 @@ func rowBar(r timing.Row) bar {
 	return b
 }
 
-// drawing begins an SVG drawing. Readers who cannot see it use the tables.
+// drawing begins an SVG drawing. Readers who cannot see the drawing use the tables.
 func (p *page) drawing(label string, height int) {
 	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s. The tables below have the same facts.\">\n", label, width, height, label)
 	for i := range 10 {
@@ -134,7 +135,7 @@ func (p *page) bar(b bar, y int) {
 	fmt.Fprintf(p, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y+13, anchor, p.text(b.label))
 }
 
-// concurrency draws how many calls were in progress at a time.
+// concurrency draws the number of calls that were in progress at each time.
 func (p *page) concurrency() {
 	most := p.r.Most()
 	if most == 0 {

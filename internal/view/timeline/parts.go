@@ -12,7 +12,7 @@ import (
 // Options are settings of a page.
 type Options struct {
 	Product string
-	Scrub   func(string) string // masks secrets in texts from outside; nil: they are unchanged
+	Scrub   func(string) string // masks secrets in names, values and messages; nil: these stay unchanged
 }
 
 // page is a page while it is written.
@@ -30,7 +30,7 @@ func (p *page) section(id, title string) {
 
 func (p *page) end() { p.WriteString("</section>\n") }
 
-// table begins a table. A name that begins with "#" is of a column with numbers.
+// table begins a table. A column whose name begins with "#" has numbers.
 func (p *page) table(caption string, columns ...string) {
 	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n<caption>%s</caption>\n<thead><tr>", caption, caption)
 	for _, c := range columns {
@@ -45,7 +45,7 @@ func (p *page) table(caption string, columns ...string) {
 
 func (p *page) endTable() { p.WriteString("</tbody>\n</table></div>\n") }
 
-// line writes a row of a table. Durations and integers are cells with numbers. Other values are texts from outside.
+// line writes a row of a table. Durations and integers become cells with numbers. Other values are written as texts.
 func (p *page) line(cells ...any) {
 	p.WriteString("<tr>")
 	for _, c := range cells {

@@ -1,5 +1,4 @@
-// Package timeline writes a recorded run as one HTML file: a chart of its calls, and the facts as text.
-//
+// Package timeline writes a recorded run as one HTML file: a chart of its calls to providers, and the facts as text.
 // The page has no script. Its tables have all facts that the chart shows.
 //
 //	timeline.go  the page and its facts
@@ -133,7 +132,7 @@ func (p *page) starts() {
 	p.end()
 }
 
-// rows writes a table of the rows, at most mostListed, and the number of the other rows.
+// rows writes a table of the calls, one row for each object: at most mostListed rows, and the number of the other rows.
 func (p *page) rows() {
 	if len(p.r.Rows) == 0 {
 		return
@@ -166,7 +165,7 @@ func mark(row timing.Row) string {
 	return name
 }
 
-// words describes the spans of a row as text.
+// words describes the calls in a row as text.
 func words(row timing.Row) string {
 	out := ""
 	for i, s := range row.Spans {

@@ -1,4 +1,4 @@
-// Package tracedoc writes a recorded run as Chrome trace events. Perfetto and chrome://tracing show them.
+// Package tracedoc writes a recorded run as Chrome trace events, which Perfetto and chrome://tracing show.
 package tracedoc
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/timing"
 )
 
-// document is the file, in the object form of the format.
+// document is the whole file, in the object form of the trace event format.
 type document struct {
 	Unit   string            `json:"displayTimeUnit"`
 	Other  map[string]string `json:"otherData"`
@@ -30,7 +30,7 @@ type event struct {
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// These are the tracks of the process.
+// Tracks: the rows into which the viewers put events. firstLane is the first track for objects.
 const (
 	phases = iota
 	starts
@@ -40,10 +40,11 @@ const (
 // writer collects the trace events of a run.
 type writer struct {
 	events []event
-	scrub  func(string) string // masks secrets in names of objects and other texts from outside; never nil
+	scrub  func(string) string // masks secrets in names of objects and other texts; never nil
 }
 
-// Write writes the trace events of a run. scrub masks secrets in texts from outside; nil means that they are unchanged.
+// Write writes the trace events of a run. scrub masks secrets in names of objects and other texts; nil: the texts stay
+// unchanged. Write returns the error of w.
 func Write(w io.Writer, r *timing.Run, product string, scrub func(string) string) error {
 	if scrub == nil {
 		scrub = func(s string) string { return s }
@@ -91,8 +92,8 @@ func (t *writer) slice(track int, s timing.Span, kind string, args map[string]an
 	t.add(event{Name: t.scrub(s.Name), Kind: kind, Phase: "X", At: micro(s.Began), Took: &took, TID: track, Args: args})
 }
 
-// rows writes each row to the first track whose rows have ended, or to a new track. The rows of a track must not overlap.
-// The spans of a row are nested in its slice.
+// rows writes each row to the first track whose rows have ended, or to a new track. The rows of a track must not
+// overlap. The spans (calls) of a row are nested in its event.
 func (t *writer) rows(rows []timing.Row) {
 	var free []time.Duration
 	for _, r := range rows {
