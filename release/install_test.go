@@ -136,9 +136,9 @@ func TestInstallChecksSignature(t *testing.T) {
 		for _, c := range []struct {
 			name      string
 			key       *openpgp.Entity
-			signature []byte // nil: there is no file
+			signature []byte // nil for a release without a signature file
 			change    bool   // the sums are changed after they were signed
-			want      string // "" if the program is installed
+			want      string // the error message of the script; "" if the program is installed
 		}{
 			{"good", key, good, false, ""},
 			{"other key", key, from.signature(other, now), false, invalid},
@@ -146,7 +146,7 @@ func TestInstallChecksSignature(t *testing.T) {
 			{"empty signature", key, []byte{}, false, invalid},
 			{"changed sums", key, good, true, invalid},
 			{"revoked key", revoked, ofRevoked, false, invalid},
-			{"expired key", expired, from.signature(expired, now.Add(-36*time.Hour)), false, ""}, // signed before it expired
+			{"expired key", expired, from.signature(expired, now.Add(-36*time.Hour)), false, ""}, // the signature was made before the key expired
 		} {
 			for _, given := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/k=%t", checker, c.name, given), func(t *testing.T) {

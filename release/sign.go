@@ -18,12 +18,12 @@ import (
 // that build releases set a missing secret to "".
 const (
 	keyVariable        = "LETHE_SIGNING_KEY"        // an OpenPGP private key in ASCII armor
-	passphraseVariable = "LETHE_SIGNING_PASSPHRASE" // its passphrase; unset if the key is not encrypted
+	passphraseVariable = "LETHE_SIGNING_PASSPHRASE" // the passphrase of the key; unset if the key is not encrypted
 )
 
 const (
 	sumsName      = "SHA256SUMS"
-	signatureName = "SHA256SUMS.sig" // binary, as for releases of providers
+	signatureName = "SHA256SUMS.sig" // the signature is binary, as in releases of providers
 
 	// publishedKey is the path of the public key that install.sh trusts, in the module. No such file exists until the
 	// project has published a key.

@@ -113,7 +113,7 @@ func TestLimit(t *testing.T) {
 		{cpu(1, 1, 1), cpu(1.2, 1.2, 1.2), true},
 		{cpu(1, 1, 1), cpu(1, 9, 1), false},
 		{cpu(1, 2, 3), cpu(1.2, 2.4, 3.6), true},
-		{cpu(0.010, 0.010), cpu(0.014, 0.014), false}, // the clock
+		{cpu(0.010, 0.010), cpu(0.014, 0.014), false}, // a difference below the resolution of the clock does not count
 		{cpu(1), nil, false},
 	} {
 		l := line{runs: [][]figures{c.first, c.last}}

@@ -18,19 +18,19 @@ import (
 
 // engine is a program that the table compares.
 type engine struct {
-	Name string // as in -engine, and the heading of its column
+	Name string // the name in the flag -engine, and the heading of the engine's column
 	Path string
 }
 
 // figures are the measurements of one command.
 type figures struct {
-	Wall   float64        // seconds
-	User   float64        // CPU seconds of all processes
-	Sys    float64        // CPU seconds of all processes
-	Serve  float64        // CPU seconds that provider processes report of themselves
-	Peak   float64        // MB of the engine, or of its keeper if that has more
-	Starts int            // of providers
-	Calls  map[string]int // by method
+	Wall   float64        // elapsed seconds
+	User   float64        // CPU seconds in user mode, of all processes
+	Sys    float64        // CPU seconds in the kernel, of all processes
+	Serve  float64        // CPU seconds of the provider processes, from their own reports
+	Peak   float64        // peak memory in MB of the engine, or of its keeper process if that needs more
+	Starts int            // number of started provider processes
+	Calls  map[string]int // number of calls of providers, by method
 }
 
 // total returns the CPU seconds of all processes.
@@ -49,8 +49,8 @@ func (f figures) calls() int {
 
 // bench holds the programs and directories of a run.
 type bench struct {
-	dir      string // everything that the run writes
-	settings string // the CLI configuration that names the provider
+	dir      string // the directory for everything that the run writes
+	settings string // the path of the CLI configuration that names the provider
 	timeout  time.Duration
 }
 
@@ -221,7 +221,7 @@ func (p *place) run(of engine, arguments []string) (figures, error) {
 func (f *figures) add(report string) error {
 	file, err := os.Open(report)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // the command needs no provider
+		return nil // without a provider process nobody writes the file
 	}
 	if err != nil {
 		return err

@@ -6,19 +6,19 @@ type operation string
 const (
 	version   operation = "version"
 	validate  operation = "validate"
-	plan      operation = "plan"              // of nothing stored
-	apply     operation = "apply"             // of nothing stored
-	inAll     operation = "apply -rounds=all" // of nothing stored
+	plan      operation = "plan"              // a plan that creates everything
+	apply     operation = "apply"             // an apply that creates everything
+	inAll     operation = "apply -rounds=all" // an apply that creates everything, in all its rounds
 	noop      operation = "no-op"             // a plan in which nothing changes
 	stale     operation = "stale"             // a plan in which nothing changes, with -refresh=false
-	destroy   operation = "destroy"           // of everything
-	test      operation = "test"              // the test command
-	planFile  operation = "plan file"         // a plan that is saved
-	show      operation = "show"              // of a saved plan
-	showJSON  operation = "show json"         // of a saved plan
-	showPage  operation = "show page"         // of a saved plan, as HTML
+	destroy   operation = "destroy"           // a destroy of all objects
+	test      operation = "test"              // the command test
+	planFile  operation = "plan file"         // a plan that is saved in a file
+	show      operation = "show"              // the text of a saved plan
+	showJSON  operation = "show json"         // a saved plan as JSON
+	showPage  operation = "show page"         // a saved plan as HTML
 	stateList operation = "state list"
-	secrets   operation = "secrets" // the list of stored secrets
+	secrets   operation = "secrets" // a list of the secrets that the state stores
 )
 
 // stored reports whether the command starts with a state in which everything exists.
@@ -69,17 +69,17 @@ func (o operation) arguments() []string {
 type group string
 
 const (
-	usual group = "usual" // every engine finishes these in seconds
-	big   group = "big"   // an engine may need minutes and a gigabyte
+	usual group = "usual" // rows that every engine finishes in seconds
+	big   group = "big"   // rows for which an engine may need minutes and a gigabyte
 )
 
 // row is one line of the table.
 type row struct {
-	Name  string // the name for -row, and the first cell of the line
+	Name  string // the name of the row for the flag -row, and the first cell of the line
 	Shape shape
-	N     int // the argument of Shape
+	N     int // the size: the argument of Shape
 	Op    operation
-	Env   []string // variables of the engine and its provider
+	Env   []string // additional environment variables of the engine and its provider
 	Group group
 }
 

@@ -269,7 +269,7 @@ func TestAcceptFive(t *testing.T) {
 				),
 			},
 			{ResourceName: addr, ImportState: true, ImportStateVerify: true, ImportStateVerifyIgnore: []string{
-				"comment", "email", "enabled", "etag", "network", "rule", "settings", "shout", "value", "weight", // its Read does not set them
+				"comment", "email", "enabled", "etag", "network", "rule", "settings", "shout", "value", "weight", // Read of the resource does not set these attributes
 			}},
 			{Config: thing("  generation = 2\n"), ConfigPlanChecks: action(addr, plancheck.ResourceActionUpdate)},
 			{Config: thing("  generation = 1\n"), ConfigPlanChecks: action(addr, plancheck.ResourceActionReplace)},

@@ -111,7 +111,7 @@ output "m" { value = var.m }
 	for _, c := range []struct {
 		name string
 		opts []tfexec.PlanOption
-		want map[string]string // address: actions
+		want map[string]string // the actions of each changed object, by address
 	}{
 		{"target", []tfexec.PlanOption{tfexec.Var("n=8"), tfexec.Target("terraform_data.b")}, map[string]string{}},
 		{"replace", []tfexec.PlanOption{tfexec.VarFile("n.tfvars"), tfexec.Replace("terraform_data.b")}, map[string]string{"terraform_data.b": "delete create"}},

@@ -53,7 +53,7 @@ func TestLanguageServer(t *testing.T) {
 	if valid.Valid || len(valid.Diagnostics) != 2 && len(valid.Diagnostics) != 1 {
 		t.Errorf("%+v", valid)
 	}
-	for _, d := range valid.Diagnostics { // the ranges that an editor underlines
+	for _, d := range valid.Diagnostics { // an editor underlines the range of a diagnostic
 		if d.Range == nil || d.Range.Filename != "main.tf" || d.Range.Start.Line == 0 || d.Range.End.Byte <= d.Range.Start.Byte {
 			t.Errorf("%+v", d)
 		}
@@ -67,7 +67,7 @@ func TestLanguageServer(t *testing.T) {
 		t.Error("what cannot be read is formatted")
 	}
 	must(t, "get", tf.Get(ctx))
-	if _, err := os.Stat(filepath.Join(s.dir, ".terraform.lock.hcl")); err != nil { // terraform-ls watches this file
+	if _, err := os.Stat(filepath.Join(s.dir, ".terraform.lock.hcl")); err != nil { // terraform-ls watches the lock file
 		t.Error(err)
 	}
 }
@@ -86,13 +86,13 @@ func TestEditorSpeed(t *testing.T) {
 	program := binary(t, lethe)
 	s.run(program, "init")
 	s.file("time.tf", "resource \"time_static\" \"t\" {}\n")
-	s.run(program, "validate") // stores the schemas of the provider
+	s.run(program, "validate") // validate stores the schemas of the provider for the next commands
 	must(t, "removing", os.Remove(filepath.Join(s.dir, "time.tf")))
 	start := s.least(program, "version")
 	for _, args := range [][]string{{"validate", "-json"}, {"providers", "schema", "-json"}, {"metadata", "functions", "-json"}} {
 		took := s.least(program, args...)
 		t.Logf("%s: %s of CPU, %s to start", strings.Join(args, " "), took, start)
-		if took > 7*start+10*time.Millisecond { // the clock of CPU time is coarse
+		if took > 7*start+10*time.Millisecond { // the constant is larger than the resolution of the CPU clock
 			t.Errorf("%s takes %s, where to start takes %s", strings.Join(args, " "), took, start)
 		}
 	}

@@ -98,7 +98,7 @@ func TestFromTerraform(t *testing.T) {
 	s.file("main.tf", "resource \"time_static\" \"first\" {}\n")
 	s.run(terraform, "init")
 	s.run(terraform, "apply", "-auto-approve")
-	s.run(lethe, "plan", "-detailed-exitcode") // with the files that Terraform installed
+	s.run(lethe, "plan", "-detailed-exitcode") // Lethe uses the provider that Terraform installed
 	s.run(lethe, "init", "-lockfile=readonly")
 
 	s.file("more.tf", "resource \"time_static\" \"second\" {}\nresource \"time_offset\" \"third\" {\n  base_rfc3339 = time_static.first.rfc3339\n  offset_days  = 1\n}\n")
@@ -116,7 +116,7 @@ func TestFromTerraform(t *testing.T) {
 	s.run(terraform, "plan", "-detailed-exitcode")
 
 	s.file("more.tf", "resource \"time_offset\" \"third\" {\n  base_rfc3339 = time_static.first.rfc3339\n  offset_days  = 2\n}\n")
-	s.run(lethe, "apply", "-auto-approve") // updates, and destroys objects that are no longer declared
+	s.run(lethe, "apply", "-auto-approve") // updates an object, and destroys an object that is no longer declared
 	if got := s.stored(); len(got) != 2 || got["third"] != terraformHost {
 		t.Errorf("stored: %v", got)
 	}

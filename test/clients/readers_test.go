@@ -119,7 +119,7 @@ func TestReadPlan(t *testing.T) {
 			for _, file := range mustGlob(t, filepath.Join(cloud, "*.json")) {
 				must(t, "removing", os.Remove(file))
 			}
-			lines(t, r, []string{"plan", "-refresh-only", "-no-color"}, "Note: Objects have changed outside of "+product) // Atlantis, tfcmt
+			lines(t, r, []string{"plan", "-refresh-only", "-no-color"}, "Note: Objects have changed outside of "+product) // the line that Atlantis and tfcmt search for
 			if out, code := r.run("taint", "terraform_data.tainted"); code != 0 {
 				t.Fatal(out)
 			}
@@ -129,14 +129,14 @@ func TestReadPlan(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 			r.wants(out,
-				// tfcmt
+				// the expressions of tfcmt
 				`(?m)^(Plan: \d|No changes.)`, `(?m)^Changes to Outputs:`,
 				`(?m)^ *# terraform_data\.created will be created$`, `(?m)^ *# terraform_data\.updated will be updated in-place$`, `(?m)^ *# terraform_data\.gone will be destroyed$`,
 				`(?m)^ *# terraform_data\.replaced must be replaced$`, `(?m)^ *# terraform_data\.tainted is tainted, so must be replaced$`,
 				`(?m)^ *# terraform_data\.requested will be replaced, as requested$`, `(?m)^ *# terraform_data\.triggered will be replaced due to changes in replace_triggered_by$`,
 				`(?m)^ *# terraform_data\.there has moved to terraform_data\.here$`, `(?m)^ *# terraform_data\.imported will be imported$`,
 				`(?m)^─────`,
-				// Atlantis
+				// the expressions of Atlantis
 				`Plan: (?:(\d+) to import, )?(\d+) to add, (\d+) to change, (\d+) to destroy(?:, (\d+) to forget)?\.`,
 				`(?m)^( +)([-+~]\s)((?:resource|data|module)\s+.+\{.*)`,
 			)
@@ -174,9 +174,9 @@ func TestReadVersion(t *testing.T) {
 			if m := terragrunt.FindStringSubmatch(out); m == nil || m[1] != word || code != 0 {
 				t.Errorf("%s %s: %q", name, args, out)
 			}
-			r.wants(out, `(?:Terraform|OpenTofu) v(.*?)(\s.*)?\n`, `v?(\d+\.\d+\.\d+)`, `(?:Terraform|OpenTofu|Lethe) v?(\d+(\.\d+)*(-[A-Za-z0-9.]+)?)`) // Atlantis, terramate, terraform-exec
+			r.wants(out, `(?:Terraform|OpenTofu) v(.*?)(\s.*)?\n`, `v?(\d+\.\d+\.\d+)`, `(?:Terraform|OpenTofu|Lethe) v?(\d+(\.\d+)*(-[A-Za-z0-9.]+)?)`) // the expressions of Atlantis, terramate and terraform-exec
 		}
-		out, _ := r.run("version", "-json") // both streams, because hc-install reads them together
+		out, _ := r.run("version", "-json") // out has standard output and errors, because hc-install reads both together
 		var doc map[string]any
 		if err := json.Unmarshal([]byte(out), &doc); err != nil || doc["terraform_version"] == nil || doc["platform"] == nil || doc["provider_selections"] == nil {
 			t.Errorf("%v: %s", err, out)
@@ -247,11 +247,11 @@ func TestReadErrors(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"-chdir=variable", "plan", "-input=false", "-no-color"}, []string{`(?m)^(│ )?Error: No value for required variable`, `The root module input variable "`, `(?m)^([│|] )?(Error: )`}}, // infracost, cdktn, tfcmt
+		{[]string{"-chdir=variable", "plan", "-input=false", "-no-color"}, []string{`(?m)^(│ )?Error: No value for required variable`, `The root module input variable "`, `(?m)^([│|] )?(Error: )`}}, // the expressions of infracost, cdktn and tfcmt
 		{[]string{"-chdir=variable", "plan", "-var-file=missing", "-no-color"}, []string{`Error: Failed to read variables file`}},
 		{[]string{"-chdir=core", "plan", "-no-color"}, []string{`Error: Unsupported Terraform Core version`}},
 		{[]string{"-chdir=fine", "workspace", "select", "nowhere"}, []string{`Workspace "nowhere" doesn't exist`}},
-		{[]string{"-chdir=module", "validate", "-json"}, []string{`"summary":\s*"Module not installed"`}}, // pre-commit-terraform
+		{[]string{"-chdir=module", "validate", "-json"}, []string{`"summary":\s*"Module not installed"`}}, // the expression of pre-commit-terraform
 		{[]string{"-chdir=provider", "validate", "-json"}, []string{`"summary":\s*"Missing required provider"`}},
 	} {
 		out, code := r.run(c.args...)
@@ -262,7 +262,7 @@ func TestReadErrors(t *testing.T) {
 	}
 	r.env = append(r.env, "TF_LOG=info")
 	out, _ := r.run("-chdir=fine", "apply", "-auto-approve", "-no-color")
-	r.wants(out, `(?mi)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\S*\s*\[(trace|debug|warn|info|error)\]\s*\S+`) // terragrunt
+	r.wants(out, `(?mi)^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\S*\s*\[(trace|debug|warn|info|error)\]\s*\S+`) // the expression of terragrunt for a log line
 	r.env = r.env[:len(r.env)-1]
 	if out, code := r.run("-chdir=fine", "workspace", "list"); code != 0 || out != "* default\n\n" {
 		t.Errorf("%q", out)

@@ -263,7 +263,7 @@ app.synth();
 
 // TestCdktn checks that cdktn generates configuration in JSON and runs the program in a separate terminal.
 func TestCdktn(t *testing.T) {
-	modules := os.Getenv("CDKTN_MODULES") // a directory node_modules with the packages
+	modules := os.Getenv("CDKTN_MODULES") // the path of a directory node_modules that contains the packages of cdktn
 	npm, err := exec.LookPath("npm")
 	switch {
 	case modules != "":

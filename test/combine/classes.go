@@ -19,7 +19,7 @@ type class struct {
 // A comparison holds the data that a rule may read: a step and its outcomes.
 type comparison struct {
 	st   *Step
-	a, b *Outcome // of Lethe and of Terraform
+	a, b *Outcome // a has the results of Lethe, b of Terraform
 }
 
 // classes are the rules. The reason of each is the beginning of its row, and several rules may have one reason.
@@ -219,7 +219,7 @@ var classes = []class{
 		if words := strings.Fields(d.At); d.What == "calls" && len(words) > 2 {
 			at = named(c.a, words[2])
 		}
-		lost := false // Terraform records fewer dependencies or dependents of the object
+		lost := false // Terraform recorded fewer dependencies of the object, or fewer objects that depend on the object
 		c.a.Before.managed(func(r *StateResource, i *StateInstance) {
 			if other := c.b.Before.at(i.addr(r)); other != nil && len(other.Dependencies) < len(i.Dependencies) {
 				lost = lost || slices.ContainsFunc(at, func(a string) bool { return a == i.addr(r) || slices.Contains(i.Dependencies, keyless(a)) })

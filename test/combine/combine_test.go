@@ -195,7 +195,7 @@ func lab(t *testing.T, terraform string) *Lab {
 	t.Helper()
 	dir := t.TempDir()
 	l := &Lab{Lethe: os.Getenv("LETHE_BINARY"), Terraform: terraform, Provider: filepath.Join(dir, "bin"), Dir: filepath.Join(dir, "run")}
-	if quick, err := os.MkdirTemp("/dev/shm", "combine"); err == nil { // commands spend most of their time on files
+	if quick, err := os.MkdirTemp("/dev/shm", "combine"); err == nil { // a file system in memory, because commands spend most of their time on files
 		l.Dir = quick
 		t.Cleanup(func() { os.RemoveAll(quick) })
 	}

@@ -11,7 +11,7 @@ import (
 // it. A change may also add drift and arguments of the command to st.
 func (g *gen) edit(root *Module, st *Step) {
 	m, depth := root, 0
-	for depth < 2 && g.one(4) { // inside a module
+	for depth < 2 && g.one(4) { // edit a module below the root with some probability
 		var calls []*Block
 		for _, b := range m.Blocks {
 			if b.Kind == Call {
@@ -32,7 +32,7 @@ func (g *gen) edit(root *Module, st *Step) {
 	for _, t := range m.Blocks {
 		t.exprs(func(e *Expr) { used[e.Ref] = true })
 	}
-	for range 4 { // prefer resources, providers and data sources that other blocks refer to
+	for range 4 { // try several blocks, to prefer blocks that others refer to
 		if (b.Kind == Resource || b.Kind == Provider || b.Kind == Data) && (used[b.ID] || g.one(3)) {
 			break
 		}
@@ -82,7 +82,7 @@ func (g *gen) change(root, m *Module, b *Block, at int) {
 			if e := b.arg("name"); e != nil {
 				e.Args = append(e.Args, lit(choose(g, "x", "y")))
 			}
-		case g.one(3): // change text that exists already
+		case g.one(3): // change a text that exists already
 			var texts []int
 			for i, a := range b.Args {
 				if a.Value.Type == Text && a.Name != "name" && !strings.HasPrefix(a.Name, "password") {
@@ -182,12 +182,13 @@ func (g *gen) remove(root, m *Module, b *Block) {
 	}
 }
 
-// rename renames a block, in most cases with a moved block. It may instead exchange the names of two resources.
+// rename renames a block, in most cases with a moved block. It may instead exchange the names of two resources. It
+// leaves blocks whose names have a fixed meaning (variables, outputs and others) unchanged.
 func (g *gen) rename(root, m *Module, b *Block) {
 	if b.Kind == Variable || b.Kind == Output || b.Kind == Provider && b.Name == "" || b.Kind == Moved || b.Kind == Removed || b.Kind == Import {
 		return
 	}
-	if b.Kind == Resource && g.one(3) { // two blocks that exchange names, or a chain of moves
+	if b.Kind == Resource && g.one(3) { // exchange the names of two blocks, or make a chain of moves
 		for _, t := range m.Blocks {
 			if t != b && t.Type == b.Type && t.Kind == Resource && g.one(2) {
 				was, old := b.addr(), t.addr()
@@ -285,7 +286,7 @@ func (g *gen) habit(m *Module, b *Block, at int) {
 	}
 }
 
-// mark makes a value sensitive, or removes the mark.
+// mark makes a text variable or an argument of another block sensitive, or removes this mark. It may change nothing.
 func (g *gen) mark(b *Block) {
 	if b.Kind == Variable {
 		switch {
@@ -345,7 +346,7 @@ func (g *gen) imported(root *Module, st *Step) {
 	b.set("name", name)
 	to := b.addr()
 	if g.one(4) {
-		b.set("name", &Expr{Op: "tpl", Type: Text, Args: []*Expr{name, {Op: "key", Type: Text}}}) // later there may be several instances
+		b.set("name", &Expr{Op: "tpl", Type: Text, Args: []*Expr{name, {Op: "key", Type: Text}}}) // include the key, because there may be several instances later
 		b.set("for_each", fn("toset", Any, lit([]string{"p"})))
 		to += `["p"]`
 	}

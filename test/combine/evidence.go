@@ -107,8 +107,8 @@ func (c *comparison) lethe(holds func(addr string) bool) bool {
 	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
 }
 
-// elsewhere reports whether only Terraform did not find an object, through a provider that is configured from others.
-// An object that moved has its new address in Lethe's state.
+// elsewhere reports whether only Terraform did not find an object, through a provider whose configuration depends on
+// other objects. An object that moved has its new address in Lethe's state.
 func (c *comparison) elsewhere(addr string) bool {
 	id := func(o *Outcome) string { return cmp.Or(o.Before.at(addr).id(), c.a.After.at(addr).id()) }
 	return c.b.missed(id(c.b)) && !c.a.missed(id(c.a)) && (!slices.Equal(c.a.lookedIn(id(c.a)), c.b.lookedIn(id(c.b))) || c.throughMade(addr))
@@ -310,7 +310,7 @@ func (c *comparison) marked() []string {
 			all = append(all, fmt.Sprint(get(ch, "address")))
 		}
 	}
-	if c.b.PlanJSON == nil { // applied directly
+	if c.b.PlanJSON == nil { // the plan was applied directly, so it has no document
 		for _, m := range updatedWithoutWords.FindAllStringSubmatch(c.b.said(), -1) {
 			if c.needs(Difference{At: m[1]}, func(p *place) bool { return p.addr() == keyless(m[1]) && p.hides() }) {
 				all = append(all, m[1])
@@ -576,7 +576,7 @@ func addressesOf(o *Outcome) []string {
 	for _, c := range list {
 		all = append(all, fmt.Sprint(get(c, "address")))
 	}
-	if o.PlanJSON == nil { // applied directly
+	if o.PlanJSON == nil { // the plan was applied directly, so it has no document
 		for _, m := range headed.FindAllStringSubmatch(o.said(), -1) {
 			all = append(all, m[1])
 		}

@@ -23,7 +23,7 @@ func (b *Block) split() (main, over *Block) {
 	for _, n := range b.Nested {
 		switch n.Type {
 		case "lifecycle":
-			stays := func(a Arg) bool { return a.Name == "replace_triggered_by" } // Terraform ignores it in override files
+			stays := func(a Arg) bool { return a.Name == "replace_triggered_by" } // stays in the main block, because Terraform ignores it in override files
 			m.Nested = append(m.Nested, &Block{Kind: Nested, Type: n.Type, Nested: n.Nested, Args: slices.DeleteFunc(slices.Clone(n.Args), func(a Arg) bool { return !stays(a) })})
 			o.Nested = append(o.Nested, &Block{Kind: Nested, Type: n.Type, Args: slices.DeleteFunc(slices.Clone(n.Args), stays)})
 		case "precondition":
@@ -49,7 +49,7 @@ func (b *Block) overridable() bool {
 func indented(o object) string {
 	text, err := json.MarshalIndent(o, "", "  ")
 	if err != nil {
-		panic(err) // it contains only texts
+		panic(err) // a document of texts can always be encoded
 	}
 	return string(text) + "\n"
 }

@@ -14,13 +14,13 @@ import (
 // blocks of the module m: new expressions refer only to variables and to blocks before it.
 type gen struct {
 	*rand.Rand
-	next  int            // the last ID of a block
+	next  int            // the last ID that a block of the scenario got
 	alone bool           // Terraform does not run the scenario
-	leaky bool           // has a provider that returns secrets, and secrets for it
-	plain bool           // has no crates
+	leaky bool           // the scenario has a provider that returns secrets, and secrets for this provider
+	plain bool           // the scenario has no resources of type crate
 	apart bool           // the provider runs in a separate process
-	small bool           // has few declarations, which are combined more often
-	taste map[string]int // by feature: -1 for never, 1 for often, 0 and missing for the usual frequency
+	small bool           // the scenario has few declarations, which are combined more often
+	taste map[string]int // by name of a feature: -1 for never, 1 for often, 0 or missing for the usual frequency
 }
 
 // tasted are the features that a scenario may use often or never. Features are combined more often than if all occur
@@ -154,7 +154,7 @@ func (g *gen) command(config *Module, i int) Command {
 	return c
 }
 
-// removes reports whether the configuration has a removed block.
+// removes reports whether the root module has a removed block.
 func removes(config *Module) bool {
 	return slices.ContainsFunc(config.Blocks, func(b *Block) bool { return b.Kind == Removed })
 }
@@ -236,7 +236,7 @@ func (g *gen) trouble(config *Module, st *Step) {
 		st.Faults = append(st.Faults, cloud.Fault{Call: call, Key: g.victim(config), How: how})
 	} else if g.alone && !g.apart && g.one(2) {
 		f := cloud.Fault{Call: choose(g, "create", "create", "update", "delete", "read", "plan", "open", "close", "*", "*"), Key: "*", How: choose(g, cloud.Kill, cloud.Kill, cloud.KillBoth), After: g.IntN(3)}
-		if f.Call == "*" { // at any call
+		if f.Call == "*" { // the fault hits any call, so more calls may precede the fault
 			f.After = g.IntN(30)
 		}
 		st.Faults = append(st.Faults, f)
@@ -275,7 +275,7 @@ func (g *gen) module(m *Module, depth int) {
 		n = 2 + g.IntN(3-depth)
 	}
 	for range n {
-		if b := g.add(m, depth, len(m.Blocks)); b.Kind == Provider && b.Name != "" && g.one(2) { // add a block that uses the provider
+		if b := g.add(m, depth, len(m.Blocks)); b.Kind == Provider && b.Name != "" && g.one(2) { // add a block that uses the new provider configuration
 			g.put(m, len(m.Blocks), g.resource(m, depth, len(m.Blocks)))
 		}
 	}
@@ -513,7 +513,7 @@ func (g *gen) truth(m *Module, at int) *Expr {
 		e = n
 	}
 	never := choose(g, "a", "b", "c", "zz")
-	if e.Path == "output" && m.find(e.Ref).Type == "terraform_data" { // the output is written as JSON
+	if e.Path == "output" && m.find(e.Ref).Type == "terraform_data" { // the output of a terraform_data is written as JSON, so the compared text must be JSON
 		never = strconv.Quote(never)
 	}
 	return &Expr{Op: "op", Text: "!=", Type: Bool, Args: []*Expr{e, lit(never)}}
@@ -532,7 +532,7 @@ func (g *gen) ignore(b *Block) {
 				paths = append(paths, fmt.Sprintf("%s[%q]", a.Name, a.Value.Args[i].Text), a.Name+"."+a.Value.Args[i].Text)
 			}
 		case "list":
-			if a.Name != "labels" { // elements of a set have no positions
+			if a.Name != "labels" { // labels is a set, whose elements have no positions
 				paths = append(paths, a.Name+"[0]")
 			}
 		}
@@ -668,7 +668,7 @@ func (g *gen) setting(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
 		if names := readable(b); len(names) > 0 && g.one(2) {
 			if strings.HasPrefix(b.Type, "combine_") && b.Kind == Resource && !g.one(3) {
-				if names = []string{"content"}; b.arg("content") == nil { // prefer text of the scenario to computed values
+				if names = []string{"content"}; b.arg("content") == nil { // a text of the scenario is better than a computed value
 					b.set("content", lit(choose(g, "a", "b", "c")))
 				}
 			}
@@ -682,7 +682,7 @@ func (g *gen) call(m *Module, depth, at int) *Block {
 	b := &Block{ID: g.id(), Kind: Call, Module: &Module{}}
 	g.repeat(m, b, at)
 	g.module(b.Module, depth+1)
-	if b.repeats() != "" || g.one(2) { // a module that configures providers cannot be repeated
+	if b.repeats() != "" || g.one(2) { // a module that contains provider blocks cannot be repeated
 		b.Module.Blocks = slices.DeleteFunc(b.Module.Blocks, func(n *Block) bool { return n.Kind == Provider && !n.passed() })
 	}
 	for _, v := range b.Module.Blocks {

@@ -64,8 +64,9 @@ func (t tree) declared(m *Module, address string) bool {
 	})
 }
 
-// references repairs the references of one block: those to missing or later blocks, and to missing instances or
-// outputs. It drops references from lists and arguments that become empty, and conditions that refer to nothing.
+// references repairs the references of one block b that name missing or later blocks, missing instances or missing
+// outputs. It drops such references from lists, drops arguments that become empty, and drops conditions without any
+// reference.
 func (t tree) references(m *Module, b *Block) {
 	at := slices.Index(m.Blocks, b)
 	there := func(e *Expr) bool {
@@ -79,7 +80,7 @@ func (t tree) references(m *Module, b *Block) {
 			return false
 		case to.Kind != Provider && e.Sel != "" && !slices.Contains(keys, e.Sel):
 			e.Sel = append(keys, "")[0]
-		case to.Kind == Provider && to.repeats() != "": // the one of the same key, or the first
+		case to.Kind == Provider && to.repeats() != "": // a reference to a repeated provider: with the same key, or the first key
 			if len(keys) == 0 {
 				return false
 			}
@@ -112,7 +113,7 @@ func (t tree) references(m *Module, b *Block) {
 	block = func(n *Block) {
 		n.Args = slices.DeleteFunc(n.Args, func(a Arg) bool { return a.Value.Op == "addr" && !there(a.Value) })
 		for _, a := range n.Args {
-			if a.Name == "name" || a.Name == "where" { // names stay different, also if the block is in another module now
+			if a.Name == "name" || a.Name == "where" { // the attributes name and where keep references, so that names stay different in a block that moved to another module
 				a.Value.each(func(e *Expr) {
 					if where := m.where(); e.Op == "ref" && where != nil && !there(e) {
 						e.Ref = where.ID
@@ -131,7 +132,7 @@ func (t tree) references(m *Module, b *Block) {
 	}
 	block(b)
 	if id := b.arg("id"); b.Type == "combine_look" && (id == nil || id.Op != "ref" || id.Sel == "" && m.find(id.Ref).repeats() != "") {
-		b.Type = "combine_calc" // there is nothing to look at
+		b.Type = "combine_calc" // without an ID the data source combine_look has no object to read
 		b.drop("id")
 	}
 	if b.repeats() != "" && b.nested("lifecycle") != nil {
@@ -222,7 +223,7 @@ func (t tree) withoutProviders(m *Module) {
 	})
 }
 
-// empty reports whether a condition refers to nothing. Such conditions are refused.
+// empty reports whether a condition block contains no reference. Terraform refuses such conditions.
 func empty(n *Block) bool {
 	c := n.arg("condition")
 	if c == nil {
@@ -246,7 +247,7 @@ func arguments(call *Block) {
 // secrets returns the blocks that may contain a sensitive value. It returns too many rather than too few.
 func secrets(root *Module) map[int]bool {
 	secret := map[int]bool{}
-	for range 6 { // the greatest depth of references through modules
+	for range 6 { // in each round, a secret passes through at least one more module; no scenario needs more than six rounds
 		root.each(func(m *Module, b *Block) {
 			has := b.arg("sensitive") != nil && b.Kind == Variable
 			b.exprs(func(e *Expr) {

@@ -41,7 +41,7 @@ func within(planned, unknown, is any) bool {
 			return false
 		}
 		if anyTrue(unknown) {
-			return true // elements of a set have no positions
+			return true // the value may be a set, whose elements have no positions, so its parts are not compared
 		}
 		for i, v := range p {
 			var un any

@@ -46,7 +46,7 @@ func (x *side) judge(n int, st *Step, o *Outcome) []Finding {
 		ids := o.After.ids()
 		for _, there := range o.Objects {
 			if ids[there.ID] == "" {
-				x.foreign[there.ID] = true // after this, no state can know the object
+				x.foreign[there.ID] = true // from now on, no state can have the object
 			}
 		}
 		return j.found
@@ -193,7 +193,7 @@ func unpacked(text []byte) []byte {
 // that plans and applies may read a data source once in each part.
 func (j *judgement) once() {
 	for _, i := range j.o.Invocations {
-		if i.Exit == 1 { // two addresses may claim one object, which is an error
+		if i.Exit == 1 { // after an error, skip the check, because two addresses may name one object
 			continue
 		}
 		asked := map[string]int{}
@@ -205,7 +205,7 @@ func (j *judgement) once() {
 		}
 		for _, what := range slices.Sorted(maps.Keys(asked)) {
 			most := 1
-			if j.o.Plan == nil && strings.HasPrefix(what, "data") { // read during plan and again during apply
+			if j.o.Plan == nil && strings.HasPrefix(what, "data") { // the data source is read during the plan and again during the apply
 				most = 2
 			}
 			if asked[what] > most {
@@ -215,7 +215,8 @@ func (j *judgement) once() {
 	}
 }
 
-// single reports whether a read belongs to one data source only.
+// single reports whether a read certainly belongs to one data source only: exactly one data source in the state has the
+// key of the call, and no other declared data source can make the same read.
 func (j *judgement) single(call cloud.Call) bool {
 	n := 0
 	for _, r := range j.o.After.Resources {
@@ -225,7 +226,7 @@ func (j *judgement) single(call cloud.Call) bool {
 			}
 		}
 	}
-	j.st.Config.each(func(_ *Module, b *Block) { // declared data that are not applied yet are not in the state
+	j.st.Config.each(func(_ *Module, b *Block) { // a declared data source that is not in the state, or whose instances are not known before an apply, may make the same read
 		if b.Type == "combine_look" && (j.o.Apply == nil && b.repeats() != "" || !slices.ContainsFunc(j.o.After.Resources, func(r *StateResource) bool { return r.Name == b.Name })) {
 			n = 0
 		}
@@ -374,7 +375,7 @@ func (j *judgement) asPlanned() {
 		unknown, _ := change["after_unknown"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(after)) {
 			if box.Unordered(name) && anyTrue(unknown[name]) {
-				continue // elements may turn out to be equal
+				continue // elements of the planned set may be equal after the apply
 			}
 			if !within(after[name], unknown[name], is[name]) {
 				j.find("planned value is not the result", "%s.%s: planned %s, is %s", addr, name, compact(after[name]), compact(is[name]))
@@ -400,7 +401,7 @@ func (j *judgement) again() {
 	if s == nil || j.o.halfConfigured() {
 		return
 	}
-	outlived := func(title string) bool { return title == "Configuration for import target does not exist" } // the imported object has just been deleted
+	outlived := func(title string) bool { return title == "Configuration for import target does not exist" } // the imported object was just deleted
 	if s.Exit == 1 && !all(s.Errors, outlived) {
 		j.find("second plan fails: "+shape(strings.Join(s.Errors, "; ")), "%v", s.Errors)
 	}
@@ -459,7 +460,8 @@ func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }
 
-// createsFirst reports whether the configuration declares a resource, and whether it has create_before_destroy.
+// createsFirst reports whether the configuration has create_before_destroy for a resource (first), and whether it
+// declares the resource (declared).
 func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
 	m.each(func(_ *Module, b *Block) {
 		if b.Kind == Resource && b.Name == r.Name && b.Type == r.Type {
@@ -473,7 +475,7 @@ func (m *Module) createsFirst(r *StateResource) (first, declared bool) {
 // landed returns the address of a resource after all moves, without instance keys.
 func (m *Module) landed(addr string) string {
 	addr = keyless(addr)
-	for range m.blocks() { // no chain is longer
+	for range m.blocks() { // no chain of moves has more steps than the module has blocks
 		m.each(func(_ *Module, b *Block) {
 			if b.Kind != Moved {
 				return
@@ -521,8 +523,8 @@ func (j *judgement) order() {
 			gone[c.ID] = c
 		}
 	}
-	first, now := map[string]string{}, map[string]string{} // the resource of each object that was created first, and the objects that exist now
-	was := map[string]string{}                             // the resource of each object at its destruction
+	first, now := map[string]string{}, map[string]string{} // first: by object that was created first, its resource; now: the objects that exist now
+	was := map[string]string{}                             // by object: its resource at the time of its destruction
 	j.o.Before.managed(func(r *StateResource, i *StateInstance) {
 		was[i.id()] = j.st.Config.landed(r.addr())
 		is, declared := j.st.Config.createsFirst(r)

@@ -42,7 +42,8 @@ func (t tree) keys(m *Module, b *Block) []string {
 	return nil
 }
 
-// over returns the keys that the collection of an expression certainly has.
+// over returns the keys that a block certainly has if e is its for_each, or the keys of the instances in e. It omits
+// keys that it cannot compute.
 func (t tree) over(m *Module, e *Expr) []string {
 	if e == nil {
 		return nil
@@ -51,7 +52,7 @@ func (t tree) over(m *Module, e *Expr) []string {
 	switch e.Op {
 	case "lit":
 		if e.Type == Map {
-			return []string{"p"} // the key that heal sets
+			return []string{"p"} // the key that the function heal sets
 		}
 		_ = json.Unmarshal([]byte(e.Text), &all)
 	case "map":

@@ -9,7 +9,7 @@ import (
 type place struct {
 	m  *Module
 	b  *Block
-	up *place // the call of module m
+	up *place // the call of module m; nil for the root module
 }
 
 // addr returns the address without keys.

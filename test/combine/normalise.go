@@ -30,7 +30,7 @@ func (n *names) learn(s *State) {
 		if !uuid.MatchString(id) || n.known[id] != "" {
 			return
 		}
-		addr := n.replacer().Replace(i.addr(r)) // the key may be an ID
+		addr := n.replacer().Replace(i.addr(r)) // replace IDs, because an instance key may be an ID
 		n.count[addr]++
 		n.known[id] = fmt.Sprintf("id %d of %s", n.count[addr], strings.NewReplacer(`"`, "'", `\\`, "").Replace(addr))
 	})
@@ -115,7 +115,7 @@ func planOf(doc object) map[string]any {
 	outputs, _ := doc["output_changes"].(object)
 	for name, c := range outputs {
 		if slices.Equal(actions(c.(object)), []string{"no-op"}) {
-			continue // Terraform omits the outputs that -target excludes
+			continue // skip outputs that -target excludes, because Terraform omits them
 		}
 		out["output_changes actions|"+name] = get(c, "actions")
 		out["output_changes before|"+name] = get(c, "before")
@@ -137,7 +137,7 @@ func checks(list any) map[string]any {
 	for _, c := range all {
 		addr, _ := get(c, "address", "to_display").(string)
 		out[addr] = get(c, "status")
-		if addr == "" { // in a state
+		if addr == "" { // the result comes from a state, which has no such member
 			out[fmt.Sprint(get(c, "config_addr"))] = get(c, "status")
 		}
 		instances, _ := get(c, "instances").([]any)
@@ -245,10 +245,10 @@ func sorted(v any) any {
 
 // A Difference is a part of a document that differs between the two sides.
 type Difference struct {
-	What    string // plan, state, checks, calls, second plan
+	What    string // the compared document: plan, state, checks, calls, second plan
 	Section string // the section of the document, which is the class
 	At      string // address
-	A, B    any    // of Lethe and of Terraform
+	A, B    any    // the values of Lethe and of Terraform
 }
 
 // ofChecks reports whether the difference is about results of conditions, in a plan or in a state.

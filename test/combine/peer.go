@@ -74,11 +74,11 @@ func tally(o *Outcome) map[string]any {
 		}
 		for _, c := range i.Calls {
 			switch c.Call {
-			case "move", "import": // where something else fails, one program may have come as far as this
+			case "move", "import": // after another failure, one program may have continued longer with these
 				if !o.through() {
 					continue
 				}
-				if c.Call == "move" { // Terraform calls a provider that is not configured
+				if c.Call == "move" { // ignore the call, because Terraform calls a provider that is not configured
 					c.Region = ""
 				}
 			case "create", "update", "delete":

@@ -50,7 +50,7 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 		outcomes = append(outcomes, a)
 		found := x.judge(n, st, a)
 		if y != nil && other == twin && (st.Do.Process || len(st.Faults) > 0) {
-			y.close() // the fault may hit another call
+			y.close() // the twin (a second Lethe) ends here, because a fault may hit another of its calls
 			y = nil
 		}
 		if y != nil {
@@ -61,7 +61,7 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 			left, apart := beside(x, y, a, b), false
 			if other == peer {
 				left, apart = explained(left, st, a, b, known)
-				if st.fault(cloud.Crash, cloud.Lost) { // the other calls in progress are random
+				if st.fault(cloud.Crash, cloud.Lost) { // which other calls were in progress at a crash of the provider is random
 					left, apart = nil, true
 				}
 			}

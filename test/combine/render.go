@@ -98,7 +98,7 @@ func (m *Module) uses(provider string) bool {
 type writer struct {
 	strings.Builder
 	m   *Module
-	top *Block // the block whose count or for_each applies
+	top *Block // the outermost block, whose count or for_each applies
 	dir string
 }
 
@@ -149,7 +149,7 @@ func (w *writer) block(b *Block, depth int) {
 		}
 		top := w.top
 		if b == top && (name == "count" || name == "for_each") {
-			w.top = &Block{} // the count or for_each expression itself is not repeated
+			w.top = &Block{} // no key is available, because the count or for_each expression itself is not repeated
 		}
 		w.line(depth+1, "%s = %s", name, w.expr(a.Value))
 		w.top = top
@@ -240,7 +240,8 @@ func (w *writer) expr(e *Expr) string {
 	return "null"
 }
 
-// whole returns a map of all instances of a block.
+// whole returns an expression in native syntax for a map from the instance keys of a block to its instances. A count
+// becomes keys like "p0", and a block without repetition has the key "p". A missing block becomes "{}".
 func (w *writer) whole(b *Block) string {
 	switch {
 	case b == nil:
@@ -298,7 +299,9 @@ func template(e *Expr, args []string) string {
 	return `"` + b.String() + `"`
 }
 
-// value returns each.value as text, which depends on the for_each of the block.
+// value returns an expression in native syntax for the text of each.value. If for_each contains the instances of a
+// resource, it is each.value.id. For instances of a module call it is each.key, because a module has no text. Without
+// for_each it is the key of the instance.
 func (w *writer) value(e *Expr) string {
 	over := w.top.arg("for_each")
 	if over == nil {

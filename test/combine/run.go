@@ -22,55 +22,55 @@ import (
 
 // A Lab holds the programs and directories for scenarios.
 type Lab struct {
-	Lethe     string         // the program that is judged
-	Terraform string         // the program for comparison; "" for none
+	Lethe     string         // the path of the program that is judged
+	Terraform string         // the path of the program for comparison; "": no comparison
 	Provider  string         // directory of the provider's program
-	Dir       string         // for all files of the scenarios
-	Ignore    *regexp.Regexp // classes of known findings; nil for none
+	Dir       string         // the directory for all files of the scenarios
+	Ignore    *regexp.Regexp // matches the classes of known findings; nil: no findings are known
 }
 
 // A side is one program with a separate directory and cloud.
 type side struct {
 	lab      *Lab
-	name     string // "lethe" or "terraform"
+	name     string // "lethe", "terraform" or "twin" (a second Lethe)
 	program  string
 	dir      string
 	cloud    *cloud.Cloud
 	attached *box.Attached
 	names    *names
-	applied  *Module         // the configuration that was applied last
+	applied  *Module         // the configuration that was last applied
 	foreign  map[string]bool // IDs of objects that the engine does not manage
 	env      []string
 	running  *exec.Cmd
-	unable   error // the program could not be run, so that nothing is judged
+	unable   error // the reason why the program could not be run, so that nothing is judged
 }
 
 // An Invocation is one command that was run.
 type Invocation struct {
 	Args   []string
 	Exit   int
-	Out    string // both streams; only standard output for show
+	Out    string // both streams of the output; for show only the standard output
 	Errors []string
 	Calls  []cloud.Call
 	Slow   bool
-	Killed string // the kind of fault that killed it; "" if none did
+	Killed string // the kind of fault that killed the command; "": it was not killed
 }
 
 // An Outcome is the result of one step on one side.
 type Outcome struct {
 	Invocations []*Invocation
-	Operations  []*Invocation // the commands that changed the state before
-	Plan        *Invocation   // nil if the step has none
+	Operations  []*Invocation // the commands that changed the state before the plan
+	Plan        *Invocation   // the plan of the step; nil if the step has no plan
 	PlanJSON    map[string]any
 	Apply       *Invocation
-	Second      *Invocation // the plan after a successful apply of everything; nil if the step has none
+	Second      *Invocation // the plan after a successful apply of all changes; nil if the step has no such plan
 	SecondJSON  map[string]any
 	Before      *State
 	After       *State
 	Objects     []*cloud.Object
 	Leases      []string // the IDs of leases that were open at the end
 	Deeds       []string // changes of the cloud, as shell commands
-	Lost        *Outcome // outcome of the same commands when they were killed before; nil if they were not
+	Lost        *Outcome // the outcome of the same commands when a fault killed them before; nil if they were not killed
 }
 
 // through reports whether no plan and no apply of a step failed.
@@ -90,7 +90,7 @@ func (l *Lab) side(name, program string) (*side, error) {
 	x.cloud = &cloud.Cloud{Dir: filepath.Join(dir, "cloud"), Interrupt: func() {
 		if x.running != nil {
 			_ = x.running.Process.Signal(os.Interrupt)
-			time.Sleep(60 * time.Millisecond) // until the engine notices it
+			time.Sleep(60 * time.Millisecond) // wait until the engine has noticed the fault
 		}
 	}, Kill: func(both bool) {
 		if x.running != nil {
@@ -146,7 +146,7 @@ func (x *side) step(st *Step) (*Outcome, error) {
 			return nil, err
 		}
 		o = &Outcome{Lost: lost, Before: lost.After, Deeds: lost.Deeds}
-		x.commands(st, o) // the user tries once more
+		x.commands(st, o) // the user runs the commands once more
 	}
 	x.program = program
 	if err := x.cloud.Arrange(nil); err != nil {
@@ -182,7 +182,7 @@ func (x *side) look(o *Outcome) (err error) {
 // settle does the work of a user after a command was killed: it recovers the known changes. Calls of the provider and
 // the keeper have ended then, and count as calls of the command.
 func (x *side) settle(st *Step, o *Outcome, killed *Invocation) (err error) {
-	time.Sleep(20 * time.Millisecond) // a provider without engine and keeper may still work
+	time.Sleep(20 * time.Millisecond) // wait, because a provider without engine and keeper may still work
 	repair := x.run(o, st, "state", "repair", "-auto-approve", "-no-color")
 	killed.Calls = append(killed.Calls, repair.Calls...)
 	x.run(o, st, "state", "check", "-no-color")

@@ -11,8 +11,8 @@ import (
 // A Scenario is the work of a user in one directory. It is data, so that it can be printed and shrunk.
 type Scenario struct {
 	Seed  uint64
-	Alone bool // uses features that Terraform does not have
-	Twice bool // is applied from saved plans and directly
+	Alone bool // the scenario uses features that Terraform does not have
+	Twice bool // a second Lethe (the twin) runs the scenario, too: where one of them saves a plan before the apply, the other applies directly
 	Steps []*Step
 }
 
@@ -29,12 +29,12 @@ type Command struct {
 	Apply   bool
 	Direct  bool // apply without a plan that was saved and shown before
 	Destroy bool
-	Refresh string   // "", "only", "false"
-	Target  []string // addresses for -target, and below for -exclude and -replace
+	Refresh string   // the value of -refresh: "" or "false"; "only": -refresh-only
+	Target  []string // addresses for -target; Exclude and Replace are the addresses for -exclude and -replace
 	Exclude []string
 	Replace []string
-	Peer    bool // the peer runs the command in both directories, as before a user switches to Lethe
-	Process bool // the provider is a separate process
+	Peer    bool // Terraform runs the command in both directories, as before a user switches to Lethe
+	Process bool // the provider runs in a separate process
 }
 
 // full reports whether the command applies all changes of the configuration, after a refresh.
@@ -45,10 +45,10 @@ func (c Command) full() bool {
 // A Drift is a change of the cloud by others, or of the state by the user. Object selects an existing object by ID or
 // address, modulo their number.
 type Drift struct {
-	Do     string // delete, change and seed for the cloud; taint, untaint, mv, rm and import for the state
+	Do     string // for the cloud: delete, change or seed; for the state: taint, untaint, mv, rm or import
 	Object int
-	ID     string // of the seeded or imported object
-	To     string // the address of the import
+	ID     string // the ID of the seeded or imported object
+	To     string // the address for the import
 }
 
 // A Module is a directory of blocks. A block refers only to blocks before it.
@@ -80,11 +80,11 @@ const (
 type Block struct {
 	ID     int
 	Kind   Kind
-	Type   string // of a resource; the keyword of a nested block
+	Type   string // the type of a resource; for a nested block, its keyword
 	Name   string
 	Args   []Arg
 	Nested []*Block
-	Module *Module // the called module
+	Module *Module // the called module; nil for other blocks
 	Form   Form
 }
 

@@ -50,7 +50,7 @@ func (s *Scenario) Script(f Finding, outcomes []*Outcome) string {
 type scripter struct {
 	strings.Builder
 	files strings.Builder
-	last  string // configuration
+	last  string // the configuration that was written last, as text
 	envs  []string
 }
 

@@ -12,7 +12,7 @@ import (
 func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Finding) {
 	alone := *l
 	if !strings.HasPrefix(class, peer) && !s.peerBefore() {
-		alone.Terraform = "" // without the peer the scenario runs faster
+		alone.Terraform = "" // without Terraform the scenario runs faster
 	}
 	var seen Finding
 	tried := map[string]bool{}
@@ -104,7 +104,8 @@ func (s *Scenario) peerBefore() bool {
 	return slices.ContainsFunc(s.Steps, func(st *Step) bool { return st.Do.Peer })
 }
 
-// withoutBlocks removes halves, quarters and eighths of all blocks.
+// withoutBlocks removes one part of the blocks of a scenario. i counts the parts: two halves, then four quarters, then
+// eight eighths.
 func withoutBlocks(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	for _, parts := range []int{2, 4, 8} {
@@ -144,7 +145,8 @@ func asBefore(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// withoutEdit replaces a block by its form in the previous step.
+// withoutEdit replaces a block by its form in the previous step, or removes it if the previous step does not have it. i
+// counts the pairs of a step and a block. The results are false if i is too large, and whether the scenario changed.
 func withoutEdit(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	step, at := 1+i/max(len(ids), 1), 0
@@ -334,7 +336,7 @@ func plainExpr(s *Scenario, i int) (bool, bool) {
 	for _, st := range s.Steps {
 		st.Config.each(func(_ *Module, b *Block) {
 			for _, a := range b.Args {
-				if a.Name != "name" && a.Name != "where" { // names stay different
+				if a.Name != "name" && a.Name != "where" { // the attributes name and where stay as they are, so that the names of objects stay different
 					a.Value.each(replace)
 				}
 			}

@@ -160,7 +160,8 @@ func (g *gen) ids(m *Module, at int) []*Expr {
 	return list[:min(len(list), 1+g.IntN(2))]
 }
 
-// any returns a value of any type.
+// any returns a value for an argument that accepts every type: an object, a list, a number, a text, or an output of a
+// terraform_data.
 func (g *gen) any(m *Module, at int) *Expr {
 	switch g.IntN(8) {
 	case 0, 4, 5:
@@ -239,7 +240,8 @@ func (g *gen) fixed(m *Module) *Expr {
 	return fn("toset", Any, lit(choose(g, []string{"p"}, []string{"p", "q"}, []string{"q", "r"}, []string{"p", "q", "r"})))
 }
 
-// keys returns a value for for_each.
+// keys returns a collection for the for_each of a block: instances of an earlier block, their keys, a list of texts or
+// a map.
 func (g *gen) keys(m *Module, at int) *Expr {
 	for _, b := range slices.Backward(m.Blocks[:at]) {
 		whole := &Expr{Op: "whole", Ref: b.ID, Type: Any}

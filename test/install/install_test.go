@@ -1,4 +1,5 @@
-// Package install measures installations from a distant registry.
+// Package install measures installations from a registry on a simulated slow network: each round trip takes latency,
+// and the bandwidth may be limited.
 package install
 
 import (
@@ -57,9 +58,9 @@ type world struct {
 	*testing.T
 	*registrytest.Server
 	lethe     string
-	terraform string // "" if it is not installed
-	dir       string // of the configuration
-	n         int    // number of packages
+	terraform string // the path of Terraform; "" if it is not installed
+	dir       string // the directory of the configuration
+	n         int    // number of packages in the registry
 }
 
 // newWorld makes a registry with n packages of size bytes each. Its connections carry at most rate bytes a second (0:
@@ -125,7 +126,7 @@ func (w *world) user() *user { return &user{w, w.TempDir()} }
 // cost is the cost of a command.
 type cost struct {
 	wall, cpu time.Duration
-	memory    int64 // peak, in bytes
+	memory    int64 // peak of the memory in bytes
 }
 
 func (c cost) String() string {

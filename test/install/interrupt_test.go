@@ -29,7 +29,7 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		waittest.Until(t, "the package is requested", func() bool { return strings.Contains(strings.Join(w.Requests(), ""), ".zip") })
-		time.Sleep(800 * time.Millisecond) // a part of the package arrives, which only the program sees
+		time.Sleep(800 * time.Millisecond) // wait until a part of the package has arrived, which only the program can observe
 		return cmd, out
 	}
 	cmd, out := begin()

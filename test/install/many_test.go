@@ -20,7 +20,7 @@ func TestManyAtOnce(t *testing.T) {
 	w.user().run(w.dir, w.lethe, "providers", "mirror", mirror)
 	for _, x := range []struct {
 		name, settings string
-		downloads      int // of each package
+		downloads      int // number of downloads of each package
 	}{
 		{"the user's cache", "", 1},
 		{"a plugin cache", "plugin_cache_dir = \"CACHE\"\n", 1},

@@ -9,8 +9,8 @@ import (
 // network simulates the network between a client and a server on this machine.
 type network struct {
 	net.Listener
-	latency time.Duration // of a round trip
-	rate    int           // bytes a second of a connection to the client; 0 for no limit
+	latency time.Duration // the time of a round trip
+	rate    int           // maximum number of bytes per second on a connection to the client; 0: no limit
 }
 
 func (n network) Accept() (net.Conn, error) {
@@ -32,7 +32,7 @@ type far struct {
 	network
 
 	mu   sync.Mutex
-	turn int       // round trips before the next data that is read
+	turn int       // number of round trips before the next data that the client reads
 	free time.Time // the time at which all written data has been sent
 }
 
@@ -42,7 +42,7 @@ func (f *far) Read(b []byte) (int, error) {
 	wait := time.Duration(f.turn) * f.latency
 	f.turn = 0
 	f.mu.Unlock()
-	time.Sleep(wait) // the latency of the simulated network
+	time.Sleep(wait) // wait for the latency of the simulated network
 	return n, err
 }
 
@@ -60,7 +60,7 @@ func (f *far) Write(b []byte) (int, error) {
 	}
 	f.mu.Unlock()
 	if wait > time.Millisecond {
-		time.Sleep(wait) // the rate of the simulated network
+		time.Sleep(wait) // wait as the rate of the simulated network requires
 	}
 	return f.Conn.Write(b)
 }

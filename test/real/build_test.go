@@ -58,11 +58,11 @@ func check(t *testing.T, err error) {
 
 // product is one published provider in one version.
 type product struct {
-	name    string // of the type
-	owner   string // the namespace; "" for hashicorp
+	name    string // the type in the provider's address, such as random
+	owner   string // the namespace; "": hashicorp
 	version string // the version that its authors assigned
 	source.Module
-	tests string // the package of its acceptance tests
+	tests string // the Go package with the acceptance tests
 
 	from func() (string, error) // returns the directory of the source
 	exec func() (string, error) // returns the path of the built program

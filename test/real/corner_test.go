@@ -64,7 +64,7 @@ func TestCornerNewest(t *testing.T) {
 	check(t, os.WriteFile(program, []byte(text), 0o755))
 	stores := "TestAccStateStore_InMem"
 	if !long {
-		stores += "($|_V)" // without a state of 100 MB
+		stores += "($|_V)" // without the tests that store a state of 100 MB
 	}
 	for name, tests := range map[string]string{"framework5provider": "^TestModifyFileAction$", "framework6provider": "^TestModifyFileAction$|^" + stores} {
 		of := *corner

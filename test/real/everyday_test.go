@@ -19,8 +19,8 @@ import (
 // must agree about exit codes, planned actions and their reasons, and the state, except for random values.
 type story struct {
 	name      string
-	providers []string // in a mirror, in the versions of their suites
-	server    bool     // needs a PostgreSQL server
+	providers []string // the providers to install from a mirror, in the versions of their suites
+	server    bool     // the story needs a PostgreSQL server
 	steps     []step
 }
 
@@ -29,7 +29,7 @@ type step struct {
 	files map[string]string
 	args  string
 	code  int
-	says  string // text that the output must contain
+	says  string // a text that the output must contain
 }
 
 // place is a working directory of one program, with a home directory and additional environment variables.
@@ -151,11 +151,11 @@ func (p *place) stored() string {
 	for _, r := range doc.Resources {
 		for _, i := range r.Instances {
 			slices.Sort(i.Dependencies)
-			i.Dependencies = slices.DeleteFunc(i.Dependencies, func(d string) bool { // Lethe does not store dependencies on leases
+			i.Dependencies = slices.DeleteFunc(i.Dependencies, func(d string) bool { // ignore dependencies on leases, which Lethe does not store
 				return strings.HasPrefix(d, "ephemeral.")
 			})
 			if r.Mode == "data" {
-				i.Dependencies = nil // Terraform records the dependencies of data that are read during apply
+				i.Dependencies = nil // ignore these dependencies: Terraform records the dependencies of data that it reads during apply
 			}
 			for name, v := range i.Attributes {
 				if slices.Contains(chance, name) && v != nil {

@@ -181,7 +181,7 @@ func TestMoveOnAWS(t *testing.T) {
 	p.must("init")
 	p.must("apply -auto-approve")
 
-	// The version of a secret is replaced: the plan shows that, and the move needs permission.
+	// The version of a secret is replaced, so the plan shows the replacement, and the move needs permission.
 	out, code := p.run("secrets", "move", "-no-color", "aws_secretsmanager_secret_version.db.secret_string")
 	if code != 1 || !strings.Contains(out, "must be replaced") || !strings.Contains(out, "-replace-ok=aws_secretsmanager_secret_version.db") {
 		t.Fatalf("exit %d\n%s", code, out)
@@ -206,7 +206,7 @@ func TestMoveOnAWS(t *testing.T) {
 	p.without("canary-62bb")
 	p.must("secrets")
 
-	// A rotation arrives.
+	// The user rotates the password.
 	p.env = append(p.env, "TF_VAR_password=canary-62bb-second!")
 	if out := p.must("apply -auto-approve -no-color"); !strings.Contains(out, "value_wo_version = 1 -> 2") {
 		t.Errorf("no rotation:\n%s", out)

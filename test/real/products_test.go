@@ -5,15 +5,15 @@ import "github.com/lethe-iac/lethe/test/providers/source"
 // suite is a provider with its acceptance tests.
 type suite struct {
 	*product
-	needs   []string          // other providers of this list that its tests use
-	before  []string          // versions that its tests upgrade from, which must be installable
-	only    string            // the only tests to run; "" for all
-	sample  string            // tests of every test run; all tests run with LETHE_LONG
-	least   [2]int            // least number of passed tests: of the sample, of all
-	leftOut map[string]string // tests that fail, as patterns, each with its reason
-	skips   map[string]string // tests that skip themselves at this level of the language, as patterns, each with its reason; nil: not compared
-	depends map[string]string // tests whose result depends on the machine, as patterns, each with the reason
-	server  bool              // needs a PostgreSQL server
+	needs   []string          // other providers of suites that the tests use
+	before  []string          // versions from which the tests upgrade, which must be installable
+	only    string            // a pattern for the tests to run; "": all tests
+	sample  string            // a pattern for the tests that always run; with LETHE_LONG, all tests run
+	least   [2]int            // minimum number of passed tests: of the sample, and of all tests
+	leftOut map[string]string // tests that are known to fail: the reason, by pattern
+	skips   map[string]string // tests that skip themselves at this level of the language: the reason, by pattern; nil: skips are not compared
+	depends map[string]string // tests whose result depends on the machine: the reason, by pattern
+	server  bool              // the tests need a PostgreSQL server
 }
 
 const wantsOld = "wants the program of the version that it upgrades from, which did otherwise (fails with Terraform, too)"

@@ -18,7 +18,7 @@ import (
 func startServer(t *testing.T) []string {
 	t.Helper()
 	bin := serverPrograms(t)
-	base, err := os.MkdirTemp("", "pg") // a short path, because it contains a socket
+	base, err := os.MkdirTemp("", "pg") // a short path, because the path of a socket in it is limited
 	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	var as *syscall.Credential
@@ -31,7 +31,7 @@ func startServer(t *testing.T) []string {
 		cmd := exec.Command(filepath.Join(bin, name), args...)
 		cmd.Dir, cmd.Env = base, []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
-		log, err := os.Create(filepath.Join(t.TempDir(), name)) // a pipe would stay open until the server ends
+		log, err := os.Create(filepath.Join(t.TempDir(), name)) // a file, because a pipe would stay open until the server ends
 		check(t, err)
 		defer log.Close()
 		cmd.Stdout, cmd.Stderr = log, log

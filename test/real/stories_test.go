@@ -10,7 +10,7 @@ var stories = []story{
 			{args: "apply p", says: "Apply complete! Resources: 13 added, 0 changed, 0 destroyed."},
 			{args: "plan -detailed-exitcode", says: "No changes."},
 			{args: "apply -refresh-only -auto-approve"},
-			// Changes of an object with dependents, of an updatable attribute, and of a key.
+			// Change an object with dependents, an attribute that can be updated, and a key.
 			{args: "plan -out=p -detailed-exitcode -var=length=3 -var=hours=2", code: 2},
 			{args: "apply p"},
 			{args: "plan -detailed-exitcode -var=length=3 -var=hours=2"},
@@ -19,12 +19,12 @@ var stories = []story{
 			{args: "taint random_id.key"},
 			{args: "plan -out=p -detailed-exitcode -var=length=3 -var=hours=2", code: 2},
 			{args: "apply p"},
-			// Existing objects are imported, by block and by command.
+			// Import existing objects, by block and by command.
 			{args: "plan -out=p -detailed-exitcode -var=length=3 -var=hours=2", code: 2, files: map[string]string{"import.tf": importConfig}},
 			{args: "apply p", says: "2 imported"},
 			{args: "import -var=length=3 -var=hours=2 random_integer.late 7,1,9", files: map[string]string{"late.tf": "resource \"random_integer\" \"late\" {\n  min = 1\n  max = 9\n}\n"}},
 			{args: "plan -detailed-exitcode -var=length=3 -var=hours=2"},
-			// Objects are moved, forgotten and destroyed.
+			// Move, forget and destroy objects.
 			{args: "plan -out=p -detailed-exitcode -var=length=3 -var=hours=2", code: 2, files: map[string]string{
 				"import.tf": "", "late.tf": "resource \"random_integer\" \"later\" {\n  min = 1\n  max = 9\n}\nmoved {\n  from = random_integer.late\n  to   = random_integer.later\n}\n" +
 					"removed {\n  from = random_uuid.known\n  lifecycle {\n    destroy = false\n  }\n}\n",

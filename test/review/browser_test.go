@@ -181,14 +181,14 @@ func sample(t *testing.T) *review.Review {
 func TestPage(t *testing.T) {
 	r := sample(t)
 	p := open(t, pageOf(t, r))
-	total := fmt.Sprint(4 + len(hostile)) // the group counts once
+	total := fmt.Sprint(4 + len(hostile)) // a group of equal changes counts once
 	p.is(r.Counts.Text(), `document.querySelector("h1").textContent`)
 	p.is(false, `document.title === "live"`)
 	p.is(total, visible)
-	p.is("test_thing.database", `document.querySelector("main .change").id`) // the most dangerous change is the first one
+	p.is("test_thing.database", `document.querySelector("main .change").id`) // the first change is the most dangerous one
 	p.is(true, `document.querySelector("main .change").open`)
 
-	// Search.
+	// Test the search.
 	p.run(chromedp.SendKeys("#search", "needle"))
 	p.becomes(visible + " === 1")
 	p.is("1 of "+fmt.Sprint(len(r.Changes))+" changes shown", `document.getElementById("found").value`)
@@ -196,7 +196,7 @@ func TestPage(t *testing.T) {
 	p.run(chromedp.SendKeys("#search", kb.Escape))
 	p.becomes(visible + " === " + total)
 
-	// Filters.
+	// Test the filters.
 	for _, f := range []struct {
 		name, value string
 		want        int
@@ -207,13 +207,13 @@ func TestPage(t *testing.T) {
 		p.is(total, visible)
 	}
 
-	// Fold.
+	// Test folding and unfolding.
 	p.run(chromedp.Click("#open"))
 	p.is(total, `document.querySelectorAll(".change[open]").length`)
 	p.run(chromedp.Click("#close"))
 	p.is(0, `document.querySelectorAll(".change[open]").length`)
 
-	// Permanent links, of a change, and of a member of a group.
+	// Test permanent links: to a change, and to a member of a group.
 	for _, address := range []string{"test_thing.web[0]", `test_thing.equal["b"]`} {
 		p.run(chromedp.Evaluate(fmt.Sprintf("location.hash = encodeURIComponent(%q)", address), nil))
 		p.becomes(fmt.Sprintf(`document.getElementById(%q).closest(".change").open`, address))

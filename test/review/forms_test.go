@@ -24,7 +24,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// facts are the facts that all forms of a review contain.
+// facts are the facts that the page, the comment and the document of a review contain.
 type facts struct {
 	counts  string
 	changes map[string]string // by address: the action and the reasons
@@ -96,7 +96,7 @@ func TestSecretsAreOpaque(t *testing.T) {
 	})
 }
 
-// disguised returns a value in which all sensitive texts are equal.
+// disguised returns a value in which one constant text replaces each sensitive text.
 func disguised(v cty.Value) cty.Value {
 	out, _ := cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
 		if v.Type() == cty.String && v.IsKnown() && !v.IsNull() && strings.HasPrefix(v.AsString(), canary) {

@@ -23,7 +23,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/timeline"
 )
 
-// scrub hides the canary, like the guard.
+// scrub replaces the canary, as the program masks secrets.
 func scrub(s string) string { return strings.ReplaceAll(s, canary, "(hidden)") }
 
 // names returns hostile names with at most 200 bytes, a secret and a plain name.

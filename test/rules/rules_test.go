@@ -1,4 +1,5 @@
-// Package rules breaks rules one at a time and checks which tests report them.
+// Package rules checks that the tests of Lethe enforce its rules. It breaks one rule at a time in a copy of the source
+// code, runs the tests of the package, and checks that the test for this rule fails.
 package rules
 
 import (
@@ -12,7 +13,7 @@ import (
 )
 
 // enough is the number of broken rules that their tests must report. Without LETHE_LONG, TestBrokenRulesAreNamed breaks
-// only one of each rules, and the tests must report all of them.
+// only one of every six rules (each), and the tests must report all of these.
 const enough, each = 18, 6
 
 // A rule is a text in a file. If it is replaced by the broken text, the test must fail.

@@ -15,11 +15,11 @@ import (
 // A Difference is a place where the engines differ.
 type Difference struct {
 	Step    int
-	What    string // plan, apply, state, second plan, calls of plan ...
+	What    string // the compared data: plan, apply, state, second plan, calls of plan, ...
 	Section string
-	At      string // address, or name of a piece
-	A, B    any    // of Lethe and of Terraform
-	On      string // type of the object
+	At      string // the address of an object, or the name of a piece
+	A, B    any    // A is the value of Lethe, B of Terraform; nil if an engine has no value
+	On      string // the resource type of the object
 	Replace bool   // Lethe plans to replace the object in this step
 	Delete  bool   // Lethe plans to destroy or to forget the object in this step, and nothing else
 	Failed  bool   // an engine reported an error for an object of the piece in this step
@@ -128,7 +128,7 @@ func compare(c Command, p, q *Outcome) []Difference {
 	var all []Difference
 	for i := range min(len(p.Before), len(q.Before)) {
 		for _, d := range results("before", p.Before[i], q.Before[i]) {
-			d.At = owner(p.Before[i].Args) + " before" // the piece has gone apart, others have not
+			d.At = owner(p.Before[i].Args) + " before" // only this piece differs after the command, so other pieces are compared
 			all = append(all, d)
 		}
 	}
@@ -170,7 +170,7 @@ func results(what string, p, q *Result) []Difference {
 	}
 	var all []Difference
 	for _, d := range blamed(p, q) {
-		if what == "before" { // the exit code tells; errors of import name their object in other ways
+		if what == "before" { // exit codes are compared; the errors of import name the object in another way
 			break
 		}
 		d.What = what
@@ -185,7 +185,7 @@ func results(what string, p, q *Result) []Difference {
 			all = append(all, d)
 		}
 	}
-	if what == "apply" || p.Exit != 1 && q.Exit != 1 { // an error ends a plan early
+	if what == "apply" || p.Exit != 1 && q.Exit != 1 { // a failed plan makes fewer calls, so the calls are not compared
 		all = append(all, differ(what, callsOf(what, p.Calls), callsOf(what, q.Calls))...)
 	}
 	if p.Exit != q.Exit {
@@ -352,7 +352,7 @@ func sorted(v any) any {
 	return slices.Compact(texts)
 }
 
-// stateOf returns the compared parts of a state.
+// stateOf returns the compared parts of a state: attributes and metadata of each object, and the outputs.
 func stateOf(doc obj) sheet {
 	out := sheet{}
 	all, _ := doc["resources"].(list)
@@ -419,7 +419,7 @@ func callsOf(what string, calls []provider.Call) sheet {
 				reads++
 			}
 		}
-		if slices.Contains(l, "Move") || slices.Contains(l, "Import") || reads > 1 { // moved objects, and several of one name
+		if slices.Contains(l, "Move") || slices.Contains(l, "Import") || reads > 1 { // Upgrade is not compared for moved and imported objects, or for several objects with one name
 			l = slices.DeleteFunc(l, func(call string) bool { return call == "Upgrade" })
 			maps.DeleteFunc(sent[at], func(line string, _ any) bool { return strings.HasPrefix(line, "Upgrade ") })
 		}

@@ -85,17 +85,17 @@ type life struct {
 	gen
 	*Piece
 	kind    string
-	focus   []arg  // the arguments that this scenario is about
-	unknown string // the argument whose value is unknown while planning; "" if none is
-	rough   bool   // may have faults that end the commands of the whole batch
-	secret  bool   // has a sensitive argument
-	moved   bool   // was moved to another type
-	saved   *Step  // the piece before its resource was removed
+	focus   []arg  // the arguments that this scenario varies
+	unknown string // the argument whose value is unknown while planning; "" for no argument
+	rough   bool   // the piece may have faults that end the commands of the whole batch
+	secret  bool   // an argument of the piece is sensitive
+	moved   bool   // the object was moved to another type
+	saved   *Step  // the step before the resource was removed, for a later return; nil if the resource was not removed
 }
 
 func (g gen) piece(name string, b *Batch, rough bool) *Piece {
 	l := &life{gen: g, Piece: &Piece{Name: name}, kind: g.kind(), rough: rough}
-	for l.kind == "old_strict" && !rough { // many of its plans are refused
+	for l.kind == "old_strict" && !rough { // Terraform and Lethe refuse many plans of old_strict
 		l.kind = g.kind()
 	}
 	all := types[l.kind]
@@ -184,7 +184,7 @@ func (l *life) set(s *Step, a arg) {
 		l.secret = true
 	}
 	s.Args[a.name] = text
-	if other := map[string]string{"acl": "grant", "grant": "acl"}[a.name]; other != "" { // they exclude each other
+	if other := map[string]string{"acl": "grant", "grant": "acl"}[a.name]; other != "" { // the arguments acl and grant exclude each other
 		delete(s.Args, other)
 	}
 }
@@ -277,7 +277,7 @@ func (l *life) following(last *Step, c Command) *Step {
 		}
 		return s
 	}
-	if l.saved != nil { // it comes back
+	if l.saved != nil { // the removed resource returns
 		back := *l.saved
 		l.saved = nil
 		return &back
@@ -314,7 +314,7 @@ func (l *life) following(last *Step, c Command) *Step {
 		l.moveModule(s)
 	case n == 22 && !l.moved:
 		l.takeOut(s)
-	case n == 23: // between plan and apply
+	case n == 23: // other users change the object between plan and apply
 		l.change(s)
 		if s.Late = true; l.one(2) {
 			s.Gone = true
@@ -371,7 +371,7 @@ func (l *life) drift(s *Step) {
 // imports forgets the object and imports it again, by command or by block. In a rough scenario it may use an ID whose
 // import fails.
 func (l *life) imports(s *Step) {
-	id := l.Name + "@" // the last object of that name
+	id := l.Name + "@" // run.go replaces NAME@ by the ID of the last object with that name
 	if l.rough && l.one(2) {
 		id, s.Fatal = pick(l.gen, []string{l.Name + "-none", l.Name + "-error", l.Name + "-1," + l.Name + "-2", l.Name + "-77"}), true
 	}

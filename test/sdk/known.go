@@ -8,7 +8,7 @@ import (
 
 // A rule recognises intended differences.
 type rule struct {
-	row    string // how a row of docs/differences.md begins; "" if the reason is no difference for users
+	row    string // the beginning of a row of docs/differences.md; "" if users do not notice the difference
 	reason string
 	match  func(d Difference, b *Batch) bool
 }
@@ -90,7 +90,7 @@ var rules = []rule{
 		c, _ := d.B.([]string)
 		if p, ok := d.B.(obj); ok && strings.HasPrefix(d.Section, "sent with") {
 			ends := p["planned"] == nil && p["proposed"] == nil && p["config"] == nil
-			return ends && (d.A == nil && strings.HasPrefix(d.Section, "sent with Plan") || !b.Steps[d.Step].Destroy && d.onlyIn(".pri")) // prior and private
+			return ends && (d.A == nil && strings.HasPrefix(d.Section, "sent with Plan") || !b.Steps[d.Step].Destroy && d.onlyIn(".pri")) // .pri begins the paths of prior and private
 		}
 		return d.Section == "before" && d.Delete || d.Section == "calls" && plans(a) < plans(c) && slices.Contains(c, "Read")
 	}},

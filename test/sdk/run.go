@@ -23,16 +23,16 @@ import (
 // A Lab has the programs that batches are run with.
 type Lab struct {
 	Lethe, Terraform string
-	Plugins          string // directory of the providers
-	Dir              string // for everything that is written
+	Plugins          string // the directory with the programs of both providers
+	Dir              string // the directory in which the tests write everything
 
-	commands, failed atomic.Int64 // numbers of plans and applies of Terraform, and of the failed ones
+	commands, failed atomic.Int64 // the numbers of plans and applies by Terraform: all commands, and the failed commands
 }
 
 // A side is one engine with a separate directory, cloud and log.
 type side struct {
 	name, program string
-	dir           string // has the configuration
+	dir           string // the directory of the configuration
 	cloud, log    string
 	env           []string
 }
@@ -42,17 +42,17 @@ type Result struct {
 	Args    string
 	Exit    int
 	Out     string
-	Plan    obj // the plan as JSON, if there is one
+	Plan    obj // the plan as decoded JSON; nil without a plan
 	Calls   []provider.Call
-	Blamed  map[string]string // titles of errors by the address that they name
-	Err     error             // the command could not be run
+	Blamed  map[string]string // titles of errors, by the address that the error names
+	Err     error             // the reason why the command could not be run
 	Elapsed time.Duration
 }
 
 // An Outcome is the result of a step.
 type Outcome struct {
-	Before              []*Result // of the commands before the step
-	Plan, Apply, Second *Result   // nil if not run
+	Before              []*Result // results of the commands before the step, such as taint
+	Plan, Apply, Second *Result   // nil for a command that was not run
 	State               obj
 }
 
@@ -385,7 +385,7 @@ func (l *Lab) Play(b *Batch, dir string) ([]Difference, error) {
 			}
 		}
 		if end || len(seen) == len(b.Pieces) {
-			return found, nil // the two have gone apart
+			return found, nil // the states of the engines may differ now, so later steps are not compared
 		}
 	}
 	return found, nil

@@ -22,10 +22,10 @@ type Command struct {
 	RefreshOnly bool
 	NoRefresh   bool
 	Destroy     bool
-	Direct      bool   // apply without a plan file
-	Schema      int    // schema version of the types that have several
-	Targets     bool   // only the pieces that have Target set
-	Tags        string // of both provider blocks; "" for none
+	Direct      bool   // the command apply makes the plan itself, without a plan file
+	Schema      int    // the schema version for resource types with several versions
+	Targets     bool   // the command gets -target for pieces with Step.Target set, and leaves out the other pieces
+	Tags        string // the tags in both provider blocks, as an expression; "" for no tags
 }
 
 // A Piece is one scenario: an object with its dependencies and its dependents. Its resources are named NAME or NAME_x.
@@ -36,21 +36,21 @@ type Piece struct {
 
 // A Step is the part of a piece in one command.
 type Step struct {
-	Type    string            // of the resource; "" if it is not declared
-	Module  bool              // the piece is in a separate module
-	Calls   string            // count or for_each of the call of the module
-	Repeat  string            // count or for_each of the resource
-	Args    map[string]string // text of each argument or group of blocks, by name; "lifecycle" is one of them
-	Around  map[string]string // text of other blocks next to the resource, by kind
-	Root    map[string]string // text of blocks that are in the root module in any case: moved, import, removed
-	Faults  string            // words for the provider
-	Drift   map[string]any    // values that the object gets outside; a nil value is null
-	Gone    bool              // the object is deleted outside
-	Late    bool              // the changes outside happen between plan and apply
-	Before  [][]string        // commands before the step, such as taint; their output is not compared
-	Replace bool              // -replace for the object
-	Target  string            // -target for the piece, if the command has targets
-	Fatal   bool              // may fail while planning, so that nothing is applied in this step
+	Type    string            // the type of the resource; "" if the resource is not declared
+	Module  bool              // the piece is written in a module that the root module calls
+	Calls   string            // the argument count or for_each of the module call; "" for neither
+	Repeat  string            // the argument count or for_each of the resource; "" for neither
+	Args    map[string]string // text of each argument or group of blocks, by name; lifecycle is a group
+	Around  map[string]string // text of other blocks in the module of the resource, by a short key
+	Root    map[string]string // text of blocks that must be in the root module: moved, import, removed
+	Faults  string            // words that ask the provider for faults, separated by blanks
+	Drift   map[string]any    // new values of attributes that another user sets; a nil value is null
+	Gone    bool              // another user deletes the object
+	Late    bool              // other users make their changes between plan and apply, instead of before the plan
+	Before  [][]string        // commands before the step, such as taint; their exit codes and some of their calls are compared
+	Replace bool              // the command replaces the object with -replace
+	Target  string            // the address for -target, if the command has targets
+	Fatal   bool              // the plan may fail, so that the step changes nothing
 }
 
 // first returns the key of the first instance of a repetition, in brackets, or "" if repeat is "".
@@ -110,7 +110,7 @@ func (p *Piece) text(s *Step) string {
 	for _, k := range slices.Sorted(maps.Keys(s.Around)) {
 		text := strings.ReplaceAll(s.Around[k], "@KEY@", key)
 		if at := first(s.Repeat); at != "" {
-			if k == "o" { // with all instances: a refresh-only plan need not have the first one
+			if k == "o" { // the output has all instances, because the first instance may be missing in a refresh-only plan
 				fmt.Fprintf(&b, "%s\n", outputOf.ReplaceAllString(text, "value = [for x in $1 : x.$2]"))
 				continue
 			}

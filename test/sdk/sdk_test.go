@@ -47,7 +47,7 @@ func lab(t *testing.T) *Lab {
 	}
 	bin := t.TempDir()
 	l := &Lab{Lethe: os.Getenv("LETHE_BIN"), Terraform: terraform, Plugins: bin, Dir: t.TempDir()}
-	if quick, err := os.MkdirTemp("/dev/shm", "sdk"); err == nil { // short commands spend most of their time on files
+	if quick, err := os.MkdirTemp("/dev/shm", "sdk"); err == nil { // a file system in memory, because short commands spend most of their time on files
 		l.Dir = quick
 		t.Cleanup(func() { os.RemoveAll(quick) })
 	}

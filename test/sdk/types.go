@@ -5,10 +5,10 @@ package sdk
 type arg struct {
 	name   string
 	texts  []string // a text that does not begin with the name and "=" is a group of blocks
-	drift  []any    // values outside
-	ignore []string // names for ignore_changes; the name of the argument if the list is empty
-	must   bool     // never left out
-	later  []string // expressions for values that are unknown while planning; none if the argument must be known
+	drift  []any    // values that another user sets
+	ignore []string // paths for ignore_changes; nil for only the name of the argument
+	must   bool     // every configuration has the argument
+	later  []string // expressions for values that are unknown while planning; none if plan must know the argument
 }
 
 // planned marks an argument whose value must be known during plan: Terraform refuses unknown objects with a dynamic
@@ -18,7 +18,7 @@ func (a arg) planned() arg {
 	return a
 }
 
-// always marks an argument that every configuration has.
+// always marks an argument that every configuration has, and whose value is known during plan.
 func (a arg) always() arg {
 	a.must, a.later = true, nil
 	return a

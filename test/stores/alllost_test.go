@@ -238,7 +238,7 @@ func TestMovedOnByTerraform(t *testing.T) {
 			_ = cmd.Wait()
 			done()
 			check(t, os.RemoveAll(lost.dir))
-			time.Sleep(300 * time.Millisecond) // until the server has noticed
+			time.Sleep(300 * time.Millisecond) // wait until the server has noticed the end of the connection
 			tf := runner(t, terraform, p, "")
 			if name == "s3" {
 				unlocked(runner(t, ours, p, ""))

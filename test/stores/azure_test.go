@@ -36,11 +36,11 @@ import (
 	"github.com/lethe-iac/lethe/internal/store/storetest"
 )
 
-// azure is a storage account with the container "states". It implements the part of the blob service that backends use.
+// azure is a storage account with the container "states". It has the part of the blob service that backends use.
 type azure struct {
 	sync.Mutex
 	blobs  map[string]*azureBlob
-	former map[string][]azureVersion // if the account has versioning; nil without
+	former map[string][]azureVersion // former versions of blobs, if the account has versioning; nil: no versioning
 	writes int
 }
 
@@ -58,7 +58,7 @@ type azureBlob struct {
 	metadata map[string]string
 }
 
-const azureKey = "Y2FuYXJ5LTQ3MTE=" // of the account, "canary-4711"
+const azureKey = "Y2FuYXJ5LTQ3MTE=" // the key of the account, "canary-4711" in base64
 
 func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Lock()

@@ -66,7 +66,8 @@ func (d *drawn) value(before int) string {
 	return all[d.IntN(len(all))]
 }
 
-// edit makes one random change.
+// edit makes one random change to a variable, a comment, a module, an argument, an output, a check or a resource of the
+// configuration. A resource may be moved.
 func (d *drawn) edit() {
 	i := d.IntN(7)
 	r := d.resources[i]
@@ -288,7 +289,7 @@ func (u *directory) step(d *drawn) {
 		u.run(0, "state", "rm", one)
 	case n == 4 && one != "":
 		u.run(0, "taint", one)
-	case n == 5 && one != "" && d.moved == "": // a target that leaves out a moved object is refused
+	case n == 5 && one != "" && d.moved == "": // without moved, because a target that leaves out a moved object is refused
 		u.run(0, "apply", "-auto-approve", "-target="+one)
 	case n == 6:
 	default:
@@ -338,7 +339,7 @@ func TestConditionsOfParts(t *testing.T) {
 		t.Errorf("what does not hold is not said again:\n%s", out)
 	}
 	u.run(0, "apply", "-auto-approve", "-target=terraform_data.r0", "-var=v=2")
-	results("check.c0 unknown") // as with every -target
+	results("check.c0 unknown") // unknown, as with every -target
 	u.run(0, "apply", "-auto-approve", "-changed", "-var=v=2")
 	results("")
 	write(0, 5)

@@ -24,7 +24,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// consul is an agent of Consul. It implements the part about keys and sessions that backends use.
+// consul is an agent of Consul: the part about keys and sessions that backends use.
 type consul struct {
 	sync.Mutex
 	keys     map[string]*consulKey
@@ -189,7 +189,7 @@ func (c *consul) wait(r *http.Request, index uint64, key string) {
 	}
 	for end := time.Now().Add(wait); index > 0 && last() <= index && time.Now().Before(end) && r.Context().Err() == nil; {
 		c.Unlock()
-		time.Sleep(20 * time.Millisecond) // the fake service polls its keys
+		time.Sleep(20 * time.Millisecond) // wait before the next check of the key
 		c.Lock()
 		c.expire()
 	}
@@ -369,7 +369,7 @@ func TestConsulChunks(t *testing.T) {
 				v, err := st.Put(ctx, "w", before, "")
 				check(t, err)
 				f.left, f.late = n, late
-				_, _ = st.Put(ctx, "w", after, v) // may fail at the request that is cut
+				_, _ = st.Put(ctx, "w", after, v) // ignore the error: the request that is cut fails
 				done = f.left > 0
 				f.left = 1 << 30
 				got, _, err := st.Get(ctx, "w")

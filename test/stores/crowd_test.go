@@ -158,7 +158,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// crowdInRows runs the crowd on a state in rows. Each version is a write.
+// crowdInRows runs the crowd on a state with the layout rows, and checks that the serials of the versions have no gaps
+// and that the state has a row for each object.
 func crowdInRows(t *testing.T, program string, n int) {
 	port := startPostgres(t)
 	runCrowd(t, program, n, rowsPlace(port, "crowd"))

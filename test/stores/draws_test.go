@@ -26,7 +26,7 @@ import (
 // setup is one way to configure a backend: lines of the block, -backend-config arguments, and environment variables.
 type setup struct {
 	block, args, env []string
-	files            map[string]string // in the working directory; HOME is its directory "home"
+	files            map[string]string // by name: files in the working directory; HOME is its directory "home"
 }
 
 // setting is a setting that a setup may place anywhere. Its value is HCL in the block, and text or an expression on the
@@ -65,7 +65,7 @@ func (d *setup) put(r *rand.Rand, s setting) {
 		d.args = append(d.args, s.name+"="+v)
 	case 3:
 		d.env = append(d.env, s.env+"="+v)
-	case 4: // empty in the block, or on the command line, and set in the environment
+	case 4: // the value is empty in the block or on the command line, and set in the environment
 		d.env = append(d.env, s.env+"="+v)
 		if s.raw {
 			break
@@ -76,7 +76,7 @@ func (d *setup) put(r *rand.Rand, s setting) {
 			d.args = append(d.args, s.name+"=")
 		}
 	case 5:
-		d.block = append(d.block, in(s.values[0])) // a wrong value in the block is refused, see docs/differences.md
+		d.block = append(d.block, in(s.values[0])) // not a wrong value, because Lethe refuses it in the block (docs/differences.md)
 		d.args = append(d.args, s.name+"="+v)
 	}
 }
@@ -112,7 +112,7 @@ var keys = []string{"k", "net/terraform.tfstate", "./terraform.tfstate", "a/./b"
 // drawer is a kind of store for random setups.
 type drawer struct {
 	name   string
-	stored bool                                 // the service keeps states, so that a program can search for another's
+	stored bool                                 // the service keeps states, so that a program can search for the state of another program
 	start  func(t *testing.T, s *seen) string   // starts the service and returns its address
 	make   func(r *rand.Rand, at string) *setup // draws a setup for the service at an address
 }
@@ -187,9 +187,9 @@ func compareDraw(t *testing.T, kind drawer, seed int, at string, s *seen, terraf
 	found := theirs.plan == own.plan && sameWorkspaces(kind.name, theirs.workspaces, own.workspaces)
 	same := (theirs.init == 0) == (own.init == 0) && (theirs.init != 0 || found)
 	if kind.stored && theirs.plan == 1 && own.init != 0 {
-		same = true // Lethe reports an unreadable state earlier
+		same = true // ignore a difference: Lethe reports an unreadable state earlier
 	}
-	if !kind.stored { // Terraform tries to create the workspace, and the service keeps no states
+	if !kind.stored { // ignore a difference: Terraform tries to create the workspace, and the service keeps no states
 		same = theirs.init != 0 || own.init == 0
 		for _, a := range theirs.asked {
 			same = same && slices.Contains(own.asked, a)
@@ -249,7 +249,7 @@ func runDraw(t *testing.T, kind drawer, d *setup, workspace, shared, program str
 		}
 	}
 	o.asked = s.take()
-	if kind.stored { // the other program has written meanwhile, so only the state that was found counts
+	if kind.stored { // the other program has written to the service meanwhile, so compare only whether the state was found
 		o.asked = nil
 	}
 	return o
@@ -445,16 +445,16 @@ func gcsFacts(s *seen, w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	at := req.URL.EscapedPath()
 	_, bucket, api := strings.Cut(at, "/storage/v1/b/")
-	if !api { // Terraform reads objects under the other form of their addresses, too
+	if !api { // another form of address, in which Terraform reads objects
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	bucket, object, _ := strings.Cut(bucket, "/o")
 	object, _ = url.PathUnescape(strings.TrimPrefix(object, "/"))
 	if object == "" {
-		object = "prefix " + strings.TrimPrefix(path.Clean("/"+req.URL.Query().Get("prefix")), "/") // see sameWorkspaces
+		object = "prefix " + strings.TrimPrefix(path.Clean("/"+req.URL.Query().Get("prefix")), "/") // the cleaned prefix (see sameWorkspaces)
 	}
-	if req.Method != http.MethodGet { // the name of an object that is written is in the body
+	if req.Method != http.MethodGet { // a request that writes an object has its name in the body
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
@@ -534,7 +534,7 @@ func startAzureRecorder(t *testing.T, s *seen) string {
 			if q.Get("comp") == "list" {
 				prefix := q.Get("prefix")
 				if name, err := url.PathUnescape(prefix); err == nil {
-					prefix = name // see sameWorkspaces
+					prefix = name // the prefix of the listed names (see sameWorkspaces)
 				}
 				s.note("%s %s prefix %s by %s", host, req.URL.EscapedPath(), prefix, who)
 				_, _ = io.WriteString(w, `<?xml version="1.0" encoding="utf-8"?><EnumerationResults><Blobs></Blobs><NextMarker/></EnumerationResults>`)

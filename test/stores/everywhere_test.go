@@ -64,7 +64,7 @@ func TestCommands(t *testing.T) {
 			if list := u.run(0, "state", "list"); list != "" {
 				t.Errorf("after state rm there is %s", list)
 			}
-			u.run(1, "state", "push", kept) // the pushed state is older
+			u.run(1, "state", "push", kept) // the command fails, because the pushed state is older
 			u.run(0, "state", "push", "-force", kept)
 			u.run(0, "state", "mv", "terraform_data.b", "terraform_data.a")
 			u.run(0, "plan", "-detailed-exitcode", "-var", "v=1")
@@ -112,7 +112,7 @@ func TestMigrations(t *testing.T) {
 	all["local"] = place{}
 	many, one := []string{"local"}, []string{"local", "http", "remote", "local"}
 	for _, name := range names {
-		if !slices.Contains(single, name) && name != "gcs with a key" { // its environment variable also configures the other place
+		if !slices.Contains(single, name) && name != "gcs with a key" { // the environment variable of "gcs with a key" also configures the other place
 			many = append(many, name)
 		}
 	}
@@ -122,7 +122,9 @@ func TestMigrations(t *testing.T) {
 	t.Run("one", func(t *testing.T) { migrate(t, all, one, "default") })
 }
 
-// migrate moves workspaces from each place of a way to the next.
+// migrate creates the workspaces in the first place of way, with one apply each, and moves them with "init
+// -migrate-state" from each place to the next. It checks that a plan before a move asks for init, that each workspace
+// keeps its value and its lineage, and that the former place keeps a copy. all has the places by name.
 func migrate(t *testing.T, all map[string]place, way []string, workspaces ...string) {
 	ours, err := lethe()
 	check(t, err)

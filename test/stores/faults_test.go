@@ -30,10 +30,10 @@ import (
 // fault replaces the answer to a request.
 type fault struct {
 	name   string
-	status int           // 0 if the fault has no status
-	late   bool          // after the request was carried out
-	delay  time.Duration // before the usual answer
-	passes bool          // Terraform retries the request, or never sees the fault
+	status int           // the status of the answer; 0: the fault has no status
+	late   bool          // the fault occurs after the request was carried out
+	delay  time.Duration // the time before the usual answer
+	passes bool          // Terraform retries the request, or is not affected by the fault
 }
 
 var faults = []fault{
@@ -51,14 +51,15 @@ type faulty struct {
 
 	mu    sync.Mutex
 	fault fault
-	skip  int // requests before the first fault
+	skip  int // number of requests before the first fault
 	times int
 	until time.Time
 	seen  int    // number of faults so far
-	only  string // the method of the requests that count; "" for all
+	only  string // the method of the requests that are counted; "": all requests are counted
 }
 
-// begin sets the next faults: after a number of requests to skip, a number of times and for a time from now on.
+// begin sets the next faults. After skip requests, the fault occurs until it has occurred the given number of times and
+// the given duration has passed.
 func (f *faulty) begin(what fault, skip, times int, during time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +85,7 @@ func (f *faulty) next() (fault, bool) {
 	return f.fault, true
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP passes a request to the wrapped handler, or answers with a fault.
 func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	what, now := fault{}, false
 	if f.only == "" || r.Method == f.only {
@@ -95,7 +96,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.Handler.ServeHTTP(w, r)
 		return
 	case what.delay > 0:
-		time.Sleep(what.delay) // the fake service is slow
+		time.Sleep(what.delay) // delay the answer, as a slow service does
 		f.Handler.ServeHTTP(w, r)
 		return
 	case what.late:
@@ -301,7 +302,7 @@ func TestFaultRefused(t *testing.T) {
 					check(t, unlock(ctx))
 					have, now, err := st.Get(ctx, store.Default)
 					var damaged *store.DamagedError
-					if errors.As(err, &damaged) { // the checksum could not be written
+					if errors.As(err, &damaged) { // the error is expected: the checksum could not be written
 						if !strings.Contains(fmt.Sprint(failed), "its checksum could not be written") {
 							t.Fatalf("at %d: %v, after %v", n, err, failed)
 						}

@@ -33,19 +33,19 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// gcs is a service with one bucket, "states". It implements the part of Google's JSON API that backends use, and reads
-// by the older API.
+// gcs is a service with one bucket, "states". It has the part of Google's JSON API that backends use, and the older API
+// for reading.
 type gcs struct {
 	sync.Mutex
 	objects map[string]*gcsObject
-	former  map[string][]*gcsObject // noncurrent generations, if the bucket has versioning; nil without
+	former  map[string][]*gcsObject // noncurrent generations of objects, if the bucket has versioning; nil: no versioning
 	writes  int
 }
 
 type gcsObject struct {
 	data       []byte
 	generation int
-	key        string // of the customer; the service does not store it
+	key        string // the customer's key for the object; the service does not store it
 }
 
 func (o *gcsObject) number() string {
@@ -171,7 +171,7 @@ func startGCS(t *testing.T, around func(http.Handler) http.Handler) string {
 type gcsAccount struct {
 	key     *rsa.PrivateKey
 	bucket  http.Handler
-	refuse  string // the host that refuses all requests; "" for none
+	refuse  string // the host that refuses all requests; "": no host does
 	keys    []string
 	scopes  []string // the scopes of requested tokens
 	granted int
@@ -216,7 +216,7 @@ func (a *gcsAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip answers a request to one of Google's hosts, without a network (http.RoundTripper).
 func (a *gcsAccount) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Host == "" {
 		r = r.Clone(r.Context())

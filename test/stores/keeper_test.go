@@ -55,7 +55,8 @@ resource "playground_thing" "other" {
 }
 `
 
-// fleet is a set of machines with one state and one cloud.
+// fleet is a set of machines (working directories) with one state and one cloud (a directory with the objects of the
+// provider).
 type fleet struct {
 	*testing.T
 	program, bin, real string // the path of Lethe, the directory of the provider, and the directory of the cloud's objects
@@ -76,7 +77,7 @@ func (f *fleet) machine() *directory {
 	f.Helper()
 	dir := f.TempDir()
 	rc := filepath.Join(dir, ".rc")
-	more := []byte{} // the host of remote and cloud
+	more := []byte{} // settings for the host of the backends remote and cloud
 	for _, v := range f.p.env {
 		if path, ok := strings.CutPrefix(v, "TF_CLI_CONFIG_FILE="); ok {
 			var err error
@@ -175,7 +176,7 @@ func TestKeeperInS3(t *testing.T) {
 		}
 		none(t, url)
 	})
-	t.Run("too late", func(t *testing.T) { // another run has the state by then
+	t.Run("too late", func(t *testing.T) { // another run has written the state before the keeper's upload
 		f := newFleet(t, s3Place(url, "b", journalOn))
 		u := f.machine()
 		cmd, keeper := f.making(u, "6s")
@@ -213,9 +214,9 @@ func TestKeeperInS3(t *testing.T) {
 	}
 }
 
-// TestClaimsOfKilledRun checks that the claims of a run end with the run, although its keeper may still wait for a
-// call. The next run on another machine reports the object of that call. It recovers the keeper's later records by
-// object.
+// TestClaimsOfKilledRun checks that the claims of a run (the parts of the state that it has locked) end with the run,
+// although its keeper may still wait for a call. The next run on another machine reports the object of that call. It
+// recovers the keeper's later records for each object separately.
 func TestClaimsOfKilledRun(t *testing.T) {
 	t.Parallel()
 	port := startPostgres(t)
@@ -228,11 +229,11 @@ func TestClaimsOfKilledRun(t *testing.T) {
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	wants(t, other.run(0, "plan", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", `playground_thing.late: the outcome of "create" is unknown`)
-	if claims := query(t, port, `SELECT count(*) FROM claims.states_claims`); claims != "0" && claims != "1" { // the next claim removes the claims of a dead run
+	if claims := query(t, port, `SELECT count(*) FROM claims.states_claims`); claims != "0" && claims != "1" { // 0, or 1 until the next claim removes the claims of a dead run
 		t.Errorf("there are %s claims", claims)
 	}
 	gone(t, keeper)
-	// The object is not created again, because its machine has the result by now.
+	// The object is not created again, because the run on its machine has recorded the result.
 	wants(t, u.run(0, "apply", "-auto-approve", "-target=playground_thing.late", "-lock-timeout=1m"), "Recovered an interrupted run", "0 added, 1 changed, 0 destroyed")
 	if out := other.run(0, "plan", "-lock-timeout=1m", "-detailed-exitcode"); strings.Contains(out, "unknown") || strings.Contains(out, "Recovered") {
 		t.Errorf("it is taken in again:\n%s", out)

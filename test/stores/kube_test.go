@@ -29,10 +29,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// kube is the API of a cluster. It implements the part about Secrets and Leases that backends use.
+// kube is the API of a cluster: the part about Secrets and Leases that backends use.
 type kube struct {
 	sync.Mutex
-	objects map[string]*kubeObject // keyed by path
+	objects map[string]*kubeObject // by path
 	writes  int
 }
 
@@ -79,7 +79,7 @@ func (k *kube) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	group, rest, _ := strings.Cut(r.URL.Path, "/namespaces/")
-	parts := strings.Split(rest, "/") // namespace, resource, name
+	parts := strings.Split(rest, "/") // the namespace, the resource and the name
 	if len(parts) < 2 || kubeKinds[parts[1]][1] == "" || strings.TrimPrefix(strings.TrimPrefix(group, "/apis/"), "/api/") != kubeKinds[parts[1]][0] {
 		refuse(http.StatusNotFound, "NotFound")
 		return
@@ -425,7 +425,7 @@ func TestKubeCredentials(t *testing.T) {
 	const said = `echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"canary-4711"}}'`
 	for _, tt := range []struct {
 		settings map[string]cty.Value
-		want     string // part of the error; "" for success
+		want     string // a part of the error; "": no error
 	}{
 		{map[string]cty.Value{"exec": script("good", "echo $1 $WHO $KUBERNETES_EXEC_INFO >> "+asked+"\n"+said)}, ""},
 		{map[string]cty.Value{"exec": script("bad", "echo no luck >&2; exit 3")}, "no luck"},
@@ -470,7 +470,7 @@ func mustURL(t *testing.T, text string) *url.URL {
 // resourceVersion.
 type annotating struct {
 	*kube
-	left int // number of remaining annotations
+	left int // number of annotations that are still to be made
 }
 
 func (a *annotating) ServeHTTP(w http.ResponseWriter, r *http.Request) {

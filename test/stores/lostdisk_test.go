@@ -14,8 +14,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/subprocess/waittest"
 )
 
-// TestLostDisk kills the engine and the keeper and removes the disk while objects are created, on every store,
-// encrypted and not. Interim states are written every second. The next machine knows the last interim state: the
+// TestLostDisk kills the engine and the keeper and removes the disk while objects are created. It does so on every
+// store, encrypted and not. Interim states are written every second. The next machine reads the last interim state: the
 // lineage is the same, the serial is higher, and the lock can be broken. A third machine finds the journal of the lost
 // machine later: no object is in the state twice or is created again.
 func TestLostDisk(t *testing.T) {
@@ -55,7 +55,7 @@ func lostDisk(t *testing.T, p place) {
 	u, v := f.machine(), f.machine()
 	u.configure(many + p.backend)
 	v.configure(many + p.backend)
-	cmd := u.cmd("apply", "-auto-approve", "-parallelism=2") // 8 s, so that it does not end before it is killed
+	cmd := u.cmd("apply", "-auto-approve", "-parallelism=2") // the apply takes 8 seconds, so that it does not end before it is killed
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	check(t, cmd.Start())
@@ -125,7 +125,7 @@ func lostDisk(t *testing.T, p place) {
 		switch o := "playground_thing.a[" + m[1] + "]"; {
 		case strings.Contains(plan, o+": Refreshing state"):
 		case strings.Contains(plan, "  "+o+":"):
-			check(t, os.Remove(file)) // like a user who finds the journal
+			check(t, os.Remove(file)) // remove the file, as a user does who finds the journal
 		default:
 			t.Errorf("%s was made, and is neither known nor named:\n%s", o, plan)
 		}

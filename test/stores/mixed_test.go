@@ -152,7 +152,7 @@ func TestMixed(t *testing.T) {
 				var said strings.Builder
 				waiting.Stdout, waiting.Stderr = &said, &said
 				check(t, waiting.Start())
-				time.Sleep(300 * time.Millisecond) // mostly, it waits for the lock by then. Terraform prints nothing about it
+				time.Sleep(300 * time.Millisecond) // usually, the command waits for the lock by then. Terraform prints no line about this
 				done()
 				check(t, cmd.Wait())
 				if err := waiting.Wait(); err != nil {
@@ -197,7 +197,7 @@ func TestUnlockMixed(t *testing.T) {
 				}
 				id, _, _ = strings.Cut(strings.TrimSpace(id), "\n")
 				tt.breaks.run(0, "force-unlock", "-force", strings.TrimSpace(id))
-				l.run(0, "plan", "-lock-timeout=1m", "-var", "v=x") // Consul delays a lock after its session has ended
+				l.run(0, "plan", "-lock-timeout=1m", "-var", "v=x") // with a timeout, because Consul delays a lock after its session has ended
 			}
 		})
 	}

@@ -205,7 +205,7 @@ func (s *shared) unlocks(u, other *directory) {
 		return
 	}
 	if s.name == "consul" && s.current != "default" {
-		other = l // Terraform tries to take the lock before it breaks one
+		other = l // l, because Terraform tries to lock the state before it breaks a lock
 	}
 	cmd, done := s.note(u, "apply, killed").holding("of the killed")
 	check(s.T, cmd.Process.Kill())
@@ -220,11 +220,11 @@ func (s *shared) unlocks(u, other *directory) {
 		s.note(other, "force-unlock").run(0, "force-unlock", "-force", strings.TrimSpace(id))
 	}
 	third := s.note(s.any(), "apply after it")
-	for n := 0; n < 60; n++ { // Consul delays the lock, and the keeper of the killed run may still write
+	for n := 0; n < 60; n++ { // repeat, because Consul delays the lock, and the keeper of the killed run may still write
 		if out = third.run2("plan", "-var", "v=x"); !strings.Contains(out, "Error acquiring the state lock") {
 			break
 		}
-		time.Sleep(500 * time.Millisecond) // each attempt is a command
+		time.Sleep(500 * time.Millisecond) // a pause, because each attempt is a command
 	}
 	s.applies(third)
 }

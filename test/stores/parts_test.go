@@ -92,7 +92,7 @@ func newShop(t *testing.T, port, schema string) *shop {
 	ours, err := lethe()
 	check(t, err)
 	s := &shop{t, ours, port, schema, t.TempDir()}
-	s.directory().run(0, "apply", "-auto-approve", "-target=terraform_data.base") // a state that does not exist yet has no parts
+	s.directory().run(0, "apply", "-auto-approve", "-target=terraform_data.base") // create the state, because a state that does not exist has no parts
 	return s
 }
 
@@ -153,8 +153,8 @@ func (s *shop) id(address string) string {
 	return query(s.T, s.port, fmt.Sprintf(`SELECT attributes->>'id' FROM %s.states_objects WHERE until IS NULL AND address = '%s'`, s.schema, address))
 }
 
-// whole checks that the state and the files have the same module instances, that the serials of the versions are
-// consecutive, and that no claim is left.
+// whole checks that the state and the files have the same module instances. It also checks that the serials of the
+// versions are consecutive, and that no claim (the lock of a part) is left.
 func (s *shop) whole() {
 	s.Helper()
 	d := s.directory()
@@ -242,7 +242,7 @@ func (s *shop) same() {
 	approves := c.cmd(slices.DeleteFunc(args("1", "z", "-lock-timeout=1m"), func(a string) bool { return a == "-auto-approve" })...)
 	approves.Stdin, approves.Stdout, approves.Stderr = strings.NewReader("yes\n"), &asked, &asked
 	check(s.T, approves.Start())
-	time.Sleep(1500 * time.Millisecond) // mostly, the others wait by then. Their output is read when they have ended
+	time.Sleep(1500 * time.Millisecond) // usually, the other runs wait by then. Their output is read when they have ended
 	s.over(cmd, out, done)
 	if err := waits.Wait(); err != nil {
 		s.Errorf("%v\n%s", err, &said)
@@ -269,7 +269,7 @@ func (s *shop) queue() {
 			}
 		})
 	}
-	time.Sleep(time.Second) // mostly, the others wait by then
+	time.Sleep(time.Second) // usually, the other runs wait by then
 	s.over(cmd, out, done)
 	all.Wait()
 	s.whole()
@@ -285,11 +285,11 @@ func (s *shop) died() {
 	waits := b.cmd(args("1", "x", "-lock-timeout=1m", "-unknown=create")...)
 	waits.Stdout, waits.Stderr = &said, &said
 	check(s.T, waits.Start())
-	time.Sleep(1500 * time.Millisecond) // mostly, the others wait by then. Their output is read when they have ended
+	time.Sleep(1500 * time.Millisecond) // usually, the other runs wait by then. Their output is read when they have ended
 	check(s.T, cmd.Process.Kill())
 	_ = cmd.Wait()
 	done()
-	made := s.shown(a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`)) // from the journal
+	made := s.shown(a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`)) // the ID comes from the journal
 	if err := waits.Wait(); err != nil {
 		s.Errorf("%v\n%s", err, &said)
 	}
@@ -320,7 +320,7 @@ func (s *shop) exclusive() {
 	c, err := pgconn.Connect(ctx, "postgres://postgres@127.0.0.1:"+s.port+"/postgres?sslmode=disable")
 	check(s.T, err)
 	defer c.Close(ctx)
-	_, err = c.Exec(ctx, `SELECT pg_advisory_lock(id) FROM `+s.schema+`.states WHERE name = 'default'`).ReadAll() // Terraform takes this lock
+	_, err = c.Exec(ctx, `SELECT pg_advisory_lock(id) FROM `+s.schema+`.states WHERE name = 'default'`).ReadAll() // Terraform locks a state with this statement
 	check(s.T, err)
 	s.says(b.run(1, args("2", "z")...), "Error acquiring the state lock")
 	_, err = c.Exec(ctx, `SELECT pg_advisory_unlock_all()`).ReadAll()
@@ -375,7 +375,7 @@ func (s *shop) killed() {
 	cmd, _, _ := s.hold(a, "1", "x")
 	check(s.T, cmd.Process.Kill())
 	_ = cmd.Wait()
-	pulled := a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`) // from the journal
+	pulled := a.run(0, "state", "show", "-no-color", `module.m["1"].terraform_data.a`) // the values come from the journal
 	s.says(b.run(0, args("2", "y")...), "Recovered an interrupted run")
 	b.run(0, args("3", "y")...)
 	if id := s.id(`module.m["1"].terraform_data.a`); !strings.Contains(pulled, id) || id == "" {
@@ -445,7 +445,7 @@ func (s *shop) connection() {
 	s.whole()
 	cmd, out, done = s.hold(a, "1", "y")
 	endLocks(s.T, s.port)
-	b.run(0, args("1", "z")...) // the lock is lost: this run succeeds
+	b.run(0, args("1", "z")...) // this run succeeds, because the other run has lost its lock
 	done()
 	if err := cmd.Wait(); err == nil {
 		s.Errorf("it overwrote what another wrote:\n%s", out)
@@ -529,7 +529,7 @@ func (s *shop) crowd() {
 				hold := filepath.Join(d.dir, "hold")
 				for again := i%3 == 0; ; again = false {
 					cmd := d.cmd(all...)
-					if again { // this run waits for the file and is killed before or then
+					if again { // the run waits for the file, so it is killed before it ends
 						check(s.T, os.WriteFile(hold, nil, 0o600))
 						cmd = d.cmd(append(all, "-var=hold="+hold)...)
 					}

@@ -145,7 +145,7 @@ func testLimited(t *testing.T, port string) {
 		_, err = st.Put(ctx, "w", []byte(`{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}`), "")
 		check(t, err)
 	}
-	// The role must still be told about an object that it may not create.
+	// The error for a role that may not create an object must name that object.
 	settings := map[string]cty.Value{"conn_str": cty.StringVal("postgres://limited0@127.0.0.1:" + port + "/postgres?sslmode=disable"), "schema_name": cty.StringVal("limited none")}
 	config, err := pgstore.Driver.Schema.Coerce(cty.ObjectVal(settings))
 	check(t, err)
@@ -203,10 +203,10 @@ func testFirstRuns(t *testing.T, port, layout string) {
 		ends = append(ends, unlock)
 	}
 	refused("first", "a", "the state is locked")
-	_, err := st.Put(ctx, "a", []byte("1"), "") // the workspace has a row from now on
+	_, err := st.Put(ctx, "a", []byte("1"), "") // the workspace has a row in the table from now on
 	check(t, err)
 	refused("first", "a", "the state is locked")
-	if query(t, port, `SELECT pg_try_advisory_lock(-1)`) != "f" { // Terraform takes this lock to create a workspace
+	if query(t, port, `SELECT pg_try_advisory_lock(-1)`) != "f" { // Terraform uses this lock while it creates a workspace
 		t.Error("Terraform could create the workspaces at the same time")
 	}
 	for _, end := range ends {
@@ -268,8 +268,8 @@ func endLocks(t *testing.T, port string) {
 	})
 }
 
-// proxy is a proxy before a server that implements storetest.Breaks: it breaks connections. Data that a client sends at
-// once counts as a request.
+// proxy is a proxy before a server that can break connections (storetest.Breaks). Data that a client sends at once
+// counts as a request.
 type proxy struct {
 	net.Listener
 	to        string       // the address of the server
@@ -320,7 +320,7 @@ func (p *proxy) serve(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	var answers sync.Mutex // held when no more answers may pass
+	var answers sync.Mutex // locked when no more answers may pass
 	go func() {
 		buf := make([]byte, 1<<16)
 		for {

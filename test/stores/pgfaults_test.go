@@ -14,7 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// line is the connection to a server. It can break, delay answers, or lead to another server.
+// line is a proxy between clients and a server. It can break connections, delay answers, or lead to another server.
 type line struct {
 	net.Listener
 
@@ -26,7 +26,7 @@ type line struct {
 	slow    time.Duration     // delay of each answer; applies to new connections
 }
 
-// newLine starts a line to the server on a port of this machine, until the end of the test.
+// newLine starts a line (a proxy) to the server on a port of this machine, until the end of the test.
 func newLine(t *testing.T, port string) *line {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)
@@ -98,7 +98,7 @@ func (l *line) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		time.Sleep(slow) // the server is slow
+		time.Sleep(slow) // delay the answer, as a slow server does
 		if _, err := c.Write(buf[:n]); err != nil {
 			return
 		}
@@ -144,7 +144,7 @@ func TestPostgresFaults(t *testing.T) {
 					begin(l)
 				}
 				check(t, unlock(ctx))
-				time.Sleep(30 * time.Second / factor) // the fault lasts as long
+				time.Sleep(30 * time.Second / factor) // the pauses of retries are shorter by factor, so the fault is shorter, too
 				have, now, err := st.Get(ctx, store.Default)
 				check(t, err)
 				if string(have) != string(want) || now != v {
@@ -165,8 +165,9 @@ func readOnlyOff(t *testing.T, port string) {
 	}
 }
 
-// TestFailover ends the server of a run. Its replica takes over, read-only at first. The state is written to the
-// replica after its promotion. Before, only a plan takes a lock on the replica.
+// TestFailover ends the server of a run. The server's replica takes over; at first it is read-only. The state is
+// written to the replica after the replica's promotion. Before the promotion, only a plan can lock the state on the
+// replica.
 func TestFailover(t *testing.T) {
 	const factor = 20
 	hurried(t, factor)

@@ -26,14 +26,14 @@ func startPostgres(t *testing.T) string {
 // server is the directory, port and user of a PostgreSQL server.
 type server struct {
 	*testing.T
-	base, db, port string              // db is the directory of the data in base
-	as             *syscall.Credential // nil for the user of the test
+	base, db, port string              // base is a directory, and db the directory of the data in it
+	as             *syscall.Credential // the user of the server; nil: the user of the test
 }
 
 // newServer creates the directory of a server, without its data. The end of the test removes it.
 func newServer(t *testing.T) *server {
 	t.Helper()
-	base, err := os.MkdirTemp("", "pg") // a short path, because it contains a socket
+	base, err := os.MkdirTemp("", "pg") // a short path, because the path of a socket in it is limited
 	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(base) })
 	s := &server{T: t, base: base, db: filepath.Join(base, "db"), port: strconv.Itoa(freePort(t))}
@@ -56,7 +56,7 @@ func (s *server) command(path string, args ...string) *exec.Cmd {
 func (s *server) run(path string, args ...string) {
 	s.Helper()
 	cmd := s.command(path, args...)
-	log, err := os.Create(filepath.Join(s.TempDir(), filepath.Base(path))) // a pipe would stay open until the server ends
+	log, err := os.Create(filepath.Join(s.TempDir(), filepath.Base(path))) // a file, because a pipe would stay open until the server ends
 	check(s.T, err)
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log

@@ -88,7 +88,7 @@ func TestRoundsInRows(t *testing.T) {
 	if got, want := strings.Join(strings.Fields(first.run(0, "state", "list")), " "), `terraform_data.cluster terraform_data.node["a"] terraform_data.node["c"] terraform_data.other`; got != want {
 		t.Errorf("the state has %s", got)
 	}
-	first.run(2, "plan", "-detailed-exitcode", "-var", `zones=["a","c"]`) // terraform_data.other changes
+	first.run(2, "plan", "-detailed-exitcode", "-var", `zones=["a","c"]`) // exit code 2, because terraform_data.other changes
 	first.run(0, apply(`["a","c"]`, "-changed")...)
 	first.run(0, "plan", "-detailed-exitcode", "-var", `zones=["a","c"]`)
 }

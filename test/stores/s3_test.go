@@ -33,7 +33,7 @@ func startS3(t *testing.T, around func(http.Handler) http.Handler) string {
 	return server.URL
 }
 
-// plain is an argument around that changes nothing.
+// plain is a value for the argument around that changes nothing.
 func plain(h http.Handler) http.Handler { return h }
 
 // s3Settings returns the settings of a store on the service at a URL. The settings in more replace the default
@@ -168,7 +168,7 @@ func (t *table) serve(w http.ResponseWriter, r *http.Request, target string) {
 // TestS3CustomerKey checks that the service reads an object only with the key of its write. Without encrypt the key has
 // no effect, as in Terraform.
 func TestS3CustomerKey(t *testing.T) {
-	var keys sync.Map // of objects, by path
+	var keys sync.Map // the keys of objects, by path
 	around := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			key := r.Header.Get("X-Amz-Server-Side-Encryption-Customer-Key")

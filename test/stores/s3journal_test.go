@@ -58,7 +58,7 @@ func (b *bucket) around(next http.Handler) http.Handler {
 		refused := b.refuse != nil && b.refuse(r)
 		slow := b.slow
 		b.Unlock()
-		time.Sleep(slow) // the fake service is slow
+		time.Sleep(slow) // delay the request, as a slow service does
 		if refused {
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>no</Message></Error>`)
@@ -255,7 +255,7 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 	table := s3Place(url, "net/c", journalOn+"    dynamodb_table = \"locks\"\n")
 	table.backend = strings.NewReplacer("    use_lockfile = true\n", "", "endpoints = { ", "endpoints = { dynamodb = \""+url+"/dynamodb\", ").Replace(table.backend)
 	for _, p := range []place{s3Place(url, "net/a", journalOn), s3Place(url, "net/b", "", "LETHE_S3_JOURNAL=1"), table} {
-		for _, first := range []bool{true, false} { // the first run of the state, and a later run
+		for _, first := range []bool{true, false} { // true: the first run of the state; false: a later run
 			if !first {
 				runner(t, ours, p, "").run(0, "destroy", "-auto-approve", "-var", "v=1")
 			}
@@ -265,7 +265,7 @@ func testLostRunner(t *testing.T, ours, url string, _ *bucket) {
 			}
 			next := runner(t, ours, p, "")
 			wants(t, next.run(0, "state", "check"), "in the backend, of the run that has the lock:", "recorded 4 changes that the state lacks")
-			wants(t, next.run(0, "state", "list"), "terraform_data.last") // the run may still be active
+			wants(t, next.run(0, "state", "list"), "terraform_data.last") // listing works, although the other run may still be active
 			unlocked(next)
 			wants(t, next.run(0, "state", "list"), "terraform_data.last")
 			wants(t, next.run(0, "state", "check"), "in the backend: the run default-", "recorded 4 changes that the state lacks")

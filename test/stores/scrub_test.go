@@ -119,7 +119,7 @@ func (u *directory) scrub(args ...string) scrubResult {
 	u.Helper()
 	var r scrubResult
 	out := u.run(0, append([]string{"secrets", "scrub", "-auto-approve", "-json"}, args...)...)
-	_, document, _ := strings.Cut(out, "{") // on a slow machine, lines about the lock are on standard error
+	_, document, _ := strings.Cut(out, "{") // skip lines about the lock, which are on standard error on a slow machine
 	if err := json.NewDecoder(strings.NewReader("{" + document)).Decode(&r); err != nil {
 		u.Fatalf("%v:\n%s", err, out)
 	}
@@ -149,7 +149,7 @@ func TestScrubRows(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r := u.scrub("-last-copy")
-	if r.Outcome != "changed" || r.Changed != 3 || len(r.Secrets[0].Earlier) != 2 || r.Secrets[0].Since == "" { // two writings and the plan
+	if r.Outcome != "changed" || r.Changed != 3 || len(r.Secrets[0].Earlier) != 2 || r.Secrets[0].Since == "" { // three changed copies: two versions of the state and the plan file
 		t.Errorf("%+v", r)
 	}
 	if f := found(); f != "0+0" {
@@ -181,8 +181,8 @@ func TestScrubRows(t *testing.T) {
 func TestScrubRowsOfOneSerial(t *testing.T) {
 	port := startPostgres(t)
 	u := scrubbed(t, rowsPlace(port, "serials"))
-	query(t, port, `UPDATE serials.states_versions SET serial = 2 WHERE serial = 1`)                                                   // as after a forced push
-	if r := u.scrub("-last-copy"); r.Outcome != "changed" || r.Changed != 3 || len(r.Secrets) == 0 || len(r.Secrets[0].Earlier) != 1 { // both have the serial 2
+	query(t, port, `UPDATE serials.states_versions SET serial = 2 WHERE serial = 1`)                                                   // equal serials, as after a forced push
+	if r := u.scrub("-last-copy"); r.Outcome != "changed" || r.Changed != 3 || len(r.Secrets) == 0 || len(r.Secrets[0].Earlier) != 1 { // one serial, because both versions have the serial 2
 		t.Errorf("%+v", r)
 	}
 	if n := query(t, port, `SELECT count(*) FROM serials.states_objects x WHERE x::text LIKE '%`+canary+`%'`); n != "0" {
@@ -238,7 +238,7 @@ resource "terraform_data" "other" {
 		t.Error(moved)
 	}
 	u.run(0, "apply", "-auto-approve")
-	u.run(0, "apply", "-refresh-only", "-auto-approve") // the provider decides the value until it reads the object
+	u.run(0, "apply", "-refresh-only", "-auto-approve") // until the provider has read the object, the value is unknown to Lethe
 	if r := u.scrub(); r.Outcome != "changed" {
 		t.Errorf("%+v", r)
 	}
@@ -380,7 +380,7 @@ func TestScrubVersions(t *testing.T) {
 				t.Errorf("earlier versions are not listed:\n%s", out)
 			}
 			r := u.scrub()
-			if r.Outcome != "changed" || r.Changed != 1 || len(r.Commands) < 2 || !strings.Contains(strings.Join(r.Commands, "\n"), c.command) { // the plan
+			if r.Outcome != "changed" || r.Changed != 1 || len(r.Commands) < 2 || !strings.Contains(strings.Join(r.Commands, "\n"), c.command) { // one changed copy: the plan file
 				t.Errorf("%+v", r)
 			}
 			if len(r.Secrets[0].Earlier) < 2 || r.Secrets[0].Last {
@@ -433,8 +433,8 @@ func TestScrubVersionsRefused(t *testing.T) {
 	}
 }
 
-// TestScrubInterrupted interrupts the command during a deletion. It begins no other one, and the next run finishes the
-// work.
+// TestScrubInterrupted interrupts the command during a deletion. The command begins no other deletion, and the next run
+// deletes the rest.
 func TestScrubInterrupted(t *testing.T) {
 	backend := s3mem.New()
 	check(t, backend.CreateBucket("states"))

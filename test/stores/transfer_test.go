@@ -58,7 +58,7 @@ func TestTransfer(t *testing.T) {
 			if n > 3 {
 				cmd := a.cmd(args...)
 				check(t, cmd.Start())
-				time.Sleep(rand.N(600 * time.Millisecond)) // the moment is the subject
+				time.Sleep(rand.N(600 * time.Millisecond)) // a random pause, because the test is about the moment of the kill
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 			} else if out := a.run(0, args...); !strings.Contains(out, "Moved 3 objects") {
@@ -77,7 +77,7 @@ func TestTransfer(t *testing.T) {
 			d := []*directory{a, b}[rand.N(2)]
 			d.run(0, "apply", "-refresh-only", "-auto-approve", "-lock-timeout=1m")
 			once("after a command")
-			a.run(0, "apply", "-target=terraform_data.kept", "-auto-approve", "-lock-timeout=1m") // shares the state
+			a.run(0, "apply", "-target=terraform_data.kept", "-auto-approve", "-lock-timeout=1m") // this command shares the state with the killed transfer
 			once("after a shared command")
 			if n < 4 {
 				a.run(0, "plan", "-detailed-exitcode")

@@ -98,7 +98,7 @@ func (e engine) build(t *testing.T, module, pkg, mod string) {
 // project is a directory with the configuration, in which the engines work one after the other.
 type project struct {
 	*testing.T
-	dir, home string   // home has the objects of the provider and the log of its calls
+	dir, home string   // home contains the objects of the provider and the log of its calls
 	env       []string // further variables of the engines, in the form NAME=VALUE
 }
 
@@ -209,7 +209,7 @@ func (p *project) exchange(a, b engine) map[string]any {
 	p.Helper()
 	p.run(a, "apply", "-auto-approve", "-var=step=1")
 	values := p.document(a, "output", "-json")
-	p.run(b, "plan", "-detailed-exitcode", "-var=step=1") // exit code 2 would be an error
+	p.run(b, "plan", "-detailed-exitcode", "-var=step=1") // fails with exit code 2 if the plan has changes
 	p.run(a, "plan", "-out=saved", "-var=step=2")
 	p.same(a, b, "show", "-json", "saved")
 	p.run(b, "apply", "saved")
@@ -302,7 +302,7 @@ func began(t *testing.T, log []byte, name string) (n int) {
 	t.Helper()
 	for line := range bytes.Lines(log) {
 		var call struct{ Call, Key, Action, Phase string }
-		if !bytes.HasSuffix(line, []byte("\n")) { // a line that is being written
+		if !bytes.HasSuffix(line, []byte("\n")) { // an incomplete line, which is being written
 			continue
 		}
 		if err := json.Unmarshal(line, &call); err != nil {

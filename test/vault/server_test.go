@@ -16,17 +16,17 @@ import (
 // canary is part of every secret of the server.
 const canary = "canary-51c7"
 
-// bao is a server with leases.
+// bao is a server with the API of OpenBao: one in this process that counts its leases, or an existing server.
 type bao struct {
 	url, token string
-	real       bool // an existing server
+	real       bool // the server exists outside of the test (LETHE_OPENBAO_ADDR)
 
 	mu     sync.Mutex
-	number int               // counts requests, and makes tokens, leases and secrets unique
-	tokens map[string]string // maps a token to its parent, which is "" for the root token
-	leases map[string]string // maps an open lease to the token that opened it
+	number int               // number of requests, which makes tokens, leases and secrets unique
+	tokens map[string]string // by token: its parent, or "" for the root token
+	leases map[string]string // by open lease: the token that opened it
 	opened int               // the number of leases that were opened
-	asked  []string          // the method and URL of each request
+	asked  []string          // the method and URL of each request so far
 }
 
 // newBao returns the server of a test. If LETHE_OPENBAO_ADDR is set, this is the existing server at that address, with
@@ -87,7 +87,7 @@ func (b *bao) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		LeaseID string `json:"lease_id"`
 	}
-	_ = json.NewDecoder(r.Body).Decode(&body) // most requests have no body
+	_ = json.NewDecoder(r.Body).Decode(&body) // ignore the error, because most requests have no body
 	b.number++
 	engine, role, creds := strings.Cut(path, "/creds/")
 	prefix, lookup := strings.CutPrefix(path, "sys/leases/lookup/")

@@ -74,7 +74,7 @@ type place struct {
 	dir  string
 	env  []string     // the whole environment of Lethe
 	out  bytes.Buffer // the output of all commands
-	exec string       // the path of the provider's program, a link that only this place has
+	exec string       // the path of the provider's program: a link that no other place has
 }
 
 // newPlace returns a place with a configuration, which may use the variable command. It skips the test if neither
@@ -213,7 +213,7 @@ resource "terraform_data" "use" {
 func TestLeasesAreClosed(t *testing.T) {
 	for name, c := range map[string]struct {
 		command string
-		do      func(p *place, cmd *exec.Cmd) // called when the command runs and both leases are open
+		do      func(p *place, cmd *exec.Cmd) // called while the command runs and both leases are open
 		fails   bool
 	}{
 		"well":  {"echo well", nil, false},
@@ -223,7 +223,7 @@ func TestLeasesAreClosed(t *testing.T) {
 		}, true},
 		"two interrupts": {"trap '' INT TERM; touch started; exec sleep 120", func(_ *place, cmd *exec.Cmd) {
 			cmd.Process.Signal(syscall.SIGINT)
-			time.Sleep(100 * time.Millisecond) // the program writes into a buffer that is read when it has ended
+			time.Sleep(100 * time.Millisecond) // wait, because the program's output is read only when the program has ended
 			cmd.Process.Signal(syscall.SIGINT)
 		}, true},
 		"kill -9": {"touch started; exec sleep 120", func(_ *place, cmd *exec.Cmd) {

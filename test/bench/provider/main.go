@@ -135,7 +135,7 @@ var (
 )
 
 func text(s string) msgpack.RawMessage {
-	b, _ := msgpack.Marshal(s) // cannot fail
+	b, _ := msgpack.Marshal(s) // msgpack.Marshal cannot fail for a string
 	return b
 }
 
@@ -155,7 +155,7 @@ func (o object) set(from func(msgpack.RawMessage) bool, id, value msgpack.RawMes
 func isUnknown(m msgpack.RawMessage) bool { return len(m) == 3 && m[0] == unknown[0] }
 
 type server struct {
-	tfprotov6.ProviderServer // methods that no benchmark calls
+	tfprotov6.ProviderServer // has the methods that server does not define; no benchmark calls them
 	schema                   *tfprotov6.GetProviderSchemaResponse
 }
 

@@ -27,7 +27,7 @@ type Attached struct {
 // Attach serves a cloud at a new Unix socket until Close. Unix limits the path to about 100 bytes; a longer path and an
 // existing file are errors. Attach sets the environment variable TF_LOG_SDK_PROTO of this process.
 func Attach(c *cloud.Cloud, path string) (*Attached, error) {
-	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // otherwise the library traces every call
+	os.Setenv("TF_LOG_SDK_PROTO", "OFF") // without this variable the library logs every call
 	a := &Attached{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), path: path}
 	p := &Provider{Cloud: c}
 	plugin := &tf6server.GRPCProviderPlugin{

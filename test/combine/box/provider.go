@@ -22,18 +22,18 @@ type context = stdcontext.Context
 
 // A Provider serves one cloud to the connections of several engines. Each connection has separate settings.
 type Provider struct {
-	tfprotov6.ProviderServer // calls that are not implemented here do not occur
+	tfprotov6.ProviderServer // has the methods that Provider does not define; engines do not call them here
 	Cloud                    *cloud.Cloud
 
 	mu  sync.Mutex
-	own session // the session of a process that serves one engine
+	own session // the settings if the provider is a process for one engine
 }
 
 // A session holds the settings of one configured provider.
 type session struct {
 	region  string
-	unknown bool   // a setting is unknown
-	crash   func() // ends the connection, as a crash does; nil in a separate process
+	unknown bool   // the region in the configuration is unknown
+	crash   func() // ends the connection, as a crash of a process would; nil in a separate process
 }
 
 // session returns the session of the connection that a call belongs to, or own for a separate process.

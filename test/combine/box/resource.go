@@ -63,11 +63,11 @@ func (p *Provider) ReadResource(ctx context, q *tfprotov6.ReadResourceRequest) (
 	id := text(v, "id")
 	err = p.call(ctx, cloud.Call{Call: "read", Type: q.TypeName, Key: text(v, "name"), ID: id}, func(c *cloud.Call, _ string) error {
 		if p.session(ctx).unknown {
-			return nil // in an unknown region everything is unknown
+			return nil // the region is unknown, so the object is returned unchanged
 		}
 		o, err := p.Cloud.Get(id, p.session(ctx).region)
 		if errors.Is(err, cloud.ErrGone) {
-			c.Note = "gone" // from where this provider looks
+			c.Note = "gone" // the object does not exist in the region of this provider
 			a.NewState = encode(cty.NullVal(boxType), boxType)
 			return nil
 		}
@@ -88,7 +88,7 @@ func stored(o *cloud.Object) (cty.Value, error) {
 	m := map[string]cty.Value{}
 	for name, t := range boxType.AttributeTypes() {
 		m[name] = cty.NullVal(t)
-		switch name { // missing blocks are an empty collection, not null
+		switch name { // blocks that the object does not have are an empty collection
 		case "part":
 			m[name] = cty.ListValEmpty(part)
 		case "rule":
@@ -105,8 +105,8 @@ func stored(o *cloud.Object) (cty.Value, error) {
 	return cty.ObjectVal(m), nil
 }
 
-// names reports whether an object with that ID exists. A leaked password must not equal the ID of an object: the engine
-// would lose the object.
+// names reports whether an object with that ID exists, or may exist because the objects cannot be read. A leaked
+// password must not equal the ID of an object: the engine would lose the object.
 func (p *Provider) names(id string) bool {
 	all, err := p.Cloud.Objects()
 	return err != nil || slices.ContainsFunc(all, func(o *cloud.Object) bool { return o.ID == id })
@@ -261,7 +261,7 @@ func (p *Provider) ApplyResourceChange(ctx context, q *tfprotov6.ApplyResourceCh
 		if err := p.store(v, p.session(ctx).region, cloud.Hash(password)); err != nil {
 			return err
 		}
-		switch { // a leak answers with the password in place of a stored value
+		switch { // the fault Leak puts the password into an attribute that is stored
 		case how == cloud.Leak && password != "" && verb == "create" && len(c.Key)%2 == 0 && !p.names(password):
 			v = with(v, "id", cty.StringVal(password))
 		case how == cloud.Leak && password != "":

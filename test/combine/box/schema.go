@@ -35,7 +35,7 @@ var (
 	rule    = cty.Object(map[string]cty.Type{"label": cty.String})
 )
 
-// boxAttrs are the attributes of the resources.
+// boxAttrs are the attributes of the resource types box and crate.
 var boxAttrs = []attr{
 	{"id", cty.String, computed},
 	{"name", cty.String, required},                             // a change replaces the object
@@ -48,10 +48,10 @@ var boxAttrs = []attr{
 	{"tags", textMap, optional},                                //
 	{"labels", textSet, optional},                              //
 	{"any", cty.DynamicPseudoType, optional},                   //
-	{"secret", cty.String, optional | sensitive},               // stored, but not shown
-	{"password", cty.String, optional | sensitive | writeOnly}, // neither stored nor shown
+	{"secret", cty.String, optional | sensitive},               // stored, but hidden in output
+	{"password", cty.String, optional | sensitive | writeOnly}, // neither stored nor shown in output
 	{"password_wo", cty.String, optional | writeOnly},          //
-	{"password_version", cty.Number, optional},                 // a change sends the passwords
+	{"password_version", cty.Number, optional},                 // a change sends both passwords to the provider
 }
 
 // partAttrs are the attributes of part, a block of the resources.
@@ -94,7 +94,7 @@ var settings = []attr{
 func wire(t cty.Type) tftypes.Type {
 	text, err := ctyjson.MarshalType(t)
 	if err != nil {
-		panic(err) // the types above are constant
+		panic(err) // cannot occur: all types of this file have a JSON form
 	}
 	//lint:ignore SA1019 the way from one library to the other
 	w, err := tftypes.ParseJSONType(text)

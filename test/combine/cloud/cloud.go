@@ -35,11 +35,11 @@ type Cloud struct {
 	mu sync.Mutex
 }
 
-// An Object is one file.
+// An Object is the content of one file: an object that the provider manages.
 type Object struct {
 	ID         string                     `json:"id"`
 	Region     string                     `json:"region,omitempty"`
-	Password   string                     `json:"password,omitempty"` // the Hash of the last password
+	Password   string                     `json:"password,omitempty"` // the Hash of the last password that was set
 	Attributes map[string]json.RawMessage `json:"attributes"`
 }
 
@@ -52,7 +52,7 @@ type Call struct {
 	Key    string `json:"key,omitempty"` // the name of the object, or the argument of a data source
 	ID     string `json:"id,omitempty"`
 	Region string `json:"region,omitempty"`
-	Note   string `json:"note,omitempty"` // further data that distinguishes calls
+	Note   string `json:"note,omitempty"` // further data about the call, such as "gone" for a read of a missing object
 	Error  string `json:"error,omitempty"`
 }
 
@@ -77,11 +77,12 @@ func (c *Cloud) Begin() int {
 	}
 	defer f.Close()
 	_, _ = f.Write([]byte("."))
-	now, _ := f.Seek(0, io.SeekCurrent) // the position after this write; other processes write at other positions
+	now, _ := f.Seek(0, io.SeekCurrent) // each write of any process ends at a different position
 	return int(now)
 }
 
-// Over sets the end of a call and writes its line to the log. It reports no error: a test notices the missing line.
+// Over sets the end of a call to the present time and writes the call's line to the log. It returns no error: a test
+// notices the missing line.
 func (c *Cloud) Over(call Call) {
 	call.End = c.Begin()
 	line, err := json.Marshal(call)
@@ -92,7 +93,7 @@ func (c *Cloud) Over(call Call) {
 	defer c.mu.Unlock()
 	f, err := os.OpenFile(filepath.Join(c.Dir, ".calls"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return // the test notices the missing line
+		return // no error is returned: a test notices the missing line
 	}
 	defer f.Close()
 	_, _ = f.Write(append(line, '\n'))
@@ -162,7 +163,7 @@ func (c *Cloud) Put(o *Object) error {
 	if err != nil {
 		return err
 	}
-	part := c.file(o.ID) + ".part" // others may look at any moment
+	part := c.file(o.ID) + ".part" // other processes never read a part of a file, because the file is renamed when it is complete
 	if err := os.WriteFile(part, append(text, '\n'), 0o600); err != nil {
 		return err
 	}

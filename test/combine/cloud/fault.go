@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A Fault makes a call fail. In the file .faults it is a line: CALL KEY HOW AFTER.
+// A Fault makes a call of the provider fail or misbehave. In the file .faults it is a line: CALL KEY HOW AFTER.
 type Fault struct {
-	Call  string // as in the log; "*" is any
-	Key   string // as in the log; "*" is any
-	How   string // one of the constants below
-	After int    // number of such calls that succeed before
+	Call  string // the call, as in Call.Call; "*" is any call
+	Key   string // the object or data source, as in Call.Key; "*" is any
+	How   string // the kind: one of the constants below
+	After int    // number of matching calls before the fault, which are not changed
 }
 
 // The kinds of faults. All except Interrupt, Kill, KillBoth, Lie and Leak make the call fail.
 const (
-	Fail      = "fail"      // an error, nothing was done
-	Late      = "late"      // an error, everything was done and reported
-	Crash     = "crash"     // the provider crashes, nothing was done
-	Lost      = "lost"      // the provider crashes, everything was done
-	Interrupt = "interrupt" // the user interrupts while the call runs, which succeeds
-	Kill      = "kill"      // the engine is killed while the call runs, which succeeds
-	KillBoth  = "killboth"  // the engine and its keeper are killed while the call runs, which succeeds
-	Lie       = "lie"       // the result differs from the plan
-	Leak      = "leak"      // the write-only password in a computed attribute
+	Fail      = "fail"      // the call returns an error and does nothing
+	Late      = "late"      // the call does everything, stores its result and returns an error
+	Crash     = "crash"     // the provider crashes before the call does anything
+	Lost      = "lost"      // the provider crashes after the call has done everything
+	Interrupt = "interrupt" // the user interrupts the engine during the call, which succeeds
+	Kill      = "kill"      // the engine is killed during the call, which succeeds
+	KillBoth  = "killboth"  // the engine and its keeper process are killed during the call, which succeeds
+	Lie       = "lie"       // the call returns a result that differs from the plan
+	Leak      = "leak"      // the call returns the write-only password in an attribute that is stored
 )
 
 func (f Fault) String() string { return fmt.Sprintf("%s %s %s %d", f.Call, f.Key, f.How, f.After) }
@@ -41,8 +41,8 @@ func (c *Cloud) Arrange(faults []Fault) error {
 	return os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// Wrong returns the kind of the first fault for a call and removes the fault. It returns "" if no fault is for the
-// call. A fault that is for the call but has a positive After is not returned: its After is decreased.
+// Wrong returns the kind of the first fault that matches a call and has After 0, and removes the fault. It returns ""
+// if no fault matches. For each matching fault with a positive After that precedes it, After becomes smaller by one.
 func (c *Cloud) Wrong(call, key string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

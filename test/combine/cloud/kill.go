@@ -50,7 +50,7 @@ func keepers(engine int) (all []int) {
 func process(id int) (parent int, keeper bool) {
 	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", id))
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
-	_, rest, _ := strings.Cut(string(stat), ") ") // the name may contain any character
+	_, rest, _ := strings.Cut(string(stat), ") ") // the text before ") " contains the program's name, which may have blanks
 	_, _ = fmt.Sscanf(rest, "%s %d", new(string), &parent)
 	return parent, strings.Contains(string(args), "\x00_keep")
 }

@@ -1,6 +1,5 @@
 // Package accept runs the playground providers with a terraform on PATH, as a user does. It shows that the providers
-// are correct where they must be, so that a fault of an engine under test is not theirs. Without terraform it is
-// skipped.
+// follow the protocol, so a failure of a test with Lethe is a fault of Lethe. Without terraform, the tests are skipped.
 package accept
 
 import (
@@ -230,7 +229,7 @@ func TestRogueBehaves(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			s := newStage(t, "rogue")
 			s.env = append(s.env, "PLAYGROUND_ROGUE_PROTOCOL="+protocol)
-			if protocol == "5" { // which has no nested attributes
+			if protocol == "5" { // protocol 5 has no nested attributes
 				data, err := os.ReadFile(s.path("main.tf"))
 				if err != nil {
 					t.Fatal(err)
@@ -254,7 +253,7 @@ func TestRogueMisbehaves(t *testing.T) {
 		{"Create/a=set:size=7", "Provider produced inconsistent result after apply"},
 		{"Create/a=wo", "Provider produced invalid object"},
 		{"Create/a=set-unknown:value", "Provider returned invalid result object after apply"},
-		{"Create/a=after-kill", "GRPCProvider).ApplyResourceChange"}, // did not respond or was cancelled, because its client closes meanwhile
+		{"Create/a=after-kill", "GRPCProvider).ApplyResourceChange"}, // the message varies, because the client closes the connection meanwhile
 		{"Create/a=malformed", "an object is required"},
 		{"Create/a=leak-error", canary},
 		{"Open=contradict", "Provider produced invalid ephemeral resource instance"},
@@ -343,7 +342,7 @@ func TestFailing(t *testing.T) {
 	for _, c := range []struct {
 		at, want string
 		objects  int
-		state    string // part of the output of terraform show about the thing afterwards
+		state    string // a part of the output of terraform show about the thing after the apply
 	}{
 		{"validate", "validate of \"x\" failed", 0, ""},
 		{"plan", "plan of \"x\" failed", 0, ""},

@@ -35,15 +35,15 @@ type Call struct {
 	Provider string `json:"provider"`         // short provider name: playground, playground5, rogue, strict
 	Protocol int    `json:"protocol"`         // 5 or 6
 	Pid      int    `json:"pid"`              // process id of the provider
-	Label    string `json:"label,omitempty"`  // the provider argument "label", once configured
-	Call     string `json:"call"`             // name of the RPC as protocol 6 has it; "start" and "exit" for the process
-	Type     string `json:"type,omitempty"`   // resource, data or ephemeral type; function name
+	Label    string `json:"label,omitempty"`  // the value of the provider argument "label"; "" before the provider is configured
+	Call     string `json:"call"`             // name of the RPC in protocol 6; "start" and "exit" for the process
+	Type     string `json:"type,omitempty"`   // resource, data or ephemeral type, or the name of a function
 	Key      string `json:"key,omitempty"`    // name or id of the object
 	Action   string `json:"action,omitempty"` // create, update or delete, for Plan and Apply
-	Phase    string `json:"phase,omitempty"`  // "begin" for the line written at the start
+	Phase    string `json:"phase,omitempty"`  // "begin" for the line that is written when the call starts
 	Start    int64  `json:"start"`            // nanoseconds since 1970
-	End      int64  `json:"end,omitempty"`    // nanoseconds since 1970
-	Errors   int    `json:"errors,omitempty"` // error diagnostics in the answer; a failed RPC counts as one
+	End      int64  `json:"end,omitempty"`    // nanoseconds since 1970; 0 in a begin line
+	Errors   int    `json:"errors,omitempty"` // number of error diagnostics in the answer; a failed RPC counts as one
 	Warnings int    `json:"warnings,omitempty"`
 
 	// Unknown lists the top-level attributes of the configuration that are not wholly known.
@@ -165,8 +165,9 @@ func Hash(secret string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Read returns the calls in the log file at path, in the order in which they ended. A missing file and malformed lines
-// are errors.
+// Read returns the lines of the log file at path, in the order in which they were written: a line for each call when it
+// ends and, if PLAYGROUND_LOG_BEGIN is "1", a line when it starts. The start and the exit of a process are lines, too.
+// A missing file and malformed lines are errors.
 func Read(path string) ([]*Call, error) {
 	f, err := os.Open(path)
 	if err != nil {

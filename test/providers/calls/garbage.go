@@ -15,7 +15,7 @@ const spare = 64 << 20
 // more. It does nothing if GOGC is set.
 func SpareCollecting() {
 	if os.Getenv("GOGC") == "" {
-		collectFor(4 << 20) // the size that the runtime assumes for the first heap
+		collectFor(4 << 20) // the size of the first heap that the runtime assumes
 	}
 }
 

@@ -15,8 +15,8 @@ type facts struct {
 	notes          map[string]any
 }
 
-// logged passes a request on to next, returns the answer, and writes its line. tally returns the numbers of errors and
-// warnings in the answer. If nothing is logged, it calls neither f nor tally.
+// logged passes a request to next, returns the answer, and writes the line of the call into the log. tally returns the
+// numbers of errors and warnings in the answer. If nothing is logged, logged calls neither f nor tally.
 func logged[Q, A any](ctx context.Context, b *Book, f func() facts, q *Q,
 	next func(context.Context, *Q) (*A, error), tally func(*A) (errors, warnings int),
 ) (*A, error) {
@@ -65,7 +65,7 @@ func (b *Book) describe(f facts) *Call {
 	return c
 }
 
-// over sets the end time of a call, and the label, which the call may have set.
+// over sets the end time of a call. It also sets the label, which may be known only after the call.
 func (c *Call) over(b *Book) {
 	done := b.call(c.Call)
 	c.mu.Lock()

@@ -33,7 +33,7 @@ var ErrGone = errors.New("no such object")
 // ErrTaken is the error for a new object with the identity of another object.
 var ErrTaken = errors.New("an object with this identity exists already")
 
-// A Cloud is the directory.
+// A Cloud is the directory with the objects and leases.
 type Cloud struct{ dir string }
 
 // Here returns the cloud of this process, or nil if PLAYGROUND_CLOUD is not set.
@@ -48,11 +48,11 @@ func Here() *Cloud {
 type Object struct {
 	Type       string                     `json:"type"`
 	ID         string                     `json:"id"`
-	By         string                     `json:"by,omitempty"` // label of the provider that wrote it last
-	Writes     int                        `json:"writes"`       // 1 after creation, one more per update
+	By         string                     `json:"by,omitempty"` // label of the provider that wrote the object last
+	Writes     int                        `json:"writes"`       // 1 after the creation; each update adds 1
 	Created    time.Time                  `json:"created"`
 	Updated    time.Time                  `json:"updated"`
-	Attributes map[string]json.RawMessage `json:"attributes"` // as in the state; edit these to make drift
+	Attributes map[string]json.RawMessage `json:"attributes"` // the attributes in the form of the state; a test edits them to make drift
 	Sealed     map[string]string          `json:"sealed,omitempty"`
 }
 
@@ -66,7 +66,7 @@ type Lease struct {
 	Opened     time.Time `json:"opened"`
 	Renewed    time.Time `json:"renewed,omitzero"`
 	Expires    time.Time `json:"expires,omitzero"`
-	Generation int       `json:"generation"` // 0 after opening, one more per renewal
+	Generation int       `json:"generation"` // 0 after the opening; each renewal adds 1
 }
 
 // Create writes a new object, and sets its number of writes and its times. It fails with [ErrTaken] if an object with

@@ -16,7 +16,7 @@ func TestObjects(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(Env, dir)
 	c := Here()
-	id := "arn:a/b/../c" // cannot leave the directory
+	id := "arn:a/b/../c" // an ID that must not lead out of the directory
 	o := &Object{Type: "x_thing", ID: id, Attributes: map[string]json.RawMessage{"size": json.RawMessage("1")}}
 	if err := c.Create(o); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestObjects(t *testing.T) {
 	if len(files) != 1 {
 		t.Errorf("files: %v", files)
 	}
-	for range 2 { // the second time it does not exist any more
+	for range 2 { // the second time, the object does not exist any more
 		if err := c.Delete("x_thing", id); err != nil {
 			t.Error(err)
 		}

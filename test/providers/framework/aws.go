@@ -15,7 +15,8 @@ import (
 
 const arnPrefix = "arn:playground:secretsmanager:local:000000000000:secret:"
 
-// managerSecret is the container of a secret.
+// managerSecret is the resource type for a secret in the style of AWS Secrets Manager. Another resource type stores the
+// value of the secret.
 func managerSecret() form {
 	return form{
 		suffix: "secretsmanager_secret",

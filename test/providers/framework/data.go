@@ -177,7 +177,7 @@ func readThing(ctx context.Context, config view) (map[string]any, error) {
 	return results, nil
 }
 
-// legacyData is deprecated.
+// legacyData is a data source that its schema declares as deprecated.
 func legacyData() *source {
 	return &source{
 		suffix: "legacy",

@@ -90,7 +90,7 @@ type leaseKind struct {
 type lease struct {
 	Name       string `json:"name"`
 	ID         string `json:"id"`
-	Generation int    `json:"generation"` // 0 from Open, one more from each Renew
+	Generation int    `json:"generation"` // 0 after Open; each Renew adds 1
 	RenewAfter string `json:"renew_after"`
 	TTL        string `json:"ttl"`
 	RenewDelay string `json:"renew_delay"`

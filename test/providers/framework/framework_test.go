@@ -299,7 +299,7 @@ func TestLease(t *testing.T) {
 	}
 	r := renew()
 	s.fine("renew", r.Diagnostics)
-	for i, wanted := range []int{0, 1} { // closing twice fails
+	for i, wanted := range []int{0, 1} { // the second attempt to close fails
 		c, err := s.CloseEphemeralResource(s.ctx, &tfprotov6.CloseEphemeralResourceRequest{TypeName: "playground_lease", Private: r.Private})
 		if err != nil || len(c.Diagnostics) != wanted {
 			t.Errorf("close %d: %v, %v", i, c, err)

@@ -26,8 +26,8 @@ import (
 // A form is the description of one managed resource type.
 type form struct {
 	suffix string        // the type is the provider's name, an underscore and suffix
-	kind   string        // type of its objects in the cloud; empty for the type of the resource
-	schema schema.Schema // without timeouts
+	kind   string        // type of its objects in the cloud; "": the name of the resource type
+	schema schema.Schema // the schema without the block timeouts
 
 	// id returns the identity of a new object.
 	id func(work) string

@@ -172,7 +172,7 @@ func nestedBlocks(depth int, wo bool) map[string]schema.Block {
 		"block_one":  schema.SingleNestedBlock{Attributes: in.Attributes, Blocks: in.Blocks},
 		"block_many": schema.ListNestedBlock{NestedObject: in},
 	}
-	if wo { // except itself
+	if wo { // a set of blocks must contain neither write-only attributes nor sets of blocks
 		out["block_any"] = schema.SetNestedBlock{NestedObject: object(false)}
 	}
 	return out

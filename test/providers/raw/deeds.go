@@ -55,7 +55,7 @@ var lethal = map[string]deedFunc{
 		if err == nil {
 			_ = self.Kill()
 		}
-		select {} // until the signal arrives
+		select {} // wait until the signal ends the process
 	},
 	"hang": func(context.Context, *scene, string) error {
 		forever()
@@ -244,7 +244,7 @@ var leaks = map[string]deedFunc{
 		message, _ := json.Marshal("the secret is " + packed)
 		secret, _ := json.Marshal(packed)
 		fmt.Fprintf(os.Stderr, "{\"@level\":\"warn\",\"@message\":%s,\"secret\":%s}\n", message, secret)
-		time.Sleep(200 * time.Millisecond) // output that is in transit when a plugin is told to end is lost
+		time.Sleep(200 * time.Millisecond) // wait, because output that a plugin has just written is lost if the plugin ends at once
 		return nil
 	},
 }

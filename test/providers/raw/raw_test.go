@@ -17,7 +17,7 @@ import (
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		spec string
-		want []rule // nil if the text is refused
+		want []rule // nil if the text is an error
 	}{
 		{"", []rule{}},
 		{"Apply=null", []rule{{call: "Apply", deed: deed{name: "null"}}}},

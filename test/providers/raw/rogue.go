@@ -24,11 +24,11 @@ import (
 
 // Environment variables of this package, besides the variables of packages calls and cloud.
 const (
-	EnvRules    = "PLAYGROUND_ROGUE"          // what to do wrong, see rules.go
-	EnvStart    = "PLAYGROUND_ROGUE_START"    // what to do wrong before serving, see start.go
+	EnvRules    = "PLAYGROUND_ROGUE"          // the rules for the faults of calls (rules.go)
+	EnvStart    = "PLAYGROUND_ROGUE_START"    // the fault before the provider serves (start.go)
 	EnvProtocol = "PLAYGROUND_ROGUE_PROTOCOL" // "5" to serve protocol 5
-	EnvSchema   = "PLAYGROUND_ROGUE_SCHEMA"   // faulty types to offer, see schema.go
-	EnvSecret   = "PLAYGROUND_ROGUE_SECRET"   // what leaks instead of a call's own secret
+	EnvSchema   = "PLAYGROUND_ROGUE_SCHEMA"   // the faulty types that the provider offers (schema.go)
+	EnvSecret   = "PLAYGROUND_ROGUE_SECRET"   // the text that leaks in place of a call's own secret
 )
 
 // Server6 returns a function that makes provider servers of protocol 6. They share one provider and log every call to
@@ -52,12 +52,12 @@ func Server5(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderSe
 // rogue is the provider. Its methods are in provider.go, resource.go, ephemeral.go, search.go, act.go and store.go.
 type rogue struct {
 	schemas schemas
-	broken  error // the reason why the rules cannot be read
+	broken  error // the reason why the rules cannot be read; nil: they could be read
 
 	mu    sync.Mutex
-	rules []rule // from the environment and from the configuration of the provider
+	rules []rule // the rules from the environment and from the configuration of the provider
 	label string
-	dir   string // of the state store
+	dir   string // the directory of the state store
 }
 
 func newRogue(protocol int) *rogue {
@@ -70,7 +70,7 @@ func newRogue(protocol int) *rogue {
 type scene struct {
 	names  []string // names by which a rule can select the call, the longest first
 	key    string   // name or ID of the object
-	spec   string   // the object's own rules
+	spec   string   // the rules that the object's own configuration contains
 	secret string   // a secret in the request, or a generated one
 
 	config tftypes.Value // the configuration, if the request has one
@@ -81,7 +81,7 @@ type scene struct {
 	private  *[]byte
 	diags    *[]*tfprotov6.Diagnostic
 	deferred **tfprotov6.Deferred
-	rest     any // the whole answer, for deeds that apply to one kind of answer
+	rest     any // the whole answer, for faults that apply to one kind of answer
 }
 
 // play answers one call: it runs the early deeds, the work, and the late deeds. The work sets the pointers of the

@@ -25,7 +25,7 @@ import (
 //	Read=set:size=7; Apply@2=malformed
 type rule struct {
 	call, key string
-	nth       int // 0 for every time
+	nth       int // the fault occurs only in the nth such call; 0: in every such call
 	deed
 }
 

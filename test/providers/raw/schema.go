@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// schemas holds all declarations of the provider.
+// schemas holds the schemas of everything that the provider declares: its configuration, types, functions and identity.
 type schemas struct {
 	provider                   *tfprotov6.Schema
 	resources, data, ephemeral map[string]*tfprotov6.Schema

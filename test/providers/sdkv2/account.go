@@ -13,8 +13,9 @@ import (
 // EnvAccount names the variable that adds the type playground5_account, if it is not empty.
 const EnvAccount = "PLAYGROUND_ACCOUNT"
 
-// account has a stored secret and a write-only argument for it whose name does not follow the convention. Only a
-// warning of the validation shows that they belong together. A new version of its token replaces the object.
+// account returns a resource with a stored secret, and a write-only argument for this secret whose name does not follow
+// the convention. Only a warning of the validation shows that the arguments belong together. A new version of its token
+// replaces the object.
 func account() *schema.Resource {
 	keep := func(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 		d.SetId("account-" + d.Get("name").(string))

@@ -210,7 +210,7 @@ func computed(s *schema.Schema, v any) any {
 		}
 		for i, e := range list {
 			object, ok := e.(map[string]any)
-			if !ok { // an empty block arrives as nil
+			if !ok { // the SDK passes nil for an empty block
 				object = map[string]any{}
 			}
 			for name, in := range r.Schema {

@@ -59,26 +59,26 @@ func thingSchema() map[string]*schema.Schema {
 		"kind":  {Type: schema.TypeString, Optional: true, ForceNew: true},
 		"value": {Type: schema.TypeString, Computed: true},
 
-		// The provider sets these to the zero value if the configuration has null: planned null, applied "" and 0 and
-		// false.
+		// The provider sets these attributes to the zero value if the configuration has null: the planned value is null, and
+		// the applied value is "", 0 or false.
 		"comment": {Type: schema.TypeString, Optional: true},
 		"weight":  {Type: schema.TypeInt, Optional: true},
 		"enabled": {Type: schema.TypeBool, Optional: true},
 
-		// The value is stored in upper case, so the plan contradicts the configuration.
+		// The value is stored in upper case, so the plan differs from the configuration.
 		"shout": {Type: schema.TypeString, Optional: true, StateFunc: func(v any) string { return strings.ToUpper(v.(string)) }},
 
-		// Case does not matter: the plan keeps the stored value.
+		// A change of case is no change: the plan keeps the stored value.
 		"email": {Type: schema.TypeString, Optional: true, DiffSuppressFunc: func(_, old, now string, _ *schema.ResourceData) bool {
 			return strings.EqualFold(old, now)
 		}},
 
-		// A decrease replaces the object (CustomizeDiff).
+		// CustomizeDiff replaces the object if this value decreases.
 		"generation": {Type: schema.TypeInt, Optional: true},
-		// Unknown when name, size, tags, comment or generation change (CustomizeDiff).
+		// CustomizeDiff makes the value unknown when name, size, tags, comment or generation changes.
 		"etag": {Type: schema.TypeString, Computed: true},
 
-		// A block that can be written as an attribute. The provider fills it in if it is not configured.
+		// A block that can be written as an attribute. The provider sets it if it is not configured.
 		"rule": {Type: schema.TypeList, Optional: true, Computed: true, ConfigMode: schema.SchemaConfigModeAttr, Elem: &schema.Resource{
 			Schema: map[string]*schema.Schema{
 				"port":  {Type: schema.TypeInt, Required: true},
@@ -214,7 +214,7 @@ func settle(d *schema.ResourceData, point string) diag.Diagnostics {
 	settings := d.Get("settings").([]any)
 	for i, s := range settings {
 		m, ok := s.(map[string]any)
-		if !ok { // an empty block arrives as nil
+		if !ok { // the SDK passes nil for an empty block
 			m = map[string]any{"mode": "basic"}
 		}
 		m["hint"] = fmt.Sprintf("hint-%d", i)
@@ -352,7 +352,7 @@ func object(d *schema.ResourceData, id string, meta any) (*cloud.Object, error) 
 	}
 	for _, name := range append([]string{"value"}, plain...) {
 		v, ok := d.GetOk(name)
-		if !ok { // the SDK does not distinguish zero from absent; absent is easier for a thing that moves
+		if !ok { // the SDK does not distinguish a zero value from an absent one; absent values let a thing move to the other provider
 			continue
 		}
 		data, err := json.Marshal(v)

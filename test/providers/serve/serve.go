@@ -28,7 +28,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// EnvKey names the variable that selects the key of a provider: "sdk" selects go-plugin's key.
+// EnvKey names the environment variable that selects the TLS key of a provider. With "sdk", go-plugin makes the key (of
+// curve P-521). With any other value, the functions of this package make a key of curve P-256.
 const EnvKey = "PLAYGROUND_KEY"
 
 // Protocol5 serves a provider over protocol 5 until the engine ends it.

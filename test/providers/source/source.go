@@ -28,7 +28,7 @@ var ErrAbsent = errors.New("not available from the module proxy")
 // directory. The error wraps ErrAbsent if the proxy does not have the version. Another hash than Sum is an error.
 func (m Module) Copy(dir string) (string, error) {
 	cmd := exec.Command("go", "mod", "download", "-json", m.Path+"@"+m.Version)
-	cmd.Dir = dir // outside a module, so that no go.sum changes
+	cmd.Dir = dir // outside a module, so that the command changes no go.sum
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if m.Sum != "" {
 		cmd.Env = append(cmd.Env, "GONOSUMDB="+m.Path)

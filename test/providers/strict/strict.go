@@ -1,5 +1,5 @@
-// Package strict is a provider with a required argument. Tests check that an engine asks for the argument, and does not
-// guess it for an implied provider.
+// Package strict is a provider with the required argument region. Tests check that an engine asks for the argument, and
+// does not guess it for an implied provider. They also check how an engine treats a region that is unknown during plan.
 package strict
 
 import (

@@ -36,7 +36,7 @@ var (
 )
 
 // Fail returns an error if the specification of the object's configuration, or PLAYGROUND_FAIL, requires the point to
-// fail for the object with the key. It counts the call.
+// fail for the object with the key. If one of them names the point with a count, Fail counts the call.
 func Fail(spec, point, key string) error {
 	for entry := range strings.SplitSeq(os.Getenv(EnvFail), ";") {
 		if k, s, ok := strings.Cut(strings.TrimSpace(entry), ":"); ok && (k == "*" || k == key) {

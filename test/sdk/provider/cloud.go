@@ -13,15 +13,15 @@ import (
 
 // Names of the environment variables that the providers read.
 const (
-	EnvCloud  = "SDK_CLOUD"  // directory of the objects and of the faults
-	EnvLog    = "SDK_LOG"    // file that gets one JSON line for each call
-	EnvSchema = "SDK_SCHEMA" // schema version of old_up and fw_up: 0, 1 or 2
+	EnvCloud  = "SDK_CLOUD"  // the directory of the objects and of the files with faults
+	EnvLog    = "SDK_LOG"    // the file that gets one JSON line for each call
+	EnvSchema = "SDK_SCHEMA" // the schema of the types with several schemas (up and changed in both providers): 0, 1 or 2
 )
 
 // An Object is the content of one file of the cloud, named ID.json. A test edits the file to make drift.
 type Object struct {
 	Type  string         `json:"type"`
-	Rev   int            `json:"rev"` // number of writes
+	Rev   int            `json:"rev"` // the number of times that the object was written
 	Attrs map[string]any `json:"attrs"`
 }
 

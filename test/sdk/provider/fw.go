@@ -257,7 +257,7 @@ func (t *fwType) Update(ctx context.Context, q resource.UpdateRequest, a *resour
 	if err == nil {
 		a.State.Raw = v
 		err = failed(name, "update-dirty")
-		if fault(name, "update-partial") { // a half of it was set
+		if fault(name, "update-partial") { // only half of the attributes get their new values
 			a.State.Raw, err = half(q.State.Raw, v), failed(name, "update-partial")
 		}
 	}
@@ -336,7 +336,8 @@ func (t *fwModified) ModifyPlan(ctx context.Context, q resource.ModifyPlanReques
 	}
 }
 
-// fwPrivate is a type that stores the number of writes in private data, and adds marks while it reads and plans.
+// fwPrivate is a type that stores the number of writes in its private data, and adds other private data when it reads
+// and plans.
 type fwPrivate struct{ fwType }
 
 func (t *fwPrivate) Create(ctx context.Context, q resource.CreateRequest, a *resource.CreateResponse) {
@@ -367,7 +368,7 @@ func (t *fwPrivate) ModifyPlan(ctx context.Context, q resource.ModifyPlanRequest
 	}
 }
 
-// fwUpgraded is a type with three schema versions, 0 to 2.
+// fwUpgraded is a type with three schema versions, 0 to 2, of which SDK_SCHEMA selects one.
 type fwUpgraded struct{ fwType }
 
 func (t *fwUpgraded) UpgradeState(ctx context.Context) map[int64]resource.StateUpgrader {
@@ -474,7 +475,7 @@ func (t *fwIdentified) Update(ctx context.Context, q resource.UpdateRequest, a *
 
 func (t *fwIdentified) Read(ctx context.Context, q resource.ReadRequest, a *resource.ReadResponse) {
 	t.fwType.Read(ctx, q, a)
-	if a.Identity != nil { // the framework requires it for a deleted object, too
+	if a.Identity != nil { // the framework requires an identity in the answer of Read, even for a deleted object
 		a.Diagnostics.Append(a.Identity.SetAttribute(ctx, path.Root("id"), stringOf(attributes(q.State.Raw)["id"]))...)
 	}
 }

@@ -235,7 +235,7 @@ func fwDynamic() schema.Schema {
 	}}
 }
 
-// fwSets has sets of objects.
+// fwSets has sets of nested objects with computed attributes, defaults and plan modifiers.
 func fwSets() schema.Schema {
 	nested := func(a attrs) schema.NestedAttributeObject { return schema.NestedAttributeObject{Attributes: a} }
 	k := func() schema.Attribute { return schema.StringAttribute{Optional: true} }
@@ -293,7 +293,8 @@ func moreTypes() []func() resource.Resource {
 	return append(all, func() resource.Resource { return &fwChanged{fwType{name: "changed", schema: fwChangedSchema}} })
 }
 
-// fwChanged is a type with a different schema in each release. All have the same version.
+// fwChanged is a type with three schemas, of which SDK_SCHEMA selects one. All have the same schema version, like
+// releases of a provider that changes a schema without a new version.
 type fwChanged struct{ fwType }
 
 func fwChangedSchema() schema.Schema {

@@ -15,7 +15,7 @@ import (
 type Call struct {
 	Call string         `json:"call"`
 	Type string         `json:"type"`
-	Key  string         `json:"key"` // name of the object
+	Key  string         `json:"key"` // the name of the object, from its attribute name
 	Req  map[string]any `json:"req"`
 	Resp map[string]any `json:"resp"`
 }
@@ -97,7 +97,7 @@ func next(d *msgpack.Decoder) (any, error) {
 		}
 		return l, err
 	case code == msgpcode.Bin8, code == msgpcode.Bin16, code == msgpcode.Bin32:
-		b, err := d.DecodeBytes() // a dynamic attribute: its type
+		b, err := d.DecodeBytes() // the wire form has bytes only for the type of a dynamic attribute
 		return string(b), err
 	}
 	return d.DecodeInterface()
@@ -111,7 +111,7 @@ func private(b []byte) any {
 	}
 	var v any
 	if json.Unmarshal(b, &v) == nil {
-		if m, ok := v.(map[string]any); ok { // the framework encodes each value
+		if m, ok := v.(map[string]any); ok { // the framework stores each value in base64
 			for k, e := range m {
 				if s, ok := e.(string); ok {
 					if raw, err := base64.StdEncoding.DecodeString(s); err == nil && json.Valid(raw) {

@@ -44,7 +44,7 @@ func Old() tfprotov5.ProviderServer {
 type oldType struct {
 	name   string
 	schema map[string]*schema.Schema
-	adjust func(attrs map[string]any) // changes the stored values that Read finds; may be nil
+	adjust func(attrs map[string]any) // changes the stored values that Read returns; nil for no change
 }
 
 func oldResource(name string, s map[string]*schema.Schema) *schema.Resource {
@@ -74,7 +74,7 @@ func (t *oldType) plan(_ context.Context, d *schema.ResourceDiff, _ any) error {
 func (t *oldType) create(_ context.Context, d *schema.ResourceData, _ any) diag.Diagnostics {
 	name := d.Get("name").(string)
 	if fault(name, "create-nothing") {
-		return nil // forgets SetId
+		return nil // the fault: Create returns without an ID
 	}
 	if err := failed(name, "create"); err != nil {
 		return diag.FromErr(err)
@@ -84,7 +84,7 @@ func (t *oldType) create(_ context.Context, d *schema.ResourceData, _ any) diag.
 		return diag.FromErr(err)
 	}
 	d.SetId(id)
-	if fault(name, "create-partial") { // created, and not read
+	if fault(name, "create-partial") { // the object is created, but Create returns only its name and an error
 		return append(diag.FromErr(save(id, &Object{Type: t.name, Rev: 1, Attrs: map[string]any{"name": name}})), diag.Errorf("the creation of %q ends early, as asked", name)...)
 	}
 	return t.write(d, name, 1, "create-after")
@@ -105,13 +105,13 @@ func (t *oldType) write(d *schema.ResourceData, name string, rev int, after stri
 		}
 		chosen := oldComputed(s, plain(v), name, rev)
 		if s.Type == schema.TypeSet && hasZero(chosen) {
-			continue // the SDK panics
+			continue // the SDK panics for a set with an empty element
 		}
 		if err := d.Set(attr, chosen); err != nil {
 			return diag.FromErr(fmt.Errorf("%s: %w", attr, err))
 		}
 	}
-	for attr, s := range t.schema { // computed attributes of blocks
+	for attr, s := range t.schema { // nested blocks with computed attributes get chosen values, too
 		if r, ok := s.Elem.(*schema.Resource); ok && !s.Computed && hasComputed(r) {
 			chosen := oldComputed(s, plain(d.Get(attr)), name, rev)
 			if s.Type == schema.TypeSet && hasZero(chosen) {
@@ -254,7 +254,7 @@ func (t *oldType) update(_ context.Context, d *schema.ResourceData, _ any) diag.
 		return diag.FromErr(err)
 	}
 	if err := failed(name, "update-dirty"); err != nil {
-		return diag.FromErr(err) // forgets Partial: the state has values that were not written
+		return diag.FromErr(err) // the fault: without d.Partial(true) the SDK stores values that the cloud does not have
 	}
 	if fault(name, "update-gone") {
 		d.SetId("")

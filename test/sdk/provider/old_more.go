@@ -45,7 +45,7 @@ func oldReal() *schema.Resource {
 	t := &oldType{name: "old_real", schema: map[string]*schema.Schema{
 		"label": {Type: schema.TypeString, Required: true, ForceNew: true},
 		"s":     optional(schema.TypeString),
-		"fp":    {Type: schema.TypeString, Computed: true}, // changes with s
+		"fp":    {Type: schema.TypeString, Computed: true}, // the provider changes fp if s changes
 		"root": {Type: schema.TypeList, Optional: true, Computed: true, MaxItems: 1, Elem: &schema.Resource{Schema: map[string]*schema.Schema{
 			"size": chosen(schema.TypeInt),
 			"kind": {Type: schema.TypeString, Optional: true, Default: "gp2"},
@@ -67,7 +67,7 @@ func oldReal() *schema.Resource {
 			"who":   optional(schema.TypeString),
 			"perms": {Type: schema.TypeSet, Required: true, Elem: text()},
 		}}},
-		"virtual":     {Type: schema.TypeBool, Optional: true, Default: false}, // never read
+		"virtual":     {Type: schema.TypeBool, Optional: true, Default: false}, // the cloud does not store virtual, so Read does not return this argument
 		"sb":          {Type: schema.TypeString, Optional: true, DiffSuppressFunc: sameBool},
 		"ints":        {Type: schema.TypeList, Optional: true, Elem: &schema.Schema{Type: schema.TypeInt}},
 		"mi":          {Type: schema.TypeMap, Optional: true, Elem: &schema.Schema{Type: schema.TypeInt}},
@@ -92,7 +92,7 @@ func oldReal() *schema.Resource {
 		if d.Id() == "" {
 			return diags
 		}
-		if !set { // after an import
+		if !set { // no value is stored yet, as after an import
 			virtual = false
 		}
 		diags = append(diags, diag.FromErr(d.Set("virtual", virtual))...)
@@ -207,7 +207,8 @@ func oldStrict() *schema.Resource {
 	return r
 }
 
-// oldChanged has a different schema in each release. All have the same version.
+// oldChanged has three schemas, of which SDK_SCHEMA selects one. All have the same schema version, like releases of a
+// provider that changes a schema without a new version.
 func oldChanged() *schema.Resource {
 	in := map[string]*schema.Schema{"k": optional(schema.TypeString)}
 	s := map[string]*schema.Schema{
@@ -227,7 +228,7 @@ func oldChanged() *schema.Resource {
 		s["moreb"] = &schema.Schema{Type: schema.TypeList, Optional: true, Elem: &schema.Resource{Schema: map[string]*schema.Schema{"k": optional(schema.TypeString)}}}
 	}
 	t := &oldType{name: "old_changed", schema: s}
-	t.adjust = func(a map[string]any) { // objects outlive the schema
+	t.adjust = func(a map[string]any) { // removes attributes that this release of the schema does not have
 		if l, ok := a["lb"].([]any); ok {
 			for _, e := range l {
 				if m, ok := e.(map[string]any); ok {

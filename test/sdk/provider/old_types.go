@@ -78,10 +78,10 @@ func oldFunc() map[string]*schema.Schema {
 		"ciforce": {Type: schema.TypeString, Optional: true, ForceNew: true, DiffSuppressFunc: sameFold},
 		"cic":     {Type: schema.TypeString, Optional: true, Computed: true, DiffSuppressFunc: sameFold},
 		"keep": {Type: schema.TypeString, Optional: true, DiffSuppressFunc: func(_, _, now string, _ *schema.ResourceData) bool {
-			return now == "" // cannot be emptied
+			return now == "" // the difference is hidden if the argument is removed
 		}},
 		"after": {Type: schema.TypeString, Optional: true, DiffSuppressFunc: func(_, _, _ string, d *schema.ResourceData) bool {
-			return d.Id() != "" // only counts at creation
+			return d.Id() != "" // the argument counts only at creation
 		}},
 		"cil": {Type: schema.TypeList, Optional: true, DiffSuppressFunc: sameFold, Elem: text()},
 		"fn":  {Type: schema.TypeString, Optional: true, DefaultFunc: func() (any, error) { return "fn", nil }},
@@ -238,17 +238,17 @@ func customize(d *schema.ResourceDiff, word string) error {
 // oldNorm has an API that returns different values than it received.
 func oldNorm() *schema.Resource {
 	t := &oldType{name: "old_norm", schema: map[string]*schema.Schema{
-		"low":   {Type: schema.TypeString, Optional: true},                             // read in lower case
-		"lowc":  {Type: schema.TypeString, Optional: true, DiffSuppressFunc: sameFold}, // the same, and hidden
-		"order": {Type: schema.TypeList, Optional: true, Elem: text()},                 // read in order
-		"drop":  {Type: schema.TypeString, Optional: true},                             // never read
-		"zero":  {Type: schema.TypeString, Optional: true},                             // "" is read as "none"
-		"m":     {Type: schema.TypeMap, Optional: true, Elem: text()},                  // read with one more key
-		"ns":    {Type: schema.TypeSet, Optional: true, Elem: text()},                  // read in lower case
+		"low":   {Type: schema.TypeString, Optional: true},                             // Read returns the text in lower case
+		"lowc":  {Type: schema.TypeString, Optional: true, DiffSuppressFunc: sameFold}, // Read returns the text in lower case, and differences of case are hidden
+		"order": {Type: schema.TypeList, Optional: true, Elem: text()},                 // Read returns the elements sorted
+		"drop":  {Type: schema.TypeString, Optional: true},                             // Read never returns the value
+		"zero":  {Type: schema.TypeString, Optional: true},                             // Read returns "none" for ""
+		"m":     {Type: schema.TypeMap, Optional: true, Elem: text()},                  // Read returns a key that was not written
+		"ns":    {Type: schema.TypeSet, Optional: true, Elem: text()},                  // Read returns the elements in lower case
 		"nb": {Type: schema.TypeList, Optional: true, Elem: &schema.Resource{Schema: map[string]*schema.Schema{
 			"k": {Type: schema.TypeString, Optional: true},
 			"v": {Type: schema.TypeString, Optional: true},
-		}}}, // blocks without k are not read
+		}}}, // Read leaves out blocks without k
 		"num": {Type: schema.TypeInt, Optional: true},
 	}}
 	t.adjust = func(a map[string]any) {
@@ -259,7 +259,7 @@ func oldNorm() *schema.Resource {
 		}
 		delete(a, "drop")
 		if l, ok := a["order"].([]any); ok {
-			slices.SortFunc(l, func(x, y any) int { // an empty element is nil
+			slices.SortFunc(l, func(x, y any) int { // the SDK has nil for an empty text in a list
 				a, _ := x.(string)
 				b, _ := y.(string)
 				return strings.Compare(a, b)
@@ -287,7 +287,7 @@ func oldNorm() *schema.Resource {
 	return t.resource()
 }
 
-// oldUp has three schema versions, 0 to 2.
+// oldUp has three schema versions, 0 to 2, of which SDK_SCHEMA selects one.
 func oldUp() *schema.Resource {
 	version := schemaVersion()
 	s := map[string]*schema.Schema{"s": {Type: schema.TypeString, Optional: true}}
@@ -306,7 +306,7 @@ func oldUp() *schema.Resource {
 		s["extra"] = &schema.Schema{Type: schema.TypeString, Optional: true, Computed: true}
 	}
 	t := &oldType{name: "old_up", schema: s}
-	t.adjust = func(a map[string]any) { // objects outlive the schema
+	t.adjust = func(a map[string]any) { // converts objects that an older schema version wrote
 		if version > 0 {
 			if tag, ok := a["tag"].(string); ok && tag != "" {
 				a["tags"] = []any{tag}

@@ -213,7 +213,7 @@ func rawRead(q *tfprotov5.ReadResourceRequest) (*tfprotov5.ReadResourceResponse,
 }
 
 func rawUpgrade(q *tfprotov5.UpgradeResourceStateRequest) (*tfprotov5.UpgradeResourceStateResponse, error) {
-	v, err := q.RawState.Unmarshal(rawObject()) // strict: an attribute that the schema does not have is an error
+	v, err := q.RawState.Unmarshal(rawObject()) // fails for an attribute that the schema does not have
 	if err != nil {
 		return nil, err
 	}

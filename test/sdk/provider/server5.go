@@ -8,6 +8,7 @@ import (
 )
 
 // server5 logs the calls about objects, and passes all calls on: to the SDK, or to the type that is made without one.
+// It adds this type to the schemas, and changes some answers of Read (see withoutBlocks).
 type server5 struct {
 	tfprotov5.ProviderServer
 }

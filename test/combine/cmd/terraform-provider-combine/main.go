@@ -18,7 +18,7 @@ import (
 func main() {
 	c := &cloud.Cloud{Dir: os.Getenv(cloud.Env), Interrupt: func() {
 		_ = syscall.Kill(os.Getppid(), syscall.SIGINT)
-		time.Sleep(100 * time.Millisecond) // so that the engine sees it before the answer
+		time.Sleep(100 * time.Millisecond) // the engine must see the signal before the provider's answer
 	}, Kill: func(both bool) { cloud.KillEngine(cloud.Engine(os.Getppid()), both) }}
 	if c.Dir == "" {
 		log.Fatal(cloud.Env + " names no directory")

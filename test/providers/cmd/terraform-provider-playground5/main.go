@@ -1,4 +1,5 @@
-// Command terraform-provider-playground5 serves the playground provider of the SDK, with ephemerals mixed in, over protocol 5.
+// Command terraform-provider-playground5 serves the playground provider of package sdkv2 over protocol 5. A mux server
+// adds ephemeral resources, which the SDK does not have.
 package main
 
 import (

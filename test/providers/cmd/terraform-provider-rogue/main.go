@@ -1,4 +1,5 @@
-// Command terraform-provider-rogue serves the provider that misbehaves on demand, over protocol 6 or, if PLAYGROUND_ROGUE_PROTOCOL is 5, over protocol 5.
+// Command terraform-provider-rogue serves the provider of package raw, which breaks rules of the protocol when a
+// configuration asks for it. It uses protocol 6 or, if PLAYGROUND_ROGUE_PROTOCOL is 5, protocol 5.
 package main
 
 import (
