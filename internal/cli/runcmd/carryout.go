@@ -1,6 +1,7 @@
 package runcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -175,6 +176,10 @@ func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Ap
 	if !o.refreshes() {
 		partial(pl, &o.c.Bag)
 	}
+	code := base.ExitOK
+	if o.c.Bag.HasErrors() { // a lease stayed open
+		code = base.ExitError
+	}
 	o.c.UI.Diagnostics(o.c.Bag.List())
 	o.c.Bag.Clear()
 	if !o.refreshes() {
@@ -188,9 +193,10 @@ func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Ap
 		forgotten(pl, done.Summary.Forgotten, &o.c.Bag)
 	}
 	if len(pl.Deferred) > 0 {
-		return o.left(pl.Deferred, done.Unknown, "To apply them, run \"lethe apply\" again.")
+		o.left(pl.Deferred, done.Unknown, "To apply them, run \"lethe apply\" again.")
+		code = cmp.Or(code, base.ExitChanges)
 	}
-	return o.c.UI.Done(base.ExitOK)
+	return o.c.UI.Done(code)
 }
 
 // storedSecrets counts the secrets that the state stores unencrypted before and after an apply, for the summary of
@@ -205,8 +211,8 @@ func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engi
 }
 
 // left warns of changes that are left for another command, and of outputs that are unknown because of these changes.
-// then is the advice at the end of the warning. left returns the exit code 2.
-func (o *execution) left(changes []*plan.Change, outputs []string, then string) int {
+// then is the advice at the end of the warning.
+func (o *execution) left(changes []*plan.Change, outputs []string, then string) {
 	var list []string
 	for _, c := range changes {
 		list = append(list, c.Subject())
@@ -218,7 +224,6 @@ func (o *execution) left(changes []*plan.Change, outputs []string, then string) 
 		then = fmt.Sprintf("Outputs that are not known yet keep their values: %s.\n\n%s", diag.Some(outputs), then)
 	}
 	o.c.Bag.Add(diag.Warningf("Apply is not complete", "These changes are left:\n  %s\n\n%s", strings.Join(list, "\n  "), then))
-	return o.c.UI.Done(base.ExitChanges)
 }
 
 // partial adds a warning that a plan with -target or -exclude may not have applied all changes. It adds no warning for

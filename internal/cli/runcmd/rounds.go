@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/engine"
 	"github.com/lethe-iac/lethe/internal/engine/rounds"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -104,7 +105,8 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 		if len(r.f.replace) > 0 {
 			again += " except -replace" // the remaining objects of -replace are tainted in the state, so that the next plan replaces them without the option
 		}
-		return r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again "+again+". In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes."), false
+		r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again "+again+". In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes.")
+		return r.c.UI.Done(base.ExitChanges), false
 	case !approve(r.c, pl, r.f.rounds):
 		return r.fail(), false
 	}
