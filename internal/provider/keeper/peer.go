@@ -72,13 +72,13 @@ func (k *peer) ended() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	close(k.stopped)
+	for _, p := range k.providers {
+		p.ends("with the keeper process, which ran it")
+	}
 	for n, w := range k.waiting {
 		w.err = errEnded
 		close(w.done)
 		delete(k.waiting, n)
-	}
-	for _, p := range k.providers {
-		p.ends("with the keeper process, which ran it")
 	}
 	return !k.parting
 }
@@ -220,8 +220,8 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 		c.own, _ = launch.Reach(ctx, out.At)
 	}
 	running := &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}
-	if program.Running != "" {
-		running.Ended = nil // the keeper does not learn of the end of a process that another program started
+	if program.Running != "" { // the keeper does not learn of the end of a process that another program started
+		running.Ended = c.lost
 	}
 	return running, nil
 }
@@ -334,8 +334,17 @@ func encoded(asked any) ([][]byte, error) {
 func (c *conn) ended() string {
 	select {
 	case <-c.dead:
-		return c.how
 	case <-time.After(time.Second):
+	}
+	return c.lost()
+}
+
+// lost returns the same text as ended, without waiting for a report.
+func (c *conn) lost() string {
+	select {
+	case <-c.dead:
+		return c.how
+	default:
 		return ""
 	}
 }

@@ -80,6 +80,7 @@ func (ps *Processes) Start(ctx context.Context, p addr.Provider) (provider.Provi
 		Version:   program.Version,
 		Terraform: ps.Version,
 		Ended:     r.Ended,
+		Attached:  program.Running != "",
 		Deadlines: ps.Deadlines,
 		Called:    called,
 		Close:     func() error { r.Close(); return nil },

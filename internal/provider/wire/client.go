@@ -26,8 +26,10 @@ type Options struct {
 	Terraform string
 	// Ended returns how the process behind the connection has ended ("exit status 2"), or "" if it is running. Further
 	// lines contain its last output. Ended is called when a call fails, and may wait a moment for the end of the
-	// process. It is nil for a process that another program started.
+	// process. It may be nil.
 	Ended func() string
+	// Attached is true if another program started the process, so that its output is not in the log.
+	Attached bool
 	// Deadlines are the time limits of answers. The zero value has no limits.
 	Deadlines provider.Deadlines
 	// Kept is the cache with the schemas from earlier commands. It may be nil.

@@ -88,7 +88,7 @@ func (c *client) silence(call, why string, secret bool) string {
 		}
 	}
 	where := log
-	if c.opts.Ended == nil { // another program started the process
+	if c.opts.Attached {
 		where = "Its output is where it was started."
 	}
 	return fmt.Sprintf("%s was not answered: %s. %s", upper(call), why, where)

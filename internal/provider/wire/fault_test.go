@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 			"has no time": {wiretest.Fail(codes.DeadlineExceeded, "late"),
 				"Request cancelled", []string{who, "ReadResource"}},
 			"is not there": {wiretest.Fail(codes.Unavailable, "going away"),
-				"Plugin did not respond", []string{who, "ReadResource", "going away", "where it was started"}},
+				"Plugin did not respond", []string{who, "ReadResource", "going away", "log"}},
 		} {
 			for _, major := range []int{5, 6} {
 				t.Run(fmt.Sprintf("%s %d", name, major), func(t *testing.T) {
