@@ -124,12 +124,12 @@ func (s *Screen) close() {
 // a nil Screen, which completions use.
 func (s *Screen) MayAsk() bool { return s != nil && !s.call.View.JSON && !s.ended }
 
-// Done prints the diagnostics of the command and returns the exit code: ExitError if the bag has errors, and code
-// otherwise.
+// Done prints the diagnostics of the command and returns the exit code: code, or ExitError if code is ExitOK and the
+// bag has errors.
 func (s *Screen) Done(code int) int {
 	s.Diagnostics(s.call.Bag.List())
 	s.Finish()
-	if s.call.Bag.HasErrors() {
+	if code == ExitOK && s.call.Bag.HasErrors() {
 		return ExitError
 	}
 	return code

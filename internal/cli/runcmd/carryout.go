@@ -99,6 +99,16 @@ func (o *execution) fail() int {
 	return o.c.UI.Fail()
 }
 
+// closeKept closes the leases that rounds have kept open. It returns the exit code so far: 1 if the command has errors,
+// such as a lease that stays open, and 0 otherwise.
+func (o *execution) closeKept() int {
+	o.s.Engine.EndRounds(&o.c.Bag)
+	if o.c.Bag.HasErrors() {
+		return base.ExitError
+	}
+	return base.ExitOK
+}
+
 // carryOutPlan applies a plan and stores the new state, also after an apply that failed. by is the engine for the
 // apply. If anything fails, it reports errors and returns false. The returned Applied is nil if the apply did not
 // start.
@@ -172,13 +182,9 @@ func (o *execution) refreshes() bool { return o.c.Command.Name == "refresh" }
 // complete reports the result of an apply, and ends the command. It returns the exit code: 1 if there are errors, 2 if
 // changes are left for another command, and 0 otherwise.
 func (o *execution) complete(ctx context.Context, pl *plan.Plan, done *engine.Applied, f *applyFlags) int {
-	o.s.Engine.EndRounds(&o.c.Bag)
+	code := o.closeKept()
 	if !o.refreshes() {
 		partial(pl, &o.c.Bag)
-	}
-	code := base.ExitOK
-	if o.c.Bag.HasErrors() { // a lease stayed open
-		code = base.ExitError
 	}
 	o.c.UI.Diagnostics(o.c.Bag.List())
 	o.c.Bag.Clear()

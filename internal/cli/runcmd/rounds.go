@@ -1,6 +1,7 @@
 package runcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -100,13 +101,13 @@ func (r *applyRounds) approveLater(pl *plan.Plan) (code int, ok bool) {
 	case r.f.rounds != roundsAsk && len(more) == 0:
 		return 0, true
 	case r.f.autoApprove || !r.c.UI.MayAsk():
-		r.s.Engine.EndRounds(&r.c.Bag)
+		code := r.closeKept()
 		again := "with the same options"
 		if len(r.f.replace) > 0 {
 			again += " except -replace" // the remaining objects of -replace are tainted in the state, so that the next plan replaces them without the option
 		}
 		r.left(slices.Concat(undone(pl), pl.Deferred), r.unknown, "The first approval does not cover the changes of this round. To apply them, run \"lethe apply\" again "+again+". In one apply, -rounds-max-new permits more creations, and -rounds=all permits all changes.")
-		return r.c.UI.Done(base.ExitChanges), false
+		return r.c.UI.Done(cmp.Or(code, base.ExitChanges)), false
 	case !approve(r.c, pl, r.f.rounds):
 		return r.fail(), false
 	}
