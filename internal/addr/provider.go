@@ -157,6 +157,13 @@ type ProviderConfig struct {
 	Alias    string // "": the default configuration
 }
 
+// Canon returns the address with the provider's canonical address: equal results name the same configuration, possibly
+// with different registries.
+func (c ProviderConfig) Canon() ProviderConfig {
+	c.Provider = c.Provider.Canon()
+	return c
+}
+
 // String returns the address as in state files: `module.a.provider["host/ns/type"].alias`.
 func (c ProviderConfig) String() string {
 	s := join(c.Module.String(), `provider["`+c.Provider.String()+`"]`)

@@ -116,8 +116,8 @@ func (b *blanker) json(v any, paths []string) any {
 		if b.has(v, paths) {
 			return nil
 		}
-	case json.Number, bool:
-		if b.has(fmt.Sprint(v), paths) {
+	case json.Number:
+		if b.has(v.String(), paths) {
 			return nil
 		}
 	case []any:
@@ -143,13 +143,7 @@ func (b *blanker) output(v cty.Value) cty.Value {
 		return v
 	}
 	out, err := cty.Transform(v, func(_ cty.Path, v cty.Value) (cty.Value, error) {
-		text, ok := "", false
-		if v.IsKnown() && !v.IsNull() && v.Type() == cty.Bool {
-			text, ok = fmt.Sprint(v.True()), true
-		} else if v.IsKnown() && !v.IsNull() && v.Type().IsPrimitiveType() {
-			text, ok = ctyvalue.Text(v)
-		}
-		if ok && b.has(text, []string{""}) {
+		if text, ok := ctyvalue.Text(v); ok && b.has(text, []string{""}) {
 			return cty.NullVal(v.Type()), nil
 		}
 		return v, nil

@@ -191,9 +191,8 @@ func (s *Removed) copies(all []*Place, in map[*Place]bool) {
 // It returns an error if the text contains a value, but is not valid JSON or has the value in a form that cannot be
 // removed.
 func (m *Removal) Rewrite(text []byte) (out []byte, changed bool, err error) {
-	alone := m.blanks.rewrite(text)
-	out, changed, err = m.rewriter.rewrite(alone)
-	return out, changed || err == nil && !bytes.Equal(out, text), err
+	out, _, err = m.rewriter.rewrite(m.blanks.rewrite(text))
+	return out, err == nil && !bytes.Equal(out, text), err
 }
 
 // Has reports whether a text contains one of the values, or is too large to be searched completely.

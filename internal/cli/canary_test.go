@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/base64"
 	"fmt"
@@ -107,21 +106,8 @@ func watch(e *testscript.Env) {
 	})
 }
 
-// inflated returns text, the contents of a file. If the file is a zip archive, such as a saved plan, inflated appends
-// the contents of the members.
-func inflated(text []byte) []byte {
-	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
-	if err != nil {
-		return text
-	}
-	for _, f := range z.File {
-		if r, err := f.Open(); err == nil {
-			member, _ := io.ReadAll(r)
-			text = append(append(text, '\n'), member...)
-		}
-	}
-	return text
-}
+// inflated returns the contents of a file, followed by its unpacked contents if it is packed, such as a saved plan.
+func inflated(text []byte) []byte { return bytes.Join(unpacked(text), []byte{'\n'}) }
 
 // plainCanaries returns the canaries in the files of a script at its start. These canaries are not secret.
 func plainCanaries(dir string) [][]byte {

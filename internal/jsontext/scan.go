@@ -77,7 +77,8 @@ func (s *Scanner) Want(c byte) bool {
 	return true
 }
 
-// Expected records the mistake that the text at the current position is not what the parameter what describes.
+// Expected records a mistake: the current position lacks the expected text. The parameter what describes this text, such
+// as "a number".
 func (s *Scanner) Expected(what string) {
 	if s.Pos >= len(s.In) {
 		s.Fail("the text ends where %s should be", what)

@@ -162,7 +162,7 @@ func (f *fileWriter) block(r *Resource) {
 			own = addr.ProviderInstance{ProviderConfig: provider, Key: e.Provider.Key}.String()
 		}
 		f.instance(s, e, own, func() { f.dependencies(self, e.Recorded) })
-		if !sameConfig(e.Provider.ProviderConfig, provider) {
+		if e.Provider.ProviderConfig.Canon() != provider.Canon() {
 			f.KeyText(objectProvider, e.Provider.String())
 		}
 		f.Close('}')
@@ -202,12 +202,6 @@ func (r *Resource) keyed() bool {
 // objectProvider is the key with the provider of an object that has another provider configuration than the file names
 // for its resource. Terraform and OpenTofu ignore the key.
 const objectProvider = "object_provider"
-
-// sameConfig reports whether two addresses name the same provider configuration, possibly with different registries.
-func sameConfig(a, b addr.ProviderConfig) bool {
-	a.Provider, b.Provider = a.Provider.Canon(), b.Provider.Canon()
-	return a == b
-}
 
 // fileProvider returns the provider configuration that a file names for a resource: the configuration of the first
 // current object. Objects of an interrupted run may have another configuration, but OpenTofu refuses a file with two,

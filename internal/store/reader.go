@@ -45,6 +45,13 @@ func Mistakes(err error) []error {
 // Bad adds an error about the value of a setting to r.Err.
 func (r *Reader) Bad(name, format string, a ...any) { r.Fail(r.S.Bad(name, format, a...)) }
 
+// Exclusive records an error if both settings are set, because only one of them could count.
+func (r *Reader) Exclusive(one, other string) {
+	if r.S.Has(one) && r.S.Has(other) {
+		r.Bad(other, "only one of %q and %q can be set", one, other)
+	}
+}
+
 // Which returns the name first if that setting is set and not empty, and otherwise the name second.
 func (r *Reader) Which(first, second string) string {
 	if r.Text(first) != "" {

@@ -254,7 +254,7 @@ type Difference struct {
 // ofChecks reports whether the difference is about results of conditions, in a plan or in a state.
 func (d Difference) ofChecks() bool { return d.Section == "checks" || d.What == "checks" }
 
-// differences returns the differences between two documents in the form of planOf. It sets What of each difference to the parameter what.
+// differences returns the differences between two documents in the form of planOf. Each difference gets the label what.
 func differences(what string, a, b map[string]any) []Difference {
 	var out []Difference
 	keys := maps.Clone(a)

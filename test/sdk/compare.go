@@ -102,7 +102,7 @@ type sheet map[string]any
 // typeName finds the type in an address.
 var typeName = regexp.MustCompile(`(?:^|\.)(\w+)\.a[0-9]+`)
 
-// differ returns the differences between two sheets, in the order of their keys. It sets What of each difference to the parameter what.
+// differ returns the differences between two sheets, in the order of their keys. Each difference gets the label what.
 func differ(what string, a, b sheet) []Difference {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)

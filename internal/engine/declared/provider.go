@@ -64,8 +64,7 @@ func Fits(prog *program.Program, d *program.Declaration, stored addr.ProviderIns
 // SameInstance reports whether two addresses name the same provider instance. A provider is the same provider in the
 // registries of Terraform and OpenTofu.
 func SameInstance(a, b addr.ProviderInstance) bool {
-	a.Provider, b.Provider = a.Provider.Canon(), b.Provider.Canon()
-	return a == b
+	return a.ProviderConfig.Canon() == b.ProviderConfig.Canon() && a.Key == b.Key
 }
 
 // Early reports whether the key of the provider instance that an object of d uses depends on no managed resource, so

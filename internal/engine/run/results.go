@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/lethe-iac/lethe/internal/ctyvalue"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -85,7 +86,7 @@ func digest(name string, values ...cty.Value) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		piece(h, string(text))
+		piece(h, ctyvalue.TextOf(text))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), true
 }

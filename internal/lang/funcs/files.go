@@ -109,15 +109,16 @@ func absPath(c *call) (cty.Value, error) {
 type fileArgument struct{ c *call }
 
 // open opens the regular file that the first argument names. It returns an error if the file has more bytes than factor
-// times the limit. It also returns an error for a pipe, without waiting for a writer.
-func (a fileArgument) open(factor int64) (*os.File, error) {
+// times the limit. It also returns an error for a pipe, without waiting for a writer. size is the length in bytes that
+// the file system reports.
+func (a fileArgument) open(factor int64) (f *os.File, size int64, err error) {
 	path, err := a.c.at(a.c.args[0].AsString())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -125,9 +126,9 @@ func (a fileArgument) open(factor int64) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, 0, err
 	}
-	return f, nil
+	return f, info.Size(), nil
 }
 
 func (a fileArgument) readable(path string, info fs.FileInfo, factor int64) error {
@@ -177,14 +178,12 @@ func (a fileArgument) copyTo(to interface {
 	io.Writer
 	Grow(bytes int)
 }) error {
-	f, err := a.open(1)
+	f, size, err := a.open(1)
 	if err != nil {
 		return a.cannotRead(err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil {
-		to.Grow(int(info.Size()) + bytes.MinRead) // a large file is not copied from buffer to buffer
-	}
+	to.Grow(int(size) + bytes.MinRead) // a large file is not copied from buffer to buffer
 	most := a.c.limits.Bytes
 	n, err := io.Copy(to, io.LimitReader(f, most+1))
 	switch {

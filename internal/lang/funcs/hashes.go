@@ -90,7 +90,7 @@ const mostCost = 16
 // feed writes the content of the file that the first argument names to the hash sum. It returns an error if the file
 // cannot be read, or has more bytes than hashFactor times the limit.
 func (c *call) feed(sum hash.Hash) error {
-	f, err := fileArgument{c}.open(hashFactor)
+	f, _, err := fileArgument{c}.open(hashFactor)
 	if err != nil {
 		return err
 	}

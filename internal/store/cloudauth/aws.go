@@ -90,13 +90,6 @@ type awsReader struct{ *store.Reader }
 // in returns a reader for the attributes of the nested setting name.
 func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
 
-// exclusive records an error if both settings are set, because only one of them could count.
-func (r *awsReader) exclusive(one, other string) {
-	if r.S.Has(one) && r.S.Has(other) {
-		r.Bad(other, "only one of %q and %q can be set", one, other)
-	}
-}
-
 // duration reads a duration. It returns 0, which selects the SDK's default, if the setting is not set. If the text is
 // not a duration, it records an error.
 func (r *awsReader) duration(name string) time.Duration {
@@ -128,8 +121,8 @@ func AWS(ctx context.Context, s *store.Reader) aws.Config {
 			options = append(options, o)
 		}
 	}
-	r.exclusive("shared_credentials_files", "shared_credentials_file")
-	r.exclusive("allowed_account_ids", "forbidden_account_ids")
+	r.Exclusive("shared_credentials_files", "shared_credentials_file")
+	r.Exclusive("allowed_account_ids", "forbidden_account_ids")
 	profile := r.Text("profile")
 	add(profile != "", config.WithSharedConfigProfile(profile))
 	files := r.files(r.S.List("shared_config_files"), "AWS_CONFIG_FILE")
@@ -348,7 +341,7 @@ func (r *awsReader) assume(c *aws.Config) {
 		case web.Text("web_identity_token_file", "AWS_WEB_IDENTITY_TOKEN_FILE") == "":
 			web.Bad("web_identity_token", `one of "web_identity_token" and "web_identity_token_file" must be set, or the environment variable AWS_WEB_IDENTITY_TOKEN_FILE`)
 		}
-		web.exclusive("web_identity_token", "web_identity_token_file")
+		web.Exclusive("web_identity_token", "web_identity_token_file")
 		duration := web.duration("duration")
 		c.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(r.sts(*c), web.Text("role_arn", "AWS_ROLE_ARN"), token, func(o *stscreds.WebIdentityRoleOptions) {
 			o.RoleSessionName, o.Duration = web.Text("session_name", "AWS_ROLE_SESSION_NAME"), duration

@@ -71,11 +71,10 @@ func optionsOf(ctx context.Context, s store.Settings) (Options, error) {
 		r.Bad("workspace_key_prefix", `the value of "workspace_key_prefix", %q, must not start or end with "/"`, o.Prefix)
 	case !slices.Contains([]string{"", "standard", "adaptive"}, r.Text("retry_mode")):
 		r.Bad("retry_mode", `the value of "retry_mode" must be "standard" or "adaptive", not %q`, r.Text("retry_mode"))
-	case s.Has("use_path_style") && s.Has("force_path_style"):
-		r.Bad("force_path_style", `only one of "use_path_style" and "force_path_style" can be set`)
 	case o.KMSKey != "" && o.CustomerKey != nil:
 		r.Bad("sse_customer_key", `only one of "kms_key_id" and "sse_customer_key" can be set`)
 	}
+	r.Exclusive("use_path_style", "force_path_style")
 	if !o.Encrypt { // a service refuses to read an unencrypted object with a key
 		o.CustomerKey = nil
 	}
