@@ -22,7 +22,7 @@ func (m Module) Child(name string) Module {
 	return Module{unique.Make(moduleHop{m, name})}
 }
 
-// Join returns the module at the path relative below m.
+// Join returns a module below m. The argument is the path from m to this module.
 func (m Module) Join(relative Module) Module {
 	for _, name := range relative.Path() {
 		m = m.Child(name)

@@ -519,9 +519,10 @@ func (t Target) ModuleIn(base ModuleInstance) ModuleInstance {
 	return base
 }
 
-// Rebase returns the address of instance i after a move from t to to. Both targets are relative to the module instance
-// base, and i must be in or below base. Rebase returns i and false if t does not select i. If neither t nor to has a
-// key at its end, all instances move and keep their keys. All other missing keys mean NoKey.
+// Rebase returns the address of instance i after a move from the target t to the target in the argument to. Both
+// targets are relative to the module instance base, and i must be in or below base. Rebase returns i and false if t
+// does not select i. If neither target has a key at its end, all instances move and keep their keys. All other missing
+// keys mean NoKey.
 func (t Target) Rebase(to Target, base ModuleInstance, i Instance) (Instance, bool) {
 	whole := !t.KeyedItself() && !to.KeyedItself()
 	inner := relative(i.Module, base)

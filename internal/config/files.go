@@ -237,8 +237,8 @@ func problemText(k syntax.Kind, l limits.Limits) (title, detail string) {
 	return "Invalid expression", "A bracket before this place is closed by a bracket of another kind, and too many brackets follow. Correct the closing bracket."
 }
 
-// rangeAt returns the range of the byte at the offset at of a text. If at is the length of the text, the range is
-// empty.
+// rangeAt returns the range of one byte of a text, which has the offset at. If this offset is the length of the text,
+// the range is empty.
 func rangeAt(name string, text []byte, at int) diag.Range {
 	pos := hcl.Pos{Line: 1, Column: 1, Byte: at}
 	for _, c := range text[:min(at, len(text))] {

@@ -118,8 +118,8 @@ func (rd *reader) text(a *hcl.Attribute, v *string) bool {
 	return ok
 }
 
-// constraint reads a version constraint. If it is invalid, constraint reports an error and returns false. what names
-// the argument in the error.
+// constraint reads a version constraint. If it is invalid, constraint reports an error and returns false. The parameter
+// what names the argument in the error.
 func (rd *reader) constraint(e hcl.Expression, what string) (VersionConstraint, bool) {
 	text, ok := rd.string(e, "Invalid version constraint", "A string value is required for %s, such as \">= 1.6, < 2.0\".", what)
 	if !ok {

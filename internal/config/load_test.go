@@ -31,7 +31,7 @@ func mustLoad(t interface {
 
 func one(text string) Memory { return Memory{"main.tf": []byte(text)} }
 
-// TestSameMeaning checks that two arrangements of the same declarations load equal.
+// TestSameMeaning checks that two arrangements of the same declarations result in equal modules.
 func TestSameMeaning(t *testing.T) {
 	tests := map[string]struct{ a, b Memory }{
 		"byte order mark": {
@@ -348,7 +348,7 @@ func TestFileLimits(t *testing.T) {
 	}
 }
 
-// TestSyntaxesAgree checks that equal declarations load equal in both syntaxes.
+// TestSyntaxesAgree checks that the same declarations in both syntaxes result in equal modules.
 func TestSyntaxesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		decls := rapid.SliceOfN(rapid.Custom(randomDecl), 1, 6).Draw(t, "declarations")

@@ -53,7 +53,7 @@ func overrideBlocks(base, overriding hclsyntax.Blocks, deep bool) hclsyntax.Bloc
 }
 
 // replaceBlocks returns the blocks of base whose type does not occur in overriding, and then the blocks of overriding.
-// typ returns the type of a block. If deep is true, merge merges the lifecycle blocks of both.
+// typ returns the type of a block. If deep is true, the function merge merges the lifecycle blocks of both.
 func replaceBlocks[B comparable](base, overriding []B, deep bool, typ func(B) string, merge func(base, overriding B) B) []B {
 	replaced := map[string]B{}
 	for _, b := range overriding {
@@ -83,8 +83,8 @@ func generates(typ string, labels []string) string {
 	return typ
 }
 
-// escape returns the body rest, to which it adds the content esc of the block `_ {}` in it. The caller must report
-// arguments that occur in both (see clashes).
+// escape returns a body with the content of two bodies: of the body rest, and of the block `_ {}` in it (esc). The
+// caller must report arguments that occur in both (see clashes).
 func escape(rest, esc hcl.Body) hcl.Body {
 	r, rok := rest.(*hclsyntax.Body)
 	e, eok := esc.(*hclsyntax.Body)
@@ -97,8 +97,8 @@ func escape(rest, esc hcl.Body) hcl.Body {
 	return &hclsyntax.Body{Attributes: attrs, Blocks: append(blocks, e.Blocks...), SrcRange: r.SrcRange, EndRange: r.EndRange}
 }
 
-// remains returns the part of the body whole that remains after its content for a schema was read. In native syntax
-// this is a new body without this content, not a body with hidden fields.
+// remains returns the part of a body that remains after its content for a schema was read. In native syntax this is a
+// new body without this content, not a body with hidden fields.
 func remains(whole, rest hcl.Body, merged *hcl.BodyContent, schema *hcl.BodySchema) hcl.Body {
 	b, ok := whole.(*hclsyntax.Body)
 	switch {

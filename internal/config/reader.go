@@ -39,14 +39,14 @@ func (rd *reader) error(at hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at))
 }
 
-// again reports an error about a second declaration at the range at. The message refers to the first declaration, at
-// first.
+// again reports an error about a second declaration. The parameters at and first are the ranges of the second and the
+// first declaration, to which the message refers.
 func (rd *reader) again(at, first hcl.Range, title, format string, a ...any) {
 	rd.add(diag.Errorf(title, format, a...).At(at).See("declared here", first))
 }
 
-// letheOnly reports whether the range at is in a file that only Lethe reads (see letheSuffix). If not, letheOnly
-// reports an error: Terraform and OpenTofu would refuse the file. what names the refused feature in the error.
+// letheOnly reports whether a range is in a file that only Lethe reads (see letheSuffix). If not, letheOnly reports an
+// error: Terraform and OpenTofu would refuse the file. The parameter what names the refused feature in the error.
 func letheOnly(rd *reader, at hcl.Range, what string) bool {
 	base, json := strings.CutSuffix(at.Filename, ".json")
 	if strings.HasSuffix(base, letheSuffix) {
@@ -152,8 +152,8 @@ func place(b *hcl.Block) hcl.Range {
 	return b.Body.MissingItemRange()
 }
 
-// only returns the first of blocks, or nil if blocks is empty. It reports the others, because only one is allowed. what
-// names the enclosing block in messages.
+// only returns the first of blocks, or nil if blocks is empty. It reports the others, because only one is allowed. The
+// parameter what names the enclosing block in messages.
 func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
 	if len(blocks) == 0 {
 		return nil

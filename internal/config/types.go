@@ -32,7 +32,7 @@ func (rd *reader) typeTree(e hcl.Expression) (hclsyntax.Expression, bool) {
 }
 
 // maxTypeDefaults is the maximum number of elements in the defaults of optional attributes of one type. The HCL library
-// converts these defaults while it reads the type, and compares every two elements.
+// converts these defaults while it reads the type, and compares each pair of elements.
 const maxTypeDefaults = 10_000
 
 // defaultsIn counts the elements in the defaults of optional attributes. For loops it returns an upper bound. It counts

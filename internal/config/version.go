@@ -123,7 +123,8 @@ func asker(n *Node) string {
 	return "This configuration"
 }
 
-// unsupported returns the error for a constraint of the module n that the version have does not meet.
+// unsupported returns the error for a constraint of the module n that the version in use does not meet. The parameter
+// have is this version.
 func unsupported(v VersionConstraint, n *Node, have string) diag.Diagnostic {
 	if !v.Required {
 		return diag.Errorf("Incompatible version of Lethe", "%s requires version %q in its compatible_with block, and this is version %s. Use a version that matches, or change the entry if it is too strict.",

@@ -321,8 +321,8 @@ func (b *Bag) Lenient(f func(*Bag)) []Diagnostic {
 // Eased reports whether this is the bag of a Lenient call, whose errors become warnings.
 func (b *Bag) Eased() bool { return b.eased }
 
-// Blame marks the errors of the bag as errors about the check block unmet, which fails because of them. It sets Unmet
-// to unmet in errors without it.
+// Blame marks the errors of the bag as errors about a check block, which fails because of them. unmet is the address of
+// the check block. Blame sets the field Unmet of each error in which the field is empty.
 func (b *Bag) Blame(unmet string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,7 @@ const mostSlips = 3
 
 // slips counts the slips (mistakes of a typist) that make b from a: characters that are missing, superfluous, wrong or
 // swapped with their neighbour. n is 1 for names that differ only in the case of letters, and otherwise the number of
-// slips plus 1. like is false if the names are too different.
+// slips plus 1. The result like is false if the names are too different.
 func slips(a, b string) (n int, like bool) {
 	if strings.EqualFold(a, b) {
 		return 1, true

@@ -99,8 +99,8 @@ func wordBefore(line []byte, words [][]int) string {
 	return string(bytes.Trim(line[words[i][0]:words[i][1]], `"`))
 }
 
-// Unquoted returns a diagnostic about a masked text. If the parser quotes words of the text in it, Unquoted replaces
-// its detail.
+// Unquoted returns a diagnostic about a masked text without words of the text. The parser quotes such words in the
+// detail of some diagnostics, and Unquoted replaces this detail.
 func Unquoted(d Diagnostic) Diagnostic {
 	if d.Summary == "Invalid JSON keyword" {
 		d.Detail = "A value in JSON is in double quotes, a number, true, false or null."

@@ -57,7 +57,7 @@ func (p *Places) List() []Range {
 	return out
 }
 
-// Has reports whether the begin of r is inside a range of the set, or at its end.
+// Has reports whether the start of r is inside a range of the set, or at its end.
 func (p *Places) Has(r Range) bool {
 	f := p.files[r.Filename]
 	if f == nil {

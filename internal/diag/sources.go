@@ -93,8 +93,8 @@ const (
 	snippetNear = 2_000  // number of bytes that a shorter snippet has before and after the mark
 )
 
-// window returns the bounds of the text to show. They are from and to if the text is short enough. Otherwise they are
-// near the mark, which is from begin to end.
+// window returns the bounds of the text to show. If src[from:to] is short enough, the bounds are from and to. Otherwise
+// they are near the marked text, which is src[begin:end].
 func window(src []byte, from, to, begin, end int) (int, int) {
 	if to-from <= snippetMost {
 		return from, to
@@ -119,8 +119,8 @@ func lineEnd(src []byte, at int) int {
 	return len(src)
 }
 
-// context returns the header of the top-level block that contains the byte at the offset at, or "" outside of blocks.
-// In JSON syntax it returns the path instead (see jsonContext).
+// context returns the header of the top-level block that contains the byte at an offset, or "" outside of blocks. In
+// JSON syntax it returns the path instead (see jsonContext).
 func (s *Sources) context(name string, src []byte, at int) string {
 	switch {
 	case isConfigJSON(name):

@@ -22,7 +22,7 @@ func isConfigJSON(name string) bool {
 	return false
 }
 
-// jsonContext returns the path of the innermost object or list around the byte at the offset at, such as
+// jsonContext returns the path of the innermost object or list around the byte at an offset, such as
 // resource.a.b.lifecycle[0]. It returns "" at the top level, and for a file larger than mostJSON. It reads malformed
 // JSON up to the mistake.
 func jsonContext(src []byte, at int) string {

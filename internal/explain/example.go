@@ -36,8 +36,8 @@ func (e *example) line(text string) {
 	e.text.WriteString(strings.Repeat("  ", e.depth) + text + "\n")
 }
 
-// block adds the required arguments of a block, and the arguments on the path. at is the number of names of the path
-// that lead to the block. It is negative if the block is not on the path.
+// block adds the required arguments of a block, and the arguments on the path. The parameter at is the number of names
+// of the path that lead to the block. It is negative if the block is not on the path.
 func (e *example) block(b *schema.Block, at int) {
 	width := 0
 	for _, a := range b.Attrs {
@@ -69,13 +69,14 @@ func (e *example) block(b *schema.Block, at int) {
 // settable reports whether a configuration may set an attribute.
 func settable(a *schema.Attr) bool { return a.Required || a.Optional }
 
-// shows reports whether a part is required, or on the path. at is the number of steps of the path that lead to the
-// block with the part. It is negative if the block is not on the path.
+// shows reports whether a part is required, or on the path. The parameter at is the number of steps of the path that
+// lead to the block with the part. It is negative if the block is not on the path.
 func (e *example) shows(name string, required bool, at int) bool {
 	return required || at >= 0 && at < len(e.path) && e.path[at] == name
 }
 
-// next returns the value of at for the parts inside the part with the given name.
+// next takes the number of path steps at for a block, and returns the number for the parts inside the block's part with
+// the given name.
 func (e *example) next(name string, at int) int {
 	if at >= 0 && at < len(e.path) && e.path[at] == name {
 		return at + 1
@@ -83,8 +84,8 @@ func (e *example) next(name string, at int) int {
 	return -1
 }
 
-// value returns an example of a value. at is the number of steps of the path that lead to the value. It is negative if
-// the value is not on the path.
+// value returns an example of a value. The parameter at is the number of steps of the path that lead to the value. It
+// is negative if the value is not on the path.
 func (e *example) value(ty cty.Type, o *schema.Object, at int) string {
 	if o != nil {
 		inner := &example{path: e.path, depth: e.depth + 1}

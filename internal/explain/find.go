@@ -93,7 +93,7 @@ var moded = map[string]addr.Mode{"resource": addr.Managed, "data": addr.Data, "e
 func Find(p *program.Program, text string) (Found, bool) {
 	list := words(text)
 	at := addr.Module{}
-	last := "" // the name of the last module call so far, whose module is not in at yet
+	last := "" // the name of the last module call so far; the variable at does not contain its module yet
 	for len(list) > 1 && list[0].name == "module" {
 		if last != "" {
 			at = at.Child(last)

@@ -47,8 +47,8 @@ func (u User) How() string {
 	return ""
 }
 
-// users finds the users of declarations. to has the declarations that refer to each declaration, in the order of the
-// program.
+// users finds the users of declarations. The field to has the declarations that refer to each declaration, in the order
+// of the program.
 type users struct {
 	p  *program.Program
 	to [][]*program.Declaration
@@ -113,8 +113,8 @@ func (u *users) call(d *program.Declaration) *program.Declaration {
 	return c
 }
 
-// byValue returns the arguments of the declaration of that use d, or the part of d at path. at is the place of the
-// reference, for a declaration whose arguments are not known.
+// byValue returns the arguments of a declaration that use d, or that use the part of d at the path. The parameter at is
+// the place of the reference, for a declaration whose arguments are not known.
 func byValue(p *program.Program, of, d *program.Declaration, path []string, at diag.Range) []User {
 	parts := program.Parts(p, of.ID, nil)
 	if len(parts) == 0 {

@@ -124,8 +124,8 @@ type explainer struct {
 	left  int // the number of sources that may still be added
 }
 
-// source returns the source name, with the sources of its value. depth is the number of sources between it and the
-// value that is explained.
+// source returns a source with the given name, and with the sources of its value. depth is the number of sources
+// between this source and the value that is explained.
 func (x *explainer) source(name string, d *program.Declaration, path []string, depth int) *Source {
 	s := &Source{Name: name, At: d.Range, of: d, path: path}
 	if d.Kind == program.Resource {

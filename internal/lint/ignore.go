@@ -18,8 +18,8 @@ import (
 var ignore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`lethe-ignore:?\s*((?:LE\d{4}\s*,?\s*)*)`) })
 
 // readComments finds the comments of a native file that suppress findings, and warns of comments without codes and of
-// unknown codes. A comment applies to the line where it begins. If nothing or only a comment precedes it on that line,
-// it applies to the line after it and after the comments that follow it. JSON files have no comments.
+// unknown codes. A comment that follows code on its line applies to this line. Any other comment applies to the first
+// line after the comment that is not a comment itself. JSON files have no comments.
 func (c *checker) readComments(f config.File) {
 	if !bytes.Contains(f.Bytes, []byte("lethe-ignore")) || strings.HasSuffix(f.Name, ".json") {
 		return

@@ -44,8 +44,8 @@ func (c *checker) leases() {
 	}
 }
 
-// between reports the first resource that does not use the value of the ephemeral resource lease, but runs between two
-// of its users, so that the ephemeral resource stays open meanwhile. back holds the declarations that refer to each
+// between reports the first resource that does not use the value of an ephemeral resource, but runs between two of its
+// users, so that the ephemeral resource stays open meanwhile. back holds the declarations that refer to each
 // declaration.
 func (c *checker) between(lease *program.Declaration, users map[program.Decl]bool, back [][]program.Decl) {
 	before := reach(users, func(d program.Decl) (out []program.Decl) {
@@ -74,8 +74,8 @@ func (c *checker) backwards() [][]program.Decl {
 	return back
 }
 
-// reach returns the declarations that can be reached from the declarations in from. next returns the direct successors
-// of a declaration.
+// reach returns the declarations that can be reached from the given declarations. The function next returns the direct
+// successors of a declaration.
 func reach(from map[program.Decl]bool, next func(program.Decl) []program.Decl) map[program.Decl]bool {
 	seen, todo := map[program.Decl]bool{}, []program.Decl{}
 	for d := range from {

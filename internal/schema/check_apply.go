@@ -13,7 +13,7 @@ import (
 // order and their messages are equal to the rules of Terraform 1.11. There is one exception: Lethe also compares the
 // keys of maps of blocks.
 
-// ApplyBreaches returns the differences between the applied object actual and the planned object that the protocol does
+// ApplyBreaches returns the differences between a planned object and the applied object (actual) that the protocol does
 // not permit. Both have the block's type. An unknown planned value permits any value. A set may have fewer elements
 // than planned if some planned elements turned out to be equal.
 func (b *Block) ApplyBreaches(planned, actual cty.Value) []Breach {

@@ -7,10 +7,10 @@ import (
 	"github.com/lethe-iac/lethe/internal/jsontext"
 )
 
-// Describes reports whether the JSON form of an object matches the block. It compares names. The form must have only
-// names of the block, also in nested blocks and in attributes that contain objects. It must have a value for each block
-// type, which may be null only for the nesting Single. Attributes may be missing. Types of primitive values are not
-// compared, and tuples and values of dynamic type are not examined.
+// Describes reports whether the JSON form of an object matches the block. It compares the names of the JSON members.
+// Each member must have the name of an attribute or a block type, also in nested blocks and in attributes that contain
+// objects. Each block type must have a member, whose value may be null only for the nesting Single. Attributes may be
+// missing. Types of primitive values are not compared, and tuples and values of dynamic type are not examined.
 //
 // Describes returns false for invalid JSON. If the form does not match, another release of the provider has stored
 // another form with the same schema version.
@@ -39,8 +39,8 @@ func (s *shape) describes(in *jsontext.Scanner) bool {
 }
 
 // describes reports whether the JSON value of all blocks of one type matches the schema, by the rules of Describes. It
-// reads the value from in. If the type of the collection depends on the values of the blocks, it does not examine the
-// blocks.
+// reads the value with a scanner. If the type of the collection depends on the values of the blocks, it does not
+// examine the blocks.
 func (n *node) describes(in *jsontext.Scanner) bool {
 	null, good := in.Peek() == 'n', true
 	switch {
@@ -57,8 +57,8 @@ func (n *node) describes(in *jsontext.Scanner) bool {
 	return good
 }
 
-// describes reads a value from s, and reports whether the type of the codec has all names in it. It does not examine
-// tuples and values of dynamic type.
+// describes reads a value from s, and reports whether the type of the codec has all attribute names in the value. It
+// does not examine tuples and values of dynamic type.
 func (c *codec) describes(s *jsontext.Scanner) bool {
 	known := true
 	switch i := 0; {

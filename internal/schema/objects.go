@@ -106,8 +106,8 @@ func ObjectLike(ty cty.Type, names []string, vals []cty.Value) cty.Value {
 	return ctyvalue.ObjectOf(ty, names, vals)
 }
 
-// listLike returns a list, set or tuple with the elements vals, of the same kind and with the same element type as the
-// value of. The types of vals must equal the types of the elements of the value of.
+// listLike returns a list, set or tuple with the elements vals. The argument of, a list, set or tuple, determines which
+// of the three it is, and the element type. The types of vals must equal the types of the elements of that argument.
 func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsTupleType():
@@ -122,8 +122,8 @@ func listLike(of cty.Value, vals []cty.Value) cty.Value {
 	return cty.ListVal(vals)
 }
 
-// mapLike returns a map or an object with the elements vals, of the same kind and with the same element type as the
-// value of. The types of vals must equal the types of the elements of the value of.
+// mapLike returns a map or an object with the elements vals. The argument of, a map or an object, determines which of
+// the two it is, and the element type. The types of vals must equal the types of the elements of that argument.
 func mapLike(of cty.Value, vals map[string]cty.Value) cty.Value {
 	switch ty := of.Type(); {
 	case ty.IsObjectType():

@@ -7,9 +7,9 @@ import "github.com/zclconf/go-cty/cty"
 var versionEnds = []string{"_version", "_revision", "_wo_version", "_wo_revision"}
 
 // VersionOf returns the version argument of a write-only argument (see versionEnds), or nil if the block has no version
-// argument. A version argument is an optional number or string. beside has the attributes of the same block. For
-// data_wo the version argument is data_wo_version or data_wo_revision. For set_pin it is, for example, set_pin_revision
-// or set_pin_wo_version.
+// argument. A version argument is an optional number or string. The parameter beside has the attributes of the same
+// block. For data_wo the version argument is data_wo_version or data_wo_revision. For set_pin it is, for example,
+// set_pin_revision or set_pin_wo_version.
 func VersionOf(beside []*Attr, writeOnly string) *Attr {
 	for _, end := range versionEnds {
 		for _, a := range beside {

@@ -92,15 +92,15 @@ type Run struct {
 	State    *state.Snapshot    // the state after an apply; nil without an apply
 	Invoked  []event.ActionDone // the invocations of actions, in the order of their ends
 	Log      string             // the log of the run; only if the file has canaries
-	program  *program.Program   // the compiled program; nil before
-	after    []*Run             // runs that ended before this run began; it can use their outputs
+	program  *program.Program   // the compiled program; nil before the compilation, and if it fails
+	after    []*Run             // the runs before this run that are not parallel to it; it can use their outputs
 	beside   []*Run             // more such runs, which may run at the same time as other runs
 	outputs  cty.Value          // the outputs of the run for later runs; NilVal before the run has outputs
 	stopped  bool               // an interrupt came before the run ended
 }
 
-// output returns the outputs of the run called of. It returns false if that run did not end before r began, or has no
-// outputs.
+// output returns the outputs of an earlier run by the name of that run. It returns false if that run did not end before
+// r began, or has no outputs.
 func (r *Run) output(of string) (cty.Value, bool) {
 	if earlier := r.earlier(of); earlier != nil {
 		return earlier.outputs, true

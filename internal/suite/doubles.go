@@ -29,8 +29,8 @@ type evaluation struct {
 }
 
 // object evaluates an argument that must be an object with known values. It returns NilVal if values is nil. After an
-// error, it sets ok to false and returns NilVal. what describes the argument in errors. An ephemeral value may only be
-// used for an ephemeral resource, because all other values are stored in the state.
+// error, it sets ok to false and returns NilVal. The parameter what describes the argument in errors. An ephemeral
+// value may only be used for an ephemeral resource, because all other values are stored in the state.
 func (e *evaluation) object(values testfile.Expression, mode addr.Mode, what string) cty.Value {
 	if values == nil {
 		return cty.NilVal
@@ -288,8 +288,9 @@ func (e *evaluation) attributes(o *testfile.Override, given cty.Value) {
 	}
 }
 
-// known reports whether a value of a mock or an override is known during planning. own is the setting of its block. If
-// own is inherited, around applies: the setting of the block around it.
+// known reports whether a value of a mock or an override is known during planning. The parameter own is the argument
+// override_during of the block with the value, and around is the same argument of the block around that block. If own
+// is not set, around applies.
 func known(own, around testfile.During) bool {
 	if own == testfile.Inherited {
 		own = around

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// CleanUp destroys the objects of states that earlier calls left behind, in the order of the list what. It uses the
+// CleanUp destroys the objects of states that earlier calls left behind, in the order of the given list. It uses the
 // module, the values and the provider settings of the last run that used each state. It reports whether all objects
 // were destroyed.
 func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {

@@ -97,8 +97,8 @@ func (w *watched) CloseLease(ctx context.Context, typ string, private []byte) pr
 	return ds
 }
 
-// lend puts the recorded values of leases into the frame of to, so that assertions can use these values although the
-// leases are closed.
+// lend puts the recorded values of leases into a frame, so that assertions can use these values although the leases are
+// closed.
 func (l *leaseLog) lend(to look) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 // A state in memory needs a journal, because the program may be killed. The journal begins at the first change of a
-// real object, or at the first lease. The next test then reports which objects exist.
+// real object, or at the first lease. The next call of the test command then reports which objects exist.
 
 // apply applies a plan to the state. It returns false if a step or the writing of the state failed.
 func (k *kept) apply(ctx context.Context, h how, p *plan.Plan, bag *diag.Bag) (*engine.Applied, bool) {
@@ -104,8 +104,8 @@ func (k *kept) noted(needed bool) Noted {
 	return k.journal
 }
 
-// forget closes the journal. If remove is true, it also deletes it, because the objects are destroyed or their state is
-// in a file.
+// forget closes the journal. If remove is true, forget also deletes the journal, because the objects are destroyed or
+// their state is in a file.
 func (k *kept) forget(remove bool) {
 	k.mu.Lock()
 	j := k.journal

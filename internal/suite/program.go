@@ -135,7 +135,7 @@ func (x *execution) variant(r *Run, tree *config.Tree) *variant {
 	return v
 }
 
-// note adds the names of the variables in refs to the set to. It ignores other references.
+// note adds the names of the variables in refs to a set. It ignores other references.
 func note(to map[string]bool, refs testfile.Refs) {
 	for ref := range refs {
 		if ref.Root == "var" && ref.Name != "" {

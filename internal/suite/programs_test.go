@@ -14,7 +14,8 @@ func inDirectory(dir string) *config.Tree {
 	return &config.Tree{Root: &config.Node{Module: &config.Module{Dir: dir}}}
 }
 
-// Runs that test the module of one directory share its tree. Runs with the same changes share its program.
+// Runs that test the module of one directory share the tree of the module. If their test files make the same changes to
+// the module, they also share its program.
 func TestProgramsAreSharedByRunsThatAgree(t *testing.T) {
 	var p programs
 	p.reset(inDirectory("."))

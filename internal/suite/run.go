@@ -115,7 +115,7 @@ func (x *execution) engine(r *Run, d *doubles) *engine.Engine {
 	return x.suite.Engine.With(settings)
 }
 
-// behind forwards the events that report a begin, an end or a repetition. It wraps them in event.Behind, so that views
+// behind forwards the events that report a start, an end or a repetition. It wraps them in event.Behind, so that views
 // print no line for them. It also records the invocations of actions.
 type behind struct {
 	to  event.Sink // receives the events; nil: events are dropped
@@ -124,7 +124,7 @@ type behind struct {
 	mu sync.Mutex
 }
 
-// Send forwards an event in the form event.Behind if the event reports a begin, an end or a repetition. It drops other
+// Send forwards an event in the form event.Behind if the event reports a start, an end or a repetition. It drops other
 // events, and only records event.ActionDone.
 func (b *behind) Send(e event.Event) {
 	switch e := e.(type) {

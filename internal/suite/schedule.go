@@ -83,7 +83,7 @@ func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
 }
 
 // skipped reports whether a run must be skipped. A run is skipped after an error or a skipped run before it, or after
-// an interrupt. because is the earlier run that ended in an error. It is nil if an interrupt is the reason.
+// an interrupt. The result because is the earlier run that ended in an error. It is nil if an interrupt is the reason.
 func (r *Run) skipped(ctx context.Context) (because *Run, is bool) {
 	for _, runs := range [][]*Run{r.after, r.beside} {
 		for _, earlier := range runs {

@@ -18,8 +18,8 @@ type Uses struct {
 	Cwd       bool     // the text may refer to path.cwd
 }
 
-// UsesOf returns the uses in text, a part of the configuration file with the name file. If the name ends with .json,
-// the text is JSON, and otherwise native syntax. In native syntax, the part need not begin or end with a block.
+// UsesOf returns the uses in text, a part of a configuration file. If the name of the file ends with .json, the text is
+// JSON, and otherwise native syntax. In native syntax, the part need not begin or end with a block.
 func UsesOf(file, text string) Uses {
 	if !strings.HasSuffix(file, ".json") {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), file, hcl.InitialPos)

@@ -36,7 +36,7 @@ var foreign = map[string]string{
 // expression.
 func foreignOperator(d *hcl.Diagnostic, text []byte) {
 	if d.Subject == nil || d.Subject.Start.Byte > len(text) || strings.Contains(d.Summary, "definition") && !strings.Contains(d.Summary, "single-argument") {
-		return // a word at the begin of an argument or a block is a name, not an operator
+		return // a word at the start of an argument or a block is a name, not an operator
 	}
 	word := string(d.Subject.SliceBytes(text))
 	before := bytes.TrimRight(text[:d.Subject.Start.Byte], " \t")

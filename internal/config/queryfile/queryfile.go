@@ -60,7 +60,7 @@ func Texts(dir string, o config.Options) []string {
 	return out
 }
 
-// read reads the query files in the directory of the module root, and adds the files to root.Files. The result has the
+// read reads the query files in the directory of the root module, and adds the files to root.Files. The result has the
 // declarations in these files.
 func read(root *config.Module, o config.Options, sources *diag.Sources, bag *diag.Bag) *config.Module {
 	parts := config.NewParts(o, bag)

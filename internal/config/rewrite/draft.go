@@ -330,7 +330,7 @@ func (m *module) inJSON(s symbol) string {
 	return m.mentions[s.text()]
 }
 
-// children returns the modules that the module call with the name call in m can lead to.
+// children returns the modules to which a named module call in m can lead.
 func (d *Draft) children(m *module, call string) []*module {
 	var out []*module
 	for _, n := range m.nodes {
@@ -341,7 +341,7 @@ func (d *Draft) children(m *module, call string) []*module {
 	return out
 }
 
-// calls calls f for each call of the module m, with the calling module and the name of the call.
+// calls passes each call of the module m to f: the calling module and the name of the call.
 func (d *Draft) calls(m *module, f func(parent *module, call string)) {
 	for _, n := range m.nodes {
 		if n.Parent != nil {

@@ -82,8 +82,8 @@ func (d *Draft) edited(mark int) (parts []*part, former map[*part][]byte) {
 	return inOrder(former), former
 }
 
-// insert returns the edits that add an argument to a block: after the argument after, or at the end of the block if
-// after is nil.
+// insert returns the edits that add an argument to a block: after another argument, or at the end of the block if the
+// parameter after is nil.
 func insert(f *part, b *hclsyntax.Block, after *hclsyntax.Attribute, argument string) []edit {
 	outer := f.indent(b.TypeRange.Start.Byte)
 	from, to := b.OpenBraceRange.End.Byte, b.CloseBraceRange.Start.Byte

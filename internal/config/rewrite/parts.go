@@ -87,7 +87,7 @@ func parse(name string, text []byte) (*hclsyntax.Body, bool) {
 func (f *file) isJSON() bool { return strings.HasSuffix(f.name, ".json") }
 
 // split divides the text of a file into parts, each with one block. A file is one part if it has JSON syntax, cannot be
-// parsed, has no blocks, or contains anything else than blocks.
+// parsed, has no blocks, or contains anything other than blocks.
 func (f *file) split() {
 	whole := &part{file: f, text: f.before}
 	f.parts = []*part{whole}

@@ -18,8 +18,9 @@ type permission struct {
 	visited map[declaration]bool // the declarations that were followed
 }
 
-// permits follows a declaration to all its uses. If each of them accepts an ephemeral value, why is "". Otherwise why
-// is the reason, as the end of a sentence. The result lists the declarations and calls that must change with it.
+// permits follows a declaration to all its uses. If each use accepts an ephemeral value, the result why is "".
+// Otherwise it is the reason, as the end of a sentence. The first result lists the declarations and calls that must
+// change together with the declaration.
 func (d *Draft) permits(of declaration) (_ *permission, why string) {
 	p := &permission{d: d, visited: map[declaration]bool{}}
 	return p, p.follow(of)

@@ -254,8 +254,8 @@ func TestGeneratorsMoveOnlyIntoSecretManagers(t *testing.T) {
 }
 
 // TestSourcesOfOtherMovesAreFollowed moves an argument that refers, through a module, to an argument that moves later.
-// The places where its value lives then do not include the state of the other resource. They do for an argument that
-// also refers to an attribute that does not move.
+// So the state of the other resource is not among the places that still contain the value of the first argument. If the
+// first argument also refers to an attribute that does not move, that state is among these places.
 func TestSourcesOfOtherMovesAreFollowed(t *testing.T) {
 	d := draft(t, "variable \"k\" {}\nmodule \"m\" {\n  source = \"./m\"\n  k      = var.k\n}\nresource \"test_db\" \"a\" {\n  password = module.m.back\n}\nresource \"test_db\" \"b\" {\n  password = \"${module.m.note}-${module.m.back}\"\n}\n"+
 		"-- m/main.tf --\nvariable \"k\" {}\nresource \"test_db\" \"in\" {\n  password = var.k\n}\noutput \"back\" {\n  value = test_db.in.password\n}\noutput \"note\" {\n  value = test_db.in.note\n}\n")

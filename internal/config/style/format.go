@@ -181,7 +181,7 @@ func spansLines(text []byte, last bool) bool {
 	return false
 }
 
-// endsLine reports whether the rest of the line after the offset at is empty or a comment.
+// endsLine reports whether the rest of the line after an offset is empty or a comment.
 func (e *editor) endsLine(at int) bool {
 	rest := bytes.TrimLeft(e.src[at:], " \t\r")
 	return len(rest) == 0 || rest[0] == '\n' || rest[0] == '#' || bytes.HasPrefix(rest, []byte("//"))

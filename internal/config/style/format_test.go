@@ -157,7 +157,7 @@ func TestFormatAsThePeerDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// If the peer's result changes when it is formatted again, our result is the final form.
+		// If the peer's result changes when it is formatted again, Lethe's result is the final form.
 		if got := formatted(text); !bytes.Equal(got, want) && !bytes.Equal(got, formatted(want)) {
 			t.Errorf("%q\n(-peer +ours)\n%s", text, cmp.Diff(string(want), string(got)))
 		}

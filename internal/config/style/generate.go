@@ -61,7 +61,7 @@ func Generate(g Generation) string {
 }
 
 // ProviderOf returns the value of the argument provider of a generated block, such as aws.west or aws.by_region["eu"].
-// It returns "" if the type implies the default configuration name and key is NoKey.
+// It returns "" if name is the default configuration that the type implies, and key is NoKey.
 func ProviderOf(typ string, name config.ProviderName, key addr.Key) string {
 	switch {
 	case key != addr.NoKey:

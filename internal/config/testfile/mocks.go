@@ -59,8 +59,8 @@ func (r *reader) mockProvider(b *hcl.Block) {
 }
 
 // mockFiles reads the mock files in a directory, which is relative to the directory of the root module. The content of
-// the block itself has precedence over the content of the files. It reports an error at the place at if there are no
-// mock files.
+// the block itself has precedence over the content of the files. It reports an error with the range at if the directory
+// has no mock files.
 func (r *reader) mockFiles(m *Mock, dir string, at diag.Range) {
 	shown := dir
 	dir = paths.Text(r.root, dir)
@@ -111,8 +111,8 @@ func modeOf(block string) addr.Mode {
 	return mode
 }
 
-// override reads an override block, and returns the list into with the override added. If the block is invalid,
-// override reports an error and returns into unchanged.
+// override reads an override block, and returns the list with the override added. If the block is invalid, override
+// reports an error and returns the list unchanged.
 func (r *reader) override(b *hcl.Block, into []*Override) []*Override {
 	o := &Override{Mode: modeOf(b.Type), Range: config.Place(b)}
 	content, ok := r.Content(b.Body, overrideSchema)

@@ -45,12 +45,12 @@ func (r *reader) sole(blocks hcl.Blocks) *hcl.Block {
 	return blocks[0]
 }
 
-// again reports a second block of a type. in is a noun for the enclosing block or the file.
+// again reports a second block of a type. The parameter in is a noun for the enclosing block or the file.
 func (r *reader) again(b, first *hcl.Block, in string) {
 	r.Bag.Add(diag.Errorf("Multiple \""+b.Type+"\" blocks", "This %s already has a %q block at %s. Merge the two blocks.", in, b.Type, first.DefRange).At(config.Place(b)))
 }
 
-// variables reads a variables block into the map into. It reports mistakes to r.Bag.
+// variables reads a variables block, and adds its values to a map by name. It reports mistakes to r.Bag.
 func (r *reader) variables(b *hcl.Block, into map[string]*Value) {
 	attrs, ds := b.Body.JustAttributes()
 	r.Bag.HCL(ds)

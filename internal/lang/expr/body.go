@@ -51,7 +51,8 @@ type BodyBlock struct {
 
 // written finds positions in the source of a block.
 type written interface {
-	// Where returns the range of the last step of a path that the source contains, or at if it contains no step.
+	// Where returns the range of the last step of a path that the source contains. If it contains no step, Where
+	// returns the range at.
 	Where(at hcl.Range, path cty.Path) hcl.Range
 }
 

@@ -15,8 +15,8 @@ import (
 type Scope interface {
 	// Value returns the value that a reference names, without the steps in e.Rest.
 	Value(e *Ref) (cty.Value, hcl.Diagnostics)
-	// Instance returns the value of one instance of the target of a reference, or the output e.Output of this instance if
-	// e.Output is set. at is the range of the key. The caller adds the marks of the key to the result.
+	// Instance returns the value of one instance of the target of a reference, or the output e.Output of this instance
+	// if e.Output is set. The parameter at is the range of the key. The caller adds the marks of the key to the result.
 	Instance(e *Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics)
 	// Sample returns a value that represents any instance of a repeated target whose instances are not known. It has the
 	// properties that an instance can have: for example, its attributes may be ephemeral. Sample returns false if the

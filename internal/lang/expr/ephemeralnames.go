@@ -18,7 +18,7 @@ type EphemeralNames struct {
 	names map[string]struct{}
 }
 
-// Learn records the attribute names, at any depth, that occur in the type made, but in none of the types in of.
+// Learn records the attribute names, at any depth, that occur in the type made, but in none of the other types.
 func (h *EphemeralNames) Learn(made cty.Type, of ...cty.Type) {
 	if !structural(made) {
 		return

@@ -119,9 +119,9 @@ func (s *Env) WithValues(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.Eva
 	return s.WithValuesAbout(d, e, ctx, AboutValue)
 }
 
-// WithValuesAbout adds the values of the names in the expression e to the diagnostic d about e. what tells whether d is
-// about a wrong value, an unknown value or marks. It never shows marked values, and mentions their marks only if d is
-// about marks. A call during the evaluation of the names for another diagnostic returns d unchanged.
+// WithValuesAbout adds the values of the names in the expression e to the diagnostic d about e. The parameter what
+// tells whether d is about a wrong value, an unknown value or marks. It never shows marked values, and mentions their
+// marks only if d is about marks. A call during the evaluation of the names for another diagnostic returns d unchanged.
 func (s *Env) WithValuesAbout(d diag.Diagnostic, e hclsyntax.Expression, ctx *hcl.EvalContext, what About) diag.Diagnostic {
 	if s.explaining {
 		return d

@@ -28,8 +28,8 @@ func infinite(v cty.Value) (cty.Path, bool) {
 	return at, found
 }
 
-// Finite reports whether v contains no infinite number. If v contains one, Finite adds an error and returns false. what
-// names the value in the error. e is the expression that was evaluated in ctx.
+// Finite reports whether v contains no infinite number. If v contains one, Finite adds an error and returns false. The
+// parameter what names the value in the error. e is the expression that was evaluated in ctx.
 func (s *Env) Finite(v cty.Value, what string, e hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 	path, found := infinite(v)
 	if !found {

@@ -26,7 +26,7 @@ func Fold(e hclsyntax.Expression, parts ...hclsyntax.Expression) hclsyntax.Expre
 
 // InsideExpr returns the range of the part of the expression e to which a path leads, inside object and tuple
 // constructors. If the constructors contain only the beginning of the path, InsideExpr returns the range at the end of
-// that beginning. at is the range of e.
+// that beginning. The parameter at is the range of e.
 func InsideExpr(e hclsyntax.Expression, at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return at

@@ -72,8 +72,8 @@ func (e *Ref) ofAny(diags hcl.Diagnostics, ctx *hcl.EvalContext) hcl.Diagnostics
 	return onceKnown(diags, "an instance of "+syntax.ReferenceText(e.Traversal))
 }
 
-// onceKnown turns errors into warnings, and adds to each that it becomes an error when the thing that what names
-// exists.
+// onceKnown turns errors into warnings, and adds to each that it becomes an error when something exists. The argument
+// what names this thing.
 func onceKnown(diags hcl.Diagnostics, what string) hcl.Diagnostics {
 	for i, d := range diags {
 		if d.Severity == hcl.DiagError {

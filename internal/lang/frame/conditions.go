@@ -95,7 +95,7 @@ type conditionCheck struct {
 }
 
 // noBool reports a condition whose result is neither true nor false. The message for a validation rule contains the
-// argument validation as the reason. The message for any other condition contains the argument but.
+// text validation as the reason. The message for any other condition contains the text of the argument but.
 func (k *conditionCheck) noBool(but, validation string) {
 	d := diag.Errorf("Invalid condition result", "Condition expression must return either true or false, %s.", but)
 	if k.when == program.Validation {

@@ -104,7 +104,8 @@ func (r references) builtin(e *expr.Ref) cty.Value {
 }
 
 // instanceAt returns the value of the instance of a resource that key selects, or diagnostics if no instance can have
-// the key. If the key or the instances are unknown, the value represents any instance. at is the range of the key.
+// the key. If the key or the instances are unknown, the value represents any instance. The parameter at is the range of
+// the key.
 func (o resources) instanceAt(d *program.Def, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	keys := o.s.keysOf(o.s.f, d)
 	k, known, diags := o.s.keyOf(d, keys, key, at)
@@ -205,7 +206,7 @@ func unexpectedKey(e *expr.Ref) hcl.Diagnostics {
 // moduleAt returns the outputs of the instance of a module call that key selects, or only the output e.Output if the
 // reference names one. It returns diagnostics if no instance can have the key. If the key or the instances are unknown,
 // the result is unknown. During validation it is then the outputs of the placeholder, the one instance that represents
-// all. at is the range of the key.
+// all. The parameter at is the range of the key.
 func (m moduleCalls) moduleAt(e *expr.Ref, key cty.Value, at hcl.Range) (cty.Value, hcl.Diagnostics) {
 	call := m.s.f.u.Defs[e.Local]
 	k, known, diags := m.s.keyOf(call, m.s.keysOf(m.s.f, call), key, at)

@@ -89,8 +89,8 @@ func (f *Frame) Body(b hcl.Body, s *schema.Block, in Scope, face Face, bag *diag
 	return e.split(v), OK
 }
 
-// enter sets the declaration, the instance and the value of self for the evaluation. It sets the declaration only if in
-// has a key, or if in has self and its declaration is in this module.
+// enter sets the declaration, the instance and the value of self for the evaluation. The declaration is in.Decl if
+// in.Key is set, or if in.Self is set and the declaration is in this module. Otherwise it stays unset.
 func (s *scope) enter(in Scope) {
 	switch i := int(in.Decl) - int(s.f.n.Base); {
 	case in.Decl == Nowhere:

@@ -33,9 +33,9 @@ func (k Keys) Lacks(key addr.Key) bool { return k.Status == Known && !k.More && 
 
 var onlyOne = []addr.Key{addr.NoKey}
 
-// with returns the keys k, which were set, together with the keys declared, from the configuration. If the status of
-// declared is not Known, the result has only the keys that were set, and More is true. If no keys were set either, the
-// result has the status of declared.
+// with returns the keys k, which were set, together with the declared keys, which come from the configuration. If the
+// status of the declared keys is not Known, the result has only the keys that were set, and More is true. If no keys
+// were set either, the result has the status of the declared keys.
 func (k Keys) with(declared Keys) Keys {
 	out := Keys{Repeat: k.Repeat, List: k.List, More: declared.Status != Known, early: declared.early}
 	switch {

@@ -73,9 +73,9 @@ func (r *lifecycles) resource(n *config.Node, res *config.Resource, outer around
 	n.Amended[res.Name] = &amended
 }
 
-// value evaluates a lifecycle argument in a module and converts it to the type to. It returns null if the argument is
-// null, and during validation also if its value is unknown. After an error, it sets r.ok to false and returns null.
-// what names the argument in errors, and want the required type.
+// value evaluates a lifecycle argument in a module and converts it to a type. It returns null if the argument is null,
+// and during validation also if its value is unknown. After an error, it sets r.ok to false and returns null. In
+// errors, the parameter what names the argument, and want names the required type.
 func (r *lifecycles) value(n *config.Node, e hcl.Expression, what string, to cty.Type, want string) cty.Value {
 	var bag diag.Bag
 	v, ok := staticOf(n, r.o).Eval(e, what, &bag)
@@ -114,8 +114,8 @@ func (r *lifecycles) flag(n *config.Node, e hcl.Expression, what string) bool {
 	return !v.IsNull() && v.True()
 }
 
-// ignored evaluates ignore_changes, whose value is a list of attribute names or paths. all is true if the list contains
-// "all". After an error, r.ok is false. what names the argument in errors.
+// ignored evaluates ignore_changes, whose value is a list of attribute names or paths. The result all is true if the
+// list contains "all". After an error, r.ok is false. The parameter what names the argument in errors.
 func (r *lifecycles) ignored(n *config.Node, e hcl.Expression, what string) (all bool, out []hcl.Traversal) {
 	const want = "a list of attribute names, such as [\"tags\"], or [\"all\"]"
 	v := r.value(n, e, what, cty.List(cty.String), want)

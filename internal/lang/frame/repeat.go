@@ -77,8 +77,8 @@ func (r *repeater) errorAbout(what expr.About, format string, a ...any) {
 	r.s.Error(r.s.WithValuesAbout(d, r.e, r.s.Ctx, what))
 }
 
-// value evaluates the argument with the name what, and removes the marks of the value itself. It returns false if the
-// evaluation failed, or if the marks are not permitted.
+// value evaluates an argument, and removes the marks of the value itself. It returns false if the evaluation failed, or
+// if the marks are not permitted.
 func (r *repeater) value(what string) (cty.Value, bool) {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK {
@@ -91,9 +91,8 @@ func (r *repeater) value(what string) (cty.Value, bool) {
 	return v, true
 }
 
-// mayBeMarked reports whether the marks of v are permitted in the argument with the name what. Ephemeral values are
-// permitted only in ephemeral blocks, and sensitive values only in count. If the marks are not permitted, mayBeMarked
-// adds an error.
+// mayBeMarked reports whether the marks of v are permitted in the named argument. Ephemeral values are permitted only
+// in ephemeral blocks, and sensitive values only in count. If the marks are not permitted, mayBeMarked adds an error.
 func (r *repeater) mayBeMarked(v cty.Value, what string) bool {
 	if mark.Is(v, mark.Ephemeral) {
 		if r.d.Kind == program.Resource && r.d.Src.Res.Mode == addr.Ephemeral {

@@ -96,7 +96,8 @@ func (s *scope) outcome() Status {
 	return OK
 }
 
-// below records that the evaluation s computes a cell for the evaluation from. from may be nil.
+// below records that the evaluation s computes a cell that another evaluation needs. The parameter from is the other
+// evaluation, and may be nil.
 func (s *scope) below(from *scope) {
 	s.from = from
 	if from != nil {

@@ -52,7 +52,7 @@ func (s *StaticFrame) Child(call *config.Call, m *config.Module) *StaticFrame {
 }
 
 // Eval evaluates an expression. If that fails, it returns false, and the error is in the bag or in the bag of an
-// earlier evaluation. what names the expression in messages, such as "the source of module.a".
+// earlier evaluation. The parameter what names the expression in messages, such as "the source of module.a".
 func (s *StaticFrame) Eval(e hcl.Expression, what string, bag *diag.Bag) (mark.Value, bool) {
 	return s.eval(e, what, nil, program.AllowedRefs{}, bag)
 }
@@ -77,7 +77,7 @@ func (s *StaticFrame) eval(e hcl.Expression, what string, names map[string]cty.V
 }
 
 // Body evaluates a body against a schema. If that fails, it returns false, and the error is in the bag or in the bag of
-// an earlier evaluation. what names the body in messages.
+// an earlier evaluation. The parameter what names the body in messages.
 func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag.Bag) (mark.Value, bool) {
 	compiled, ok := s.f.n.Block(b, sch, program.AllowedRefs{}, what, bag)
 	if !ok {
@@ -90,8 +90,8 @@ func (s *StaticFrame) Body(b hcl.Body, sch *schema.Block, what string, bag *diag
 	return sc.split(v), sc.outcome() == OK
 }
 
-// Where returns the range of the text in the body b that sets the value at path. If path is empty, it returns the range
-// otherwise.
+// Where returns the range of the text in the body b that sets the value at a path. If the path is empty, it returns its
+// argument otherwise.
 func (s *StaticFrame) Where(b hcl.Body, sch *schema.Block, otherwise diag.Range, path cty.Path) diag.Range {
 	return s.f.n.Where(b, sch, otherwise, path)
 }
@@ -179,8 +179,8 @@ func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg 
 }
 
 // plainString converts a value to a string. It adds an error and returns false if the value is marked, unknown or not a
-// string. For null it returns "" and true if nullable is true; otherwise null is an error, too. what names the value in
-// an error.
+// string. For null it returns "" and true if nullable is true; otherwise null is an error, too. The parameter what
+// names the value in an error.
 func plainString(v mark.Value, what string, nullable bool, at diag.Range, bag *diag.Bag) (string, bool) {
 	fail := func(title, detail string) (string, bool) {
 		bag.Add(diag.Errorf(title, "%s", detail).At(at))

@@ -68,8 +68,8 @@ func (c Checker) Inputs(call program.Decl, bag *diag.Bag) Status {
 	return worst
 }
 
-// rules evaluates the validation rules of the variable v for the value given, from a module call. All other variables
-// are unknown, as in Terraform. It returns the worst status.
+// rules evaluates the validation rules of the variable v for a value from a module call. All other variables are
+// unknown, as in Terraform. It returns the worst status.
 func (c Checker) rules(v *program.Def, given cty.Value, bag *diag.Bag) Status {
 	given = withDeclaredMarks(c.f, v, given)
 	worst := OK

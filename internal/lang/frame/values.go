@@ -15,7 +15,7 @@ import (
 )
 
 // value returns the result of the cell of d, a variable, local or output, on one face (before or after the changes of
-// the run). from is the evaluation that needs the value, or nil.
+// the run). The parameter from is the evaluation that needs the value, or nil.
 func (f *Frame) value(d *program.Def, face Face, from *scope) *result {
 	c := &f.vals[2*d.Index+int32(f.faceOf(d, face))]
 	if d.Once != nil && !f.w.o.Closed.Has(shortcut.Constants) {
@@ -76,8 +76,8 @@ func compute(f *Frame, d *program.Def, face Face, from *scope) *result {
 	return out
 }
 
-// via adds a variable, local or output, with its name and the position at, to the origin of the marks of v. If v has no
-// marks, it returns v and false.
+// via adds a variable, local or output, with its name and position, to the origin of the marks of v. If v has no marks,
+// it returns v and false.
 func via(v cty.Value, name string, at diag.Range) (cty.Value, bool) {
 	rest := mark.Split(v)
 	if len(rest.Marks) == 0 {

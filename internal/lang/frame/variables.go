@@ -71,7 +71,8 @@ func badValue(problem string) string {
 
 // accept converts a value from a module call to the value of a variable: it applies the defaults of optional
 // attributes, converts the value, and checks nulls and marks. If the value does not fit, accept reports an error. n is
-// the module of the variable, which may differ from the module of the evaluation. from is the expression of the value.
+// the module of the variable, which may differ from the module of the evaluation. The parameter from is the expression
+// of the value.
 func (v inputVariable) accept(n *program.Node, given cty.Value, from hclsyntax.Expression) cty.Value {
 	out, problem := prepareVariable(v.d.Src.Var, given)
 	if problem != "" {

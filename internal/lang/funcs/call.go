@@ -136,8 +136,8 @@ func (b *builtin) param(i int) *param {
 	return b.rest
 }
 
-// fixed returns a builtin whose result has the type returns and is never null. run computes the result. doc describes
-// the function for users.
+// fixed returns a builtin whose result is never null. The argument returns is the type of the result. The function run
+// computes the result. doc describes the builtin for users.
 func fixed(name, doc string, returns cty.Type, run func(*call) (cty.Value, error), params ...param) *builtin {
 	return &builtin{name: name, doc: doc, params: params, returns: returns, run: run}
 }
@@ -164,7 +164,7 @@ func contents(l *limits.Limits) ctyvalue.Contents {
 	}
 }
 
-// look counts the contents of a value. all is false if a limit ended the counting early.
+// look counts the contents of a value. The result all is false if a limit ended the counting early.
 func (c *call) look(v cty.Value) (s ctyvalue.Contents, all bool) {
 	s = contents(&c.limits)
 	all = mark.Look(&s, v)

@@ -156,8 +156,8 @@ func cidrSubnets(c *call) (cty.Value, error) {
 	return stringList(parts), nil
 }
 
-// newBits returns the number of bits that argument i adds to a prefix of length bits. most is the number of bits of an
-// address. If the prefix would be longer than most, newBits returns an error.
+// newBits returns the number of bits that argument i adds to a prefix of length bits. The parameter most is the number
+// of bits of an address. If the prefix would be longer than most, newBits returns an error.
 func (c *call) newBits(i, length, most int) (int, error) {
 	bits, err := wholeNumber(c.args[i])
 	switch {

@@ -167,7 +167,7 @@ func canonical(raw []byte) string {
 	return string(out)
 }
 
-// consoleText formats a value like the console, for the kinds of values in the recorded expressions.
+// consoleText formats a value as the console does, for the kinds of values in the recorded expressions.
 func consoleText(v cty.Value) string {
 	if text, ok := TypeText(v, func(string) bool { return false }); ok {
 		return strings.Join(strings.Fields(text), " ")

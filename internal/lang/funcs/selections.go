@@ -144,9 +144,9 @@ func contains(c *call) (cty.Value, error) {
 	return cty.False, nil
 }
 
-// findText searches for the string want in list. all is true if list is a list or tuple of known strings without marks,
-// and want is a string and not null. Then at is the index of the first equal element, or -1. If all is false, at has no
-// meaning.
+// findText searches for the string want in list. The result all is true if list is a list or tuple of known strings
+// without marks, and want is a string and not null. Then at is the index of the first equal element, or -1. If all is
+// false, at has no meaning.
 func findText(list, want cty.Value) (at int, all bool) {
 	if want.Type() != cty.String || want.IsNull() {
 		return 0, false

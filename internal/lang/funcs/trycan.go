@@ -101,11 +101,12 @@ func noneWorked(failed []attempt) error {
 	return errors.New(b.String())
 }
 
-// ephemeralMarksOf adds the ephemeral marks of all values that a failed expression read to r. got is the value that was
-// returned with the failure: a compiled expression puts the marks of the values that it read onto got, or onto a part of
-// got, as in `can([tonumber(var.secret)])`. For HCL's own expressions, in templates, ephemeralMarksOf follows the
-// references again. A failed reference has read the values before the failure: `local.list[9]` has read the list but not
-// its elements. An ephemeral element does not make the length of its list ephemeral.
+// ephemeralMarksOf takes the ephemeral marks of all values that a failed expression read, and adds them to the result
+// r. The parameter got is the value that was returned with the failure: a compiled expression puts the marks of the
+// values that it read onto this value, or onto a part of it, as in `can([tonumber(var.secret)])`. For HCL's own
+// expressions, in templates, ephemeralMarksOf follows the references again. A failed reference has read the values
+// before the failure: `local.list[9]` has read the list but not its elements. An ephemeral element does not make the
+// length of its list ephemeral.
 //
 // If a value is too large to be searched for marks, ephemeralMarksOf returns an error.
 func (c *call) ephemeralMarksOf(r cty.Value, e *customdecode.ExpressionClosure, got cty.Value) (cty.Value, error) {

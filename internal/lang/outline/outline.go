@@ -158,8 +158,8 @@ func BodySchema(s *schema.Block) *hcl.BodySchema {
 	return out
 }
 
-// Free returns the representation of a body without a schema, such as of a module call or a provisioner. It has the
-// arguments of the body, sorted by name, and no blocks.
+// Free returns the representation of a body without a schema, such as the body of a module call or a provisioner. It
+// has the arguments of the body, sorted by name, and no blocks.
 func Free(b hcl.Body) *Body {
 	out := &Body{}
 	if b == nil {

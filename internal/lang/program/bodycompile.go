@@ -192,13 +192,13 @@ func (c *bodyCompiler) needs(d diag.Diagnostic, near string, raw *RawBody) bool 
 	return of.Kind == Resource && d.Detail == noKeyOf(localName(of.Src.Res.Name))
 }
 
-// contains reports whether the range at is inside the range within of the same file.
+// contains reports whether the second range is in the same file as the first, and inside of it.
 func contains(within, at hcl.Range) bool {
 	return within.Filename == at.Filename && within.Start.Byte <= at.Start.Byte && at.End.Byte <= within.End.Byte
 }
 
-// mean records that the required argument name is probably present under a misspelt name, so that absent does not also
-// report it as missing.
+// mean records that the body probably has a required argument under a misspelt name, so that the method absent does not
+// also report the argument as missing. The parameter name is the correct name.
 func (raw *RawBody) mean(sch *schema.Block, name string) {
 	if a := sch.Attr(name); a != nil && a.Required && raw.attr(name) == nil {
 		raw.meant = name

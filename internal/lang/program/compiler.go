@@ -117,7 +117,7 @@ func (r *rewriter) isLocal(name string) bool {
 }
 
 // loopOver returns the declaration over which the loop of a local name iterates. It returns nil if the name is not
-// local, or if the loop iterates over anything else than a whole declaration.
+// local, or if the loop iterates over anything other than a whole declaration.
 func (r *rewriter) loopOver(name string) *expr.Ref {
 	for _, names := range slices.Backward(r.locals) {
 		if loop, ok := names[name]; ok {

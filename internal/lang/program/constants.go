@@ -6,9 +6,9 @@ package program
 // reuse the value that the check of the program computed.
 //
 // The compiler finds out whether a local varies when it compiles the expression (compiler.varies). A local varies if it
-// refers to anything else than a local, or calls a function that is not pure. So a constant never contains a value that
-// is unknown, ephemeral, or different between plan and apply, and an error in a constant is an error in every instance.
-// If the shortcut "constants" is disabled, each frame has its own cell again (docs/performance.md).
+// refers to anything other than a local, or calls a function that is not pure. So a constant never contains a value
+// that is unknown, ephemeral, or different between plan and apply, and an error in a constant is an error in every
+// instance. If the shortcut "constants" is disabled, each frame has its own cell again (docs/performance.md).
 
 // constants sets Def.Once for each local that is a constant.
 func (u *Unit) constants() {

@@ -100,7 +100,7 @@ func (c *compiler) invalidResourceReference(t hcl.Traversal) {
 	}
 }
 
-// roots has the first names of references to anything else than a managed resource. rootsAlike maps common mistakes to
+// roots has the first names of references to anything other than a managed resource. rootsAlike maps common mistakes to
 // them.
 var (
 	roots      = []string{"count", "data", "each", "ephemeral", "local", "module", "path", "self", "terraform", "var"}

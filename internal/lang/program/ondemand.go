@@ -14,16 +14,16 @@ import (
 // the parameter static is the name of the feature that needs the result before planning, for messages. Otherwise static
 // is "".
 
-// Expression compiles an expression. may has the symbols that the expression may use. If Expression reports an error,
-// it returns false.
+// Expression compiles an expression. The parameter may has the symbols that the expression may use. If Expression
+// reports an error, it returns false.
 func (n *Node) Expression(e hcl.Expression, may AllowedRefs, static string, bag *diag.Bag) (hclsyntax.Expression, bool) {
 	c := n.compiler(&Def{}, static, bag)
 	out := c.in(ByValue, may).expr(e)
 	return out, !c.failed
 }
 
-// Block compiles a body against a schema. may has the symbols that the body may use. If Block reports an error, it
-// returns false.
+// Block compiles a body against a schema. The parameter may has the symbols that the body may use. If Block reports an
+// error, it returns false.
 func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string, bag *diag.Bag) (*expr.Body, bool) {
 	c := n.compiler(&Def{}, static, bag)
 	raw := bodyRewriter{c.in(ByProvision, may)}.body(b)
@@ -32,7 +32,8 @@ func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string
 	return out, bc.ok && !c.failed
 }
 
-// Where returns the range of the text in body b that sets the value at path. If path is empty, Where returns at.
+// Where returns the range of the text in body b that sets the value at a path. If the path is empty, Where returns the
+// range at.
 func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) diag.Range {
 	if len(path) == 0 {
 		return at

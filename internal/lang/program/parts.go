@@ -60,8 +60,8 @@ type partReader struct {
 	list []Part
 }
 
-// body adds the arguments of a body that contain the wanted part, or that are inside it. at is the path of the body,
-// and raw is its source.
+// body adds the arguments of a body that contain the wanted part, or that are inside it. The parameter at is the path
+// of the body, and raw is its source.
 func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 	if b.Ready != cty.NilVal {
 		x.constant(at, b.Schema, raw)
@@ -89,9 +89,9 @@ func (x *partReader) body(at []string, b *expr.Body, raw *RawBody) {
 	}
 }
 
-// inside returns the reader for the blocks of one type, whose path is at. The next name on the wanted path may be a
-// number or a key, which selects one of the blocks. The returned reader reads all blocks of the type, because a dynamic
-// block may generate any number of blocks.
+// inside returns the reader for the blocks of one type. The parameter at is the path of the blocks. The next name on
+// the wanted path may be a number or a key, which selects one of the blocks. The returned reader reads all blocks of
+// the type, because a dynamic block may generate any number of blocks.
 func (x *partReader) inside(at []string) *partReader {
 	y := *x
 	if n := len(at); len(x.path) > n && IsIndex(x.path[n]) {
@@ -130,14 +130,14 @@ func (x *partReader) constant(at []string, b *schema.Block, raw *RawBody) {
 	}
 }
 
-// wanted reports whether the argument with the path at contains the wanted part, or is inside it.
+// wanted reports whether the argument at a path contains the wanted part, or is inside it.
 func (x *partReader) wanted(at []string) bool {
 	n := min(len(at), len(x.path))
 	return slices.Equal(at[:n], x.path[:n])
 }
 
-// add adds the part of the expression e that sets the attribute at names, a path inside the value of e. at is the path
-// of e.
+// add adds the part of the expression e that sets one attribute of the value of e. names is the path of the attribute
+// inside this value, and at is the path of e.
 func (x *partReader) add(at []string, e hclsyntax.Expression, names []string) {
 	if e == nil {
 		return

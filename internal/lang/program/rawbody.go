@@ -33,7 +33,7 @@ func (a AllowedRefs) given() []locals {
 }
 
 // locals has the local names of a loop or a dynamic block. The value is the declaration over which the loop iterates,
-// or nil if the loop iterates over anything else than a whole declaration.
+// or nil if the loop iterates over anything other than a whole declaration.
 type locals map[string]*expr.Ref
 
 // RawBody is a body without a schema: its expressions are compiled, but its arguments and blocks are not compared with
@@ -80,9 +80,9 @@ func (b *RawBody) attr(name string) *rawAttr {
 	return nil
 }
 
-// Where returns the range of the text that sets the value at path. at is the range of the block with this body. If no
-// text sets an attribute on the path, Where returns the range for missing arguments of the innermost block on the path,
-// so that messages identify the block.
+// Where returns the range of the text that sets the value at a path. The parameter at is the range of the block with
+// this body. If no text sets an attribute on the path, Where returns the range for missing arguments of the innermost
+// block on the path, so that messages identify the block.
 func (raw *RawBody) Where(at hcl.Range, path cty.Path) hcl.Range {
 	if len(path) == 0 {
 		return cmp.Or(raw.missing, at)

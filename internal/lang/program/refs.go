@@ -237,9 +237,9 @@ func (c *compiler) instanceKey(e *expr.Ref) bool {
 	return true
 }
 
-// resourceNamed resolves TYPE.NAME at the beginning of t. all is the whole traversal, with the mode (such as data)
-// before t. If the resource is not declared, or not visible from the declaration that is being compiled, resourceNamed
-// reports an error and returns false.
+// resourceNamed resolves TYPE.NAME at the beginning of t. The parameter all is the whole traversal, with the mode (such
+// as data) before t. If the resource is not declared, or not visible from the declaration that is being compiled,
+// resourceNamed reports an error and returns false.
 func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Traversal) bool {
 	names, ok := c.twoNames(t, all)
 	if !ok {
@@ -257,8 +257,8 @@ func (c *compiler) resourceNamed(e *expr.Ref, mode addr.Mode, t, all hcl.Travers
 	return c.instanceKey(e)
 }
 
-// twoNames reads a type and a name from t. all is the whole traversal, with the mode (such as data) before t. If t does
-// not begin with two names, twoNames reports an error and returns false.
+// twoNames reads a type and a name from t. The parameter all is the whole traversal, with the mode (such as data)
+// before t. If t does not begin with two names, twoNames reports an error and returns false.
 func (c *compiler) twoNames(t, all hcl.Traversal) (names [2]string, ok bool) {
 	for i := range 2 {
 		if i < len(t) {

@@ -8,8 +8,8 @@ import (
 )
 
 // selectsOutput records the name of an output that an expression selects from a whole module call, or from a local that
-// may be a whole module call. rest are the steps after target. each is true if the name is selected from one element,
-// or from each element, of the target (OutputUse.Each).
+// may be a whole module call. rest are the steps after target. The parameter each is true if the name is selected from
+// one element, or from each element, of the target (OutputUse.Each).
 func (r *rewriter) selectsOutput(target *expr.Ref, rest hcl.Traversal, each bool) {
 	if r.c.discard || target == nil || target.Root != expr.RootCall && target.Root != expr.RootLocal || target.Output != "" {
 		return

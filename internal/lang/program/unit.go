@@ -209,7 +209,7 @@ type shared struct {
 	cell any
 }
 
-// Get returns the shared value. The first call computes it with make. Get is safe for concurrent use.
+// Get returns the shared value. The first call calls make to compute it. Get is safe for concurrent use.
 func (s *shared) Get(make func() any) any {
 	s.once.Do(func() { s.cell = make() })
 	return s.cell

@@ -34,7 +34,8 @@ func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	return n.Children[d.Nth]
 }
 
-// deprecated warns about the use of an output of the module n in the module from, if the output is deprecated.
+// deprecated warns about a reference to an output of the module n, if the output is deprecated. The reference is in the
+// module from.
 func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.Unit.Index(program.Output, output)
 	if !ok || silenced(n, from) {
@@ -45,8 +46,9 @@ func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.B
 	}
 }
 
-// silenced reports whether warnings about uses of deprecated names of the module n in the module from are disabled: a
-// module call in the path to from has ignore_nested_deprecations, or n has NoDeprecations.
+// silenced reports whether the configuration disables the warnings about deprecated names of the module n for
+// references in the module from. It does so if the call of from, or of a module that contains from, has
+// ignore_nested_deprecations, or if n has NoDeprecations.
 func silenced(n, from *program.Node) bool {
 	for ; from.Parent != nil; from = from.Parent {
 		if from.Config.Call.IgnoreNestedDeprecations {

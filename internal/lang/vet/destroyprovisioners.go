@@ -53,7 +53,8 @@ func removedProvisioners(p *program.Program, n *program.Node, bag *diag.Bag) boo
 	return ok
 }
 
-// toValue reports whether a reference may lead to a part of the value of its declaration.
+// toValue reports whether the value of a declaration may depend on one of its references. It returns false if the
+// reference is only in a condition, or leads only to the call of the declaration's own module.
 func toValue(ref program.Ref) bool {
 	return ref.Use&program.ByCondition != ref.Use && ref.Use&program.ByModule != ref.Use
 }

@@ -70,7 +70,7 @@ func (m *moveChecker) block(b *placedMove) {
 // blocks:
 //   - blocks that may move an object to the source of v;
 //   - blocks that move a part of the source of v elsewhere;
-//   - blocks that move a module or resource around the target of v to its address.
+//   - blocks that move a module or resource to an address that contains the target of v.
 //
 // Exception: the blocks of a module come after a block that moves an instance of that module. If the blocks form a
 // cycle, chain reports an error and returns false.
@@ -133,9 +133,9 @@ func (m *moveChecker) stillDeclared(b *placedMove) {
 	m.bag.Add(program.MovedStill(b.Move, what, b.From.String(), at))
 }
 
-// declaredAt returns the kind ("resource" or "module") and the range of the declaration of an address without keys,
-// relative to the module in. It returns false if the address is not declared, or if a module in the address is
-// repeated, because the address then needs a key.
+// declaredAt returns the kind ("resource" or "module") and the range of the declaration of an address. The address has
+// no keys, and is relative to a module. declaredAt returns false if the address is not declared, or if a module in the
+// address is repeated, because the address then needs a key.
 func declaredAt(p *program.Program, in addr.Module, t addr.Target) (what string, at diag.Range, ok bool) {
 	around := t.Enclosing()
 	if t.Mode == 0 {

@@ -15,7 +15,7 @@ type trail []string
 // The steps for instances without a fixed key.
 const (
 	anyInstance = "[*]" // any instance of a module in which a moved block is written
-	unkeyed     = "[]"
+	unkeyed     = "[]"  // the instance without a key
 )
 
 func newTrail(in addr.Module, t addr.Target, whole bool) trail {

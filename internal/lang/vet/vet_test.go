@@ -39,7 +39,7 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// The program knows the declarations that need a cycle after the check.
+// After the check, the program knows the declarations that are part of a cycle or depend on one.
 func TestEndless(t *testing.T) {
 	p := programtest.Compile(t, "locals {\n a = local.b\n b = local.a\n c = local.a\n d = 1\n}", "")
 	Structure(p, &diag.Bag{})
