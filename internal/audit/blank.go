@@ -15,7 +15,7 @@ import (
 
 // blank is a value that is removed only from the attribute that stored it.
 type blank struct {
-	path string // of the attribute, without indexes
+	path string // the path of the attribute, without indexes
 	text string
 }
 

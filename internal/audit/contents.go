@@ -221,7 +221,7 @@ func (a *Auditor) checks(n int32, checks []state.Check) {
 }
 
 // whole adds a value that is not a provider's object, unless a place has added an equal value with the same name. It
-// ignores null and unknown values. what is the reason why the whole value is a secret, or "".
+// ignores null and unknown values. The parameter what is the reason why the whole value is a secret, or "".
 func (a *Auditor) whole(n int32, name string, v cty.Value, what Reason) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return

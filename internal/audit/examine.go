@@ -190,7 +190,7 @@ func (x *examination) collectValue(i int32, u *unit, f *typeFacts, v cty.Value, 
 	}
 }
 
-// reason returns the reason for an attribute of an object: Data for a data source, and otherwise why.
+// reason returns the reason for an attribute of an object: Data for a data source, and the given reason otherwise.
 func (x *examination) reason(u *unit, why Reason) Reason {
 	if u.object.Mode == addr.Data {
 		return Data

@@ -174,7 +174,7 @@ func (m *Removal) add(found map[string]*Removed, f *Finding, text string, label 
 	s.Stored = append(s.Stored, f.stored())
 }
 
-// copies records the places that contain the value of s, and in Since the earliest time of such a place.
+// copies records in s.Copies the places that contain the value, and in s.Since the earliest time of such a place.
 func (s *Removed) copies(all []*Place, in map[*Place]bool) {
 	for _, p := range all {
 		if !in[p] {

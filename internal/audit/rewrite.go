@@ -21,8 +21,9 @@ import (
 type rewriter struct {
 	values map[string]bool
 	set    *secret.Set // a set of the same values, with which texts are searched
-	// number has the number of each value. The masks in longer strings contain it: if the keys of two instances had the
-	// same mask, they would be equal. It is higher than the numbers of the masks that an earlier removal left.
+	// number has a number for each value. In a longer string, the mask of a value contains this number: with one mask
+	// for all values, the keys of two instances could become equal. The numbers are higher than the numbers in masks
+	// that an earlier removal left.
 	number map[string]int
 }
 

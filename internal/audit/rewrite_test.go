@@ -74,8 +74,8 @@ func TestRewriteMasksOverlappingValues(t *testing.T) {
 	}
 }
 
-// TestInnerValuesStay checks that no value is removed that a value contains which stays in the copies: a value of the
-// state, also in base64, or a former value of an attribute that the state still stores.
+// TestInnerValuesStay checks that a value is not removed if a text that stays in the copies contains it. Such a text is
+// a value of the state, also in base64, or a former value of an attribute that the state still stores.
 func TestInnerValuesStay(t *testing.T) {
 	for _, tt := range []struct {
 		now, former string // the value of an attribute that the state stores, in the state and in the copy

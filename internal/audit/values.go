@@ -23,8 +23,8 @@ func untyped(attrs []byte) (cty.Value, bool) {
 	return v.Value, true
 }
 
-// leaves calls visit for each string, number and boolean in v, with its path below at. The step of an element of a set
-// is [...], because the key of the element is its value.
+// leaves calls visit for each string, number and boolean in v, with its path. The parameter at is the path of v itself.
+// The step of an element of a set is [...], because the key of the element is its value.
 func leaves(at string, v cty.Value, visit func(at, text string)) {
 	if v == cty.NilVal || v.IsNull() || !v.IsKnown() {
 		return

@@ -140,9 +140,9 @@ func (e *Engine) Validate(ctx context.Context, prog *program.Program, o frame.Op
 }
 
 // Alternatives returns the arguments that the provider p recommends to replace by write-only arguments. config is the
-// configuration of a managed resource of the type name with the schema s. Alternatives configures no provider. It
-// returns an error if the provider cannot be started. It first registers the sensitive values of config, which messages
-// and logs then mask.
+// configuration of a managed resource. The parameters name and s are the name and the schema of its type. Alternatives
+// configures no provider. It returns an error if the provider cannot be started. It first registers the sensitive
+// values of config, which messages and logs then mask.
 func (e *Engine) Alternatives(ctx context.Context, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
 	s.EachSensitive(config, func(path cty.Path, v cty.Value) {
 		e.Secrets.MaskInMessages(v, secret.Origin{Addr: name, Path: mark.PathBelow(path), Sensitive: true})
@@ -185,7 +185,7 @@ func (e *Engine) Apply(ctx context.Context, req ApplyRequest, bag *diag.Bag) (*A
 }
 
 // mustReport adds an error if an operation failed without an error and without an interrupt, so that no failure is
-// silent. ok is true if the operation succeeded. what names the operation in the error.
+// silent. ok is true if the operation succeeded. The argument what names the operation in the error.
 func mustReport(ctx context.Context, what string, ok bool, bag *diag.Bag) {
 	if !ok && !bag.HasErrors() && ctx.Err() == nil {
 		bag.Add(diag.Errorf("Internal error", "%s failed without a message. This is a bug in Lethe: please report it. The log (TF_LOG=debug) may show the cause.", what))
@@ -293,8 +293,8 @@ func (e *Engine) Import(ctx context.Context, req Request, bag *diag.Bag) (*state
 	return kept, true
 }
 
-// imported returns the change in the plan p of the current object of the instance to, which an import names. It returns
-// nil if the plan has no such change, or if the change has no entry for the state.
+// imported returns the change in the plan p of the current object of an instance that an import names. It returns nil
+// if the plan has no such change, or if the change has no entry for the state.
 func imported(p *plan.Plan, to addr.Instance) *plan.Change {
 	i := slices.IndexFunc(p.Changes, func(c *plan.Change) bool { return c.Object == to.Current() && c.Entry != nil })
 	if i < 0 {

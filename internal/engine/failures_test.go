@@ -270,7 +270,8 @@ func (o *outcome) count(s diag.Severity, text string) int {
 	return n
 }
 
-// run makes a plan, or applies the plan apply if it is not nil, with a provider that fails at the call f.fail.
+// run makes a plan, or, if the argument apply is a plan, applies this plan, with a provider that fails at the call
+// f.fail.
 func (w *frailWorld) run(f *frail, checks bool, from *state.Snapshot, mode plan.Mode, apply *plan.Plan) *outcome {
 	w.t.Helper()
 	f.seen, f.started = map[string]bool{}, false

@@ -166,7 +166,8 @@ func (v *vault) Start(_ context.Context, a addr.Provider) (provider.Provider, er
 	}, nil
 }
 
-// use records an error for each token in tokens that is not open. what names the call that uses the tokens.
+// use records an error for each token in tokens that is not open. The argument what names the call that uses the
+// tokens.
 func (v *vault) use(what, tokens string) {
 	if v.left--; v.left == 0 {
 		v.cancel()
@@ -206,7 +207,7 @@ func leased(t *rapid.T) map[string]string {
 	var leases []block
 	var users, providers []string
 	one := func(n int, label string) bool { return rapid.IntRange(0, n-1).Draw(t, label) == 0 }
-	// token returns an expression for one or more tokens. own is the number of instances of the receiver.
+	// token returns an expression for one or more tokens. The parameter own is the number of instances of the receiver.
 	token := func(own int, label string) string {
 		b := rapid.SampledFrom(leases).Draw(t, label)
 		at := "ephemeral.vault_token." + b.name

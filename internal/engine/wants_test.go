@@ -7,7 +7,8 @@ import (
 )
 
 // If another program runs a provider for its tests, an ephemeral resource without references is opened and closed at
-// once, because the author of the provider tests that. An ephemeral resource with references is opened only for these.
+// once, because the author of the provider wants to test the opening and the closing. An ephemeral resource with
+// references is opened only for these.
 func TestTestedProviderIsOpened(t *testing.T) {
 	const lone = "ephemeral \"plant_key\" \"k\" {\n}\n"
 	for _, c := range []struct {

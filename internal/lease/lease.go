@@ -231,8 +231,8 @@ func (x *Lease) report(ds provider.Diags) {
 	x.ledger.safely(func() { x.opened.Report(out) })
 }
 
-// silence returns the error about a provider that has not answered in the time waited. what is the operation as a
-// participle, such as "closed".
+// silence returns the error about a provider that has not answered in the time waited. The parameter what is the
+// operation as a participle, such as "closed".
 func (x *Lease) silence(what string, waited time.Duration) diag.Diagnostic {
 	return diag.Errorf("Provider did not answer",
 		"provider[%q] did not answer the request to have %s %s within %s. Lethe stopped waiting, so the result is unknown.",
@@ -267,7 +267,7 @@ func within[T any](ctx context.Context, limit time.Duration, f func(context.Cont
 }
 
 // caught turns a panic of a provider in this process into an error. The error omits the panic value, which may contain
-// secrets. what names the operation, such as "closed".
+// secrets. The argument what names the operation, such as "closed".
 func caught(ds *provider.Diags, what string) {
 	if recover() != nil {
 		*ds = provider.Diags{diag.Errorf("Provider failed", "The provider panicked while the ephemeral resource was being %s.", what)}

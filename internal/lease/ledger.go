@@ -98,7 +98,7 @@ type Lease struct {
 	until   time.Time     // time of the end of the closing; zero before
 	closing chan struct{} // closed when the closing begins, for code that waits
 	closed  chan struct{} // closed when the closing has ended, with or without success
-	why     string        // after the begin of the closing: why the lease is still open, such as the error of the provider; empty if the lease is closed
+	why     string        // after the closing began: why the lease is still open, such as the error of the provider; empty if the lease is closed
 }
 
 // session is a provider process that CloseAll has to stop.

@@ -82,8 +82,8 @@ type tagged struct {
 	pieces *Pieces
 }
 
-// With returns v with a mark on v itself, with the tag t and the origin why. It returns v unchanged if v itself has the
-// tag.
+// With returns v with a mark on v itself. The mark has the tag t, and its origin is why. With returns v unchanged if v
+// itself has the tag.
 func With(v cty.Value, t Tag, why *Origin) cty.Value {
 	if Is(v, t) {
 		return v
@@ -225,9 +225,9 @@ func (v Value) Sensitive() Value {
 	return v
 }
 
-// Via returns the value with a new origin in each mark: the place with the address what and the range r, from which the
-// chain leads to the previous origin. Sensitive marks without an origin remain without an origin. For ephemeral marks
-// without an origin, the place becomes the source.
+// Via returns the value with a new origin in each mark: a place, from which the chain leads to the previous origin.
+// what and r are the address and the range of the place. Sensitive marks without an origin remain without an origin.
+// For ephemeral marks without an origin, the place becomes the source.
 func (v Value) Via(what string, r diag.Range) Value {
 	if len(v.Marks) == 0 {
 		return v

@@ -15,7 +15,7 @@ import (
 // Open opens an ephemeral resource, and returns its value, which has the ephemeral mark as a whole. If the provider may
 // now hold a lease (the open resource), Open calls held with the lease before it checks the rest of the answer. The
 // caller must close this lease, even if Open fails. After an error, Open reports the error and returns the outcome
-// Failed. why is the origin of the ephemeral mark, for messages.
+// Failed. The parameter why is the origin of the ephemeral mark, for messages.
 func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, held func(guard.Lease)) (mark.Value, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {
@@ -41,7 +41,7 @@ func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, h
 }
 
 // markEphemeral returns v with the ephemeral mark on the whole value, and with the sensitive marks that the
-// configuration and the schema give to parts of it. why is the origin of the ephemeral mark.
+// configuration and the schema give to parts of it. The parameter why is the origin of the ephemeral mark.
 func markEphemeral(t *Tools, v cty.Value, config mark.Value, why *mark.Origin) mark.Value {
 	out := t.Type.Marked(v, config)
 	out.Marks = append([]mark.At{{Tag: mark.Ephemeral, Why: why}}, out.Marks...)
@@ -49,7 +49,7 @@ func markEphemeral(t *Tools, v cty.Value, config mark.Value, why *mark.Origin) m
 }
 
 // Closed returns the value of an ephemeral resource that is not opened: the configured values, and unknown values for
-// all other attributes. The whole value has the ephemeral mark, with the origin why.
+// all other attributes. The whole value has the ephemeral mark, whose origin is why.
 func (t *Tools) Closed(config mark.Value, why *mark.Origin) mark.Value {
 	return markEphemeral(t, t.Type.Placeholder(config.Raw), config, why)
 }

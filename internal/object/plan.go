@@ -116,7 +116,8 @@ func (t *Tools) Propose(ctx context.Context, config mark.Value, cur Current, f F
 }
 
 // ask sets Asked, Config and Written of the proposal p from config. In Asked, ignored attributes have their prior
-// values. was is the prior entry. ask reports an error and returns false if the configuration cannot be encoded.
+// values. The argument was is the prior entry. ask reports an error and returns false if the configuration cannot be
+// encoded.
 func ask(t *Tools, p *Proposal, config mark.Value, was *state.Entry, f Forced) (ok bool) {
 	p.Asked = ignore(t, config, p.Was, was, f)
 	if p.Config, ok = encode(t, p.Asked.Raw); !ok {
@@ -492,8 +493,8 @@ func fit(v cty.Value, ty cty.Type) (cty.Value, bool) {
 	return v, err == nil
 }
 
-// Forget returns the change that removes the object o from the state without destroying it. before is the prior value,
-// and null is the null value of the type.
+// Forget returns the change that removes the object o from the state without destroying it. The parameter before is the
+// prior value, and null is the null value of the type.
 func Forget(o addr.Object, cur Current, before mark.Value, null cty.Value) *plan.Change {
 	return &plan.Change{Object: o, Was: o, Entry: cur.Entry, Action: plan.Forget, Before: before, After: mark.Plain(null)}
 }

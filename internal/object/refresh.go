@@ -37,9 +37,9 @@ func (t *Tools) Upgrade(ctx context.Context, entry *state.Entry) (*state.Entry, 
 	return entry, Known{Wire: a.Wire, Upgraded: a.Wire, inForm: stored}, ok
 }
 
-// newer reports the error that a newer version of the provider has written a part of the state. what is the part: the
-// schema or the identity schema. stored is the version in the state, and known is the version that the provider
-// supports.
+// newer reports the error that a newer version of the provider has written a part of the state. The parameter what is
+// the part: the schema or the identity schema. stored is the version in the state, and known is the version that the
+// provider supports.
 func (t *Tools) newer(stored int64, what string, known int64) {
 	t.breach("Resource instance managed by newer provider version",
 		"The state of %s has version %d of its %s, and the selected version of %s supports versions up to %d. Select a newer version of the provider.",
@@ -154,9 +154,9 @@ func wireID(t *Tools, wire []byte, e *state.Entry) (string, string) {
 	return "", ""
 }
 
-// Move asks the provider to convert an object of another resource type, with the address from and the entry entry, to
-// the type t.Type. The caller then calls Read to refresh the new entry. If the provider does not support the move, or
-// its answer breaks a rule, Move reports an error and returns false.
+// Move asks the provider to convert an object of another resource type to the type t.Type. entry is the object in the
+// state, and from is its address. The caller then calls Read to refresh the new entry. If the provider does not support
+// the move, or its answer breaks a rule, Move reports an error and returns false.
 func (t *Tools) Move(ctx context.Context, entry *state.Entry, from addr.Instance) (*state.Entry, Known, bool) {
 	answer := t.Provider.Move(ctx, provider.MoveRequest{
 		SourceProvider: entry.Provider.Provider, SourceType: from.Type, SourceVersion: entry.Schema,

@@ -14,7 +14,7 @@ type node struct {
 // id is the number of a node plus one. Zero means that the node does not exist.
 type id int32
 
-// edge orders two nodes: to comes after from.
+// edge orders two nodes: the node in the field to comes after the node in the field from.
 type edge struct{ from, to arc }
 
 // arc is one end of an edge. The lowest bit is set if the edge is a need; the other bits are the node's number.
@@ -79,7 +79,7 @@ type building struct {
 // ends are the first and the last step of an object's up and of its down. An id is 0 if there is no work.
 type ends struct{ up, upLast, down, downLast id }
 
-// session has two nodes: the begin (up) and the end (down) of a session of a hold, during which a provider is
+// session has two nodes: the start (up) and the end (down) of a session of a hold, during which a provider is
 // configured or an ephemeral resource is open. The ids are 0 until the nodes are created.
 type session struct{ up, down id }
 

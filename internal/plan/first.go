@@ -28,8 +28,8 @@ const (
 	asRecorded
 )
 
-// passing is an entry of the queue. The dependencies of the vertex from become create-first. cause is the group that
-// made from create-first. direction is asDeclared or asRecorded.
+// passing is an entry of the queue: a vertex (the field from) whose dependencies become create-first, and the group
+// (cause) that made this vertex create-first. direction is asDeclared or asRecorded.
 type passing struct {
 	from, cause Vertex
 	direction   int

@@ -14,8 +14,8 @@ func graphOf(n int, pairs ...[2]id) *graph {
 	return g
 }
 
-// TestSoftEdgesOnACycleGiveWay: a soft edge (an order that may give way) that closes a cycle is dropped; another soft
-// edge stays.
+// TestSoftEdgesOnACycleGiveWay checks that a soft edge (an order that may be dropped) is dropped if it closes a cycle,
+// and that another soft edge stays.
 func TestSoftEdgesOnACycleGiveWay(t *testing.T) {
 	g := graphOf(3, [2]id{1, 2})
 	g.soft = append(g.soft, g.after(1, 2, true), g.after(3, 2, true))

@@ -34,7 +34,7 @@ package plan
 //     a source goes down.
 //   - The after session has the planned settings. All other steps use it.
 //
-// The ups of the sources come before the begin of the after session. They come after the destroy-first downs that use
+// The ups of the sources come before the start of the after session. They come after the destroy-first downs that use
 // the before session. The downs of the sources come after all downs that use the before session. If recorded
 // dependencies contradict this last rule, the recorded dependencies prevail. If the prior settings are not known, downs
 // use the after session. If this makes a cycle, the objects of these downs become create-first.
@@ -62,8 +62,8 @@ func Order(in *Input) *Steps {
 	return s
 }
 
-// CreateFirst returns, by group of in, whether create_before_destroy is set for the group, or for a group that depends
-// on it in the configuration. Order returns these facts in Steps.CreateFirst.
+// CreateFirst returns for each group of the input whether create_before_destroy is set for the group, or for a group
+// that depends on it in the configuration. Order returns these facts in Steps.CreateFirst.
 func CreateFirst(in *Input) []bool { return newProblem(in).spread(nil).group }
 
 // build returns the graph of the plan. The edges in graph.soft may be dropped to break cycles.

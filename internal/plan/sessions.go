@@ -3,9 +3,10 @@ package plan
 import "slices"
 
 // open returns the session of a hold (a provider instance or an ephemeral resource) with the prior settings (face
-// Before) or the planned settings (face After). A session is the time between two steps: the begin (start or open) and
-// the end (stop or close). The first call creates these steps. If the plan does not change the settings, one session is
-// used for both faces: the session After, or in a destroy plan the session Before.
+// Before) or the planned settings (face After). A session is the time between two steps: the start (start of a
+// provider, or opening of an ephemeral resource) and the end (stop or close). The first call creates these steps. If
+// the plan does not change the settings, one session is used for both faces: the session After, or in a destroy plan
+// the session Before.
 func (b *building) open(k int32, face Face) session {
 	if b.holdFacts(k)&changed == 0 { // the settings do not change: one session is enough
 		face = After
@@ -31,7 +32,7 @@ func (b *building) open(k int32, face Face) session {
 	return s
 }
 
-// use orders the steps of an object between the begin and the end of the sessions (configured providers, open ephemeral
+// use orders the steps of an object between the start and the end of the sessions (configured providers, open ephemeral
 // resources) that the steps use.
 func (b *building) use(o int32) {
 	x, e := &b.Objects[o], b.objs[o]

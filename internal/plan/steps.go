@@ -84,7 +84,7 @@ func (s *Steps) Graph() *walk.Graph {
 	return g
 }
 
-// Label returns the name of a step: +A and -A for the up and the down of the object A, +P and -P for the begin and the
+// Label returns the name of a step: +A and -A for the up and the down of the object A, +P and -P for the start and the
 // end of a session of the hold P, +P' and -P' for a session with the prior settings of P, +A.1 for the first
 // provisioner after the up of A, -A.1 for the first before its down, +A!1 and -A!1 for the first action around its up
 // and its down, and the number of the step, such as (7), for a gate.

@@ -50,8 +50,8 @@ func withoutSensitive(v mark.Value) mark.Value {
 	return mark.Value{Raw: raw, Marks: v.Marks}
 }
 
-// AddLacking adds the results of data sources that Omitted removed from the prior state (Unstored.Lacking), from the
-// current state now. A result that now does not have stays missing.
+// AddLacking adds the results of data sources that Omitted removed from the prior state (Unstored.Lacking). It takes
+// the results from the current state. A result that the current state does not have stays missing.
 func (p *Plan) AddLacking(now *state.Snapshot) {
 	if len(p.Unstored.Lacking) == 0 {
 		return

@@ -688,8 +688,9 @@ func (v *verifier) isDone(h, k int32) bool {
 	return h == k || slices.ContainsFunc(v.in.Holds[h].Over, func(o int32) bool { return v.isDone(o, k) })
 }
 
-// softly checks the pairs in v.soft whose order gives way to dependencies in the state. A step may give way, for all
-// sources of its hold, only if all pairs together make a cycle through the step and a source.
+// softly checks the pairs in v.soft. The order of such a pair may be missing if dependencies in the state contradict
+// it. For a step and all sources of its hold, the order may be missing only if all pairs together make a cycle through
+// the step and a source.
 func (v *verifier) softly() {
 	n := len(v.s.List)
 	after := make([][]int, n)

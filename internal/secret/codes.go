@@ -49,7 +49,7 @@ type words struct {
 	values []byte // the values of the letters of all words
 	at     []int  // the places of the letters in the text; only if places are recorded
 	ends   []int  // the end of each word in values
-	span          // the range from the begin of the first word to the end of the last word
+	span          // the range from the start of the first word to the end of the last word
 }
 
 // words returns the words of a code in a text: sequences of at least c.least letters for whose values keep returns
@@ -189,8 +189,9 @@ func (t *table) mayHold(values []byte, bits int) bool {
 	return false
 }
 
-// decode appends the decoded bytes of each word in w to in and returns in. It begins at the letter with the index skip
-// of each word. A zero byte separates the results. decode leaves out words that are too short for a secret.
+// decode sets in.text to the decoded bytes of all words in w, and returns the parameter in. It begins at the letter
+// with the index skip of each word. A zero byte separates the results. decode leaves out words that are too short for a
+// secret.
 func (c *code) decode(w *words, in *inner, skip int) *inner {
 	in.text = make([]byte, 0, len(w.values)*c.bits/8+len(w.ends))
 	begin := 0

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestCrowds searches for many secrets that begin equally, as private keys do. Each secret is found, in clear text and
-// encoded. At each position, a search yields only complete secrets. Its work at a position depends on the number of
-// different lengths, not on the number of secrets.
+// TestCrowds searches for many secrets with the same beginning, such as private keys. Each secret is found, in clear
+// text and encoded. At each position, a search yields only complete secrets. Its work at a position depends on the
+// number of different lengths, not on the number of secrets.
 func TestCrowds(t *testing.T) {
 	const count = 500
 	begin := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" // the equal beginning is longer than a piece, the unit of the search

@@ -12,7 +12,7 @@ type escape struct {
 	least string // the text is decoded only if it contains this string
 	marks string // the characters at which an escape may begin
 	only  string // the text is decoded only if a secret contains one of these characters; "": always
-	// decode decodes the escape at the begin of its argument. It returns the decoded text, and the length of the
+	// decode decodes the escape at the start of its argument. It returns the decoded text, and the length of the
 	// escape, which is 0 if no escape is there.
 	decode func(string) (string, int)
 	web    bool // the escape is a form of URLs or HTML; see layer.web
@@ -79,8 +79,8 @@ func control(s string) (string, int) {
 	return "", 0
 }
 
-// unescape appends the text of the outer layer in.of to in, with the escapes of the kind e decoded. It returns false if
-// the outer layer contains no such escape.
+// unescape decodes the escapes of the kind e in the text of the outer layer, in.of, and appends the result to the text
+// of in. It returns false if the outer layer contains no such escape.
 func (in *inner) unescape(e *escape) bool {
 	text := in.of.text
 	done, any := 0, false
@@ -151,8 +151,8 @@ func utf16Escape(s string) (string, int) {
 	return string(rune(v)), 6
 }
 
-// digits reads n digits of s at the index at. Each digit has the given number of bits (3: octal, 4: hexadecimal). It
-// returns false if a character is not such a digit.
+// digits reads n digits of s, beginning at an index. Each digit has the given number of bits (3: octal, 4:
+// hexadecimal). It returns false if a character is not such a digit.
 func digits(s string, at, n, bits int) (v uint32, ok bool) {
 	if len(s) < at+n {
 		return 0, false

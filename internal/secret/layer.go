@@ -28,7 +28,7 @@ func (l *layer) to(i int) int {
 	return l.hi[i]
 }
 
-// inner is a layer while it is being decoded from another layer, of.
+// inner is a layer that is being decoded from another layer, which is in the field of.
 type inner struct {
 	of     *layer
 	whole  bool
@@ -38,7 +38,7 @@ type inner struct {
 	lo, hi []int
 }
 
-// put appends text, the decoded form of the bytes from:to of the outer layer.
+// put appends text, which is the decoded form of the bytes in.of.text[from:to] of the outer layer.
 func (in *inner) put(text string, from, to int) {
 	in.text = append(in.text, text...)
 	if !in.places || from == to {
@@ -49,7 +49,7 @@ func (in *inner) put(text string, from, to int) {
 	}
 }
 
-// same appends the bytes from:to of the outer layer unchanged.
+// same appends the bytes in.of.text[from:to] of the outer layer unchanged.
 func (in *inner) same(from, to int) {
 	in.text = append(in.text, in.of.text[from:to]...)
 	if in.places {

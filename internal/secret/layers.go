@@ -52,9 +52,9 @@ type search struct {
 	wholes bool
 }
 
-// decode searches a text and its layers with the settings how, and calls found for each piece of a secret. If an
-// earlier search for the same secrets found no piece in a long text, decode returns true without a search. It returns
-// false if the text exceeds the limit.
+// decode searches a text and its layers, and calls found for each piece of a secret. The parameter how has the settings
+// of the search. If an earlier search for the same secrets found no piece in a long text, decode returns true without a
+// search. It returns false if the text exceeds the limit.
 func (s *Set) decode(text string, how search, found func(l *layer, i int, p *piece) bool) bool {
 	spare := min(perText, max(0, perRun-int(s.peeled.Load())))
 	own := perByte * len(text)

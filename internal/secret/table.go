@@ -133,7 +133,7 @@ const special = " '\"\n$"
 // special. It returns true for an empty chars.
 func (t *table) has(chars string) bool { return chars == "" || strings.ContainsAny(t.marks, chars) }
 
-// add adds the pieces of text, a form of the secret of. whole is true if the form is the whole secret.
+// add adds the pieces of text, a form of a secret. whole is true if the form is the whole secret.
 func (t *table) add(text string, of *secret, whole bool) {
 	f := &form{text: text, of: of, whole: whole}
 	for at := 0; ; at += pieceLen {
@@ -289,7 +289,7 @@ type Set struct {
 // form, which a search does not find.
 func (s *Set) Number() bool { return s != nil && s.number.Load() }
 
-// Empty reports whether the Set has no secrets, so that callers need not visit leaves.
+// Empty reports whether the Set has no secrets. Callers then need not search values for secrets.
 func (s *Set) Empty() bool { return s == nil || !s.some.Load() }
 
 // Rules returns a number that increases whenever Check may find more than before: with each string that must not be

@@ -3,8 +3,8 @@ package walk
 import "math/bits"
 
 // ready is the set of the nodes that can run now. Each node is represented by its rank: its place in the order in which
-// ready nodes run. It is a tree of words with 64 bits. A bit of the first level is a rank. A bit of another level tells
-// whether a word of the previous level has a bit. A set for up to 64 nodes has one level, and each further level
+// ready nodes run. The set is a tree of words with 64 bits. A bit of the first level is a rank. A bit of another level
+// tells whether a word of the previous level has a bit. A set for up to 64 nodes has one level, and each further level
 // permits 64 times as many nodes. Adding or removing a rank changes at most one word on each level.
 type ready struct {
 	levels [][]uint64 // the last level is a single word

@@ -58,8 +58,8 @@ func parse(text string) *named {
 	return g
 }
 
-// trace runs the graph with one worker and returns the names of the visited nodes in order. The visits of the nodes in
-// fail fail.
+// trace runs the graph with one worker and returns the names of the visited nodes in order. The visit of each node in
+// the argument fail returns an error.
 func trace(g *named, fail ...string) string {
 	var log []string
 	g.Run(context.Background(), RunOptions{Workers: 1, Run: func(_ context.Context, n Node, _ *Fan) bool {

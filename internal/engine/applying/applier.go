@@ -51,7 +51,7 @@ type applier struct {
 	edit            *state.Edit
 	broken          error                     // the first error of the journal (the file that records changes until the state is written); then no new calls start
 	made            map[addr.Object]made      // created objects whose provisioners have not all run yet
-	going           map[addr.Object]time.Time // objects whose destruction leave has announced before a destroy-time provisioner, and whose destruction has not begun yet; with the time of the announcement
+	going           map[addr.Object]time.Time // objects whose destruction the method leave has announced before a destroy-time provisioner, and has not begun yet; with the time of the announcement
 	importedObjects map[addr.Object]bool      // objects whose import importObject has begun to record
 
 	changes    map[addr.Object]*plan.Change // the changes of the plan, by object
@@ -212,8 +212,8 @@ func (a *applier) restore(o, old addr.Object) []journal.Change {
 	return restored(o, old, a.edit.Get(old))
 }
 
-// restored returns the changes that make the deposed object old with the entry e the current object o again, after the
-// creation of its replacement failed.
+// restored returns the changes after the creation of a replacement has failed: the deposed object old, with the entry
+// e, becomes the current object o again.
 func restored(o, old addr.Object, e *state.Entry) []journal.Change {
 	return []journal.Change{{Object: o, Entry: e}, {Object: old}}
 }

@@ -131,10 +131,10 @@ func (i *invocation) do(ctx context.Context) bool {
 	return i.call(ctx, t, u, value)
 }
 
-// call asks the provider to invoke the action with the configuration value. It records the begin and the end of the
-// call in the journal (the file that records the calls of an apply). If the provider did not answer, call records no
-// end, because the call may have had an effect: the next command then reports the call. It returns false if the call
-// failed or was not made.
+// call asks the provider to invoke the action. The argument value is the configuration of the action. The method call
+// records the start and the end of the call in the journal (the file that records the calls of an apply). If the
+// provider did not answer, call records no end, because the call may have had an effect: the next command then reports
+// the call. It returns false if the call failed or was not made.
 func (i *invocation) call(ctx context.Context, t *object.Tools, u declared.Use, value mark.Value) bool {
 	a, o := i.x.a, i.of.Action.Current()
 	if a.failing() {

@@ -37,8 +37,8 @@ func fails(w *world.World, name string, creates bool) {
 	}
 }
 
-// applies plans and applies the configuration text. It fails the test unless the apply succeeds with the changes done
-// and leaves objects in the state.
+// applies plans and applies the configuration text. It fails the test unless the apply succeeds. done has the expected
+// changes, and objects has the expected objects in the state after the apply.
 func applies(t *testing.T, w *world.World, text string, change func(*planning.Request), done, objects string) *applying.Result {
 	t.Helper()
 	r, ok := w.Apply(text, change, nil)

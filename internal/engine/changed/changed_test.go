@@ -82,8 +82,8 @@ resource "y_one" "k" {}
 
 var files = map[string]string{"main.tf": root, "m/main.tf": "variable \"x\" {}\nresource \"y_one\" \"i\" {\n  a = var.x\n}\nresource \"y_one\" \"k\" {}\n", "keyed/main.tf": "resource \"y_one\" \"i\" {}\n"}
 
-// stamps returns the stamps (digests of the sources of each resource) of the configuration files. other names a
-// variable or provider that has changed.
+// stamps returns the stamps (digests of the sources of each resource) of the configuration files. The parameter other
+// names a variable or provider that has changed.
 func stamps(t *testing.T, files map[string]string, other string) *Stamps {
 	return New(Request{
 		Program: enginetest.Program(t, files),

@@ -31,7 +31,7 @@ type Stamps struct {
 	// each run, for example because it calls the function timestamp.
 	Known     map[string]store.Stamp
 	request   Request
-	values    map[string]*program.Declaration // by key of Known: root outputs, and other declarations with conditions, without resources
+	values    map[string]*program.Declaration // by key of Known: root outputs, and other declarations with conditions that are not resources
 	texts     texts
 	described map[program.Decl]*description
 }

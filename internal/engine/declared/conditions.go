@@ -34,8 +34,8 @@ func ConditionsKind(d *program.Declaration) string {
 	return "check"
 }
 
-// ConditionsAddr returns the address of a variable, an output or a check with conditions, such as module.a[0].var.b. in
-// is the instance of its module.
+// ConditionsAddr returns the address of a variable, an output or a check with conditions, such as module.a[0].var.b.
+// The parameter in is the instance of its module.
 func ConditionsAddr(d *program.Declaration, in addr.ModuleInstance) string {
 	local := ConditionsKind(d) + "." + d.Name
 	if in.IsRoot() {

@@ -10,7 +10,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// called is the module call name in the module instance in.
+// called is a module call, by its name and the module instance that contains it.
 type called struct {
 	in   addr.ModuleInstance
 	name string

@@ -8,8 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 )
 
-// InvocationsFor returns the planned invocations of actions for the event e (such as after_create) of the object of, in
-// their order.
+// InvocationsFor returns the planned invocations of actions for an event of an object, such as after_create, in their
+// order.
 func InvocationsFor(p *plan.Plan, of addr.Object, e config.Event) []*plan.Invocation {
 	at := &plan.Invocation{Trigger: plan.Trigger{Object: of, Event: e}}
 	i, _ := slices.BinarySearchFunc(p.Invocations, at, (*plan.Invocation).Compare)

@@ -29,7 +29,7 @@ type Finder struct {
 }
 
 // place is a declaration in a module instance. If at is an instance of an ancestor of the declaration's module, the
-// place is the declaration in all module instances below at.
+// place is the declaration in all module instances below this instance.
 type place struct {
 	decl program.Decl
 	at   addr.ModuleInstance

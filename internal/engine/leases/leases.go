@@ -88,8 +88,8 @@ func (l *Leases) Receive(ctx context.Context, bag *diag.Bag, d program.Decl, at 
 	l.ReceiveAll(ctx, bag, l.o.Receivers.Received(d), at, own, face)
 }
 
-// ReceiveAll opens the ephemeral resources in list for the receiver with the module instance at and the key own, and
-// renews leases whose renewal is due.
+// ReceiveAll opens the ephemeral resources in list for a receiver, and renews leases whose renewal is due. at and own
+// are the module instance and the key of the receiver.
 func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers.Received, at addr.ModuleInstance, own addr.Key, face frame.Face) {
 	for _, w := range list {
 		info, face := l.o.Program.Decls()[w.Of], l.o.Receivers.Face(w.Of, face)
@@ -99,9 +99,9 @@ func (l *Leases) ReceiveAll(ctx context.Context, bag *diag.Bag, list []receivers
 	}
 }
 
-// framesNear returns the instances of module m (as frames) to which a declaration in the module instance at can refer.
-// If m contains the declaration, this is the instance of m around at. Otherwise it is each instance below the nearest
-// common ancestor.
+// framesNear returns the instances of module m (as frames) to which a declaration in another module instance can refer.
+// If m contains the declaration, this is the instance of m around that module instance. Otherwise it is each instance
+// below the nearest common ancestor.
 func (l *Leases) framesNear(m addr.Module, at addr.ModuleInstance, face frame.Face) []*frame.Frame {
 	at = at.Around(m)
 	if at.Module() == m {

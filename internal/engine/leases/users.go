@@ -100,11 +100,11 @@ func (u *Users) usersOf(e, d program.Decl) []*user {
 	return out
 }
 
-// may reports whether an instance of the receiver can name the instance at of the ephemeral resource.
+// may reports whether an instance of the receiver can name the given instance of the ephemeral resource.
 func (x *user) may(at place) bool { return x.means.Same || x.means.Key.Hide() == at.key }
 
-// closeUnused closes the leases of the instance at of the ephemeral resource e, if no user that has not ended may name
-// it.
+// closeUnused closes the leases of one instance of the ephemeral resource e, unless a user that has not ended may name
+// the instance.
 func (u *Users) closeUnused(e program.Decl, at place) {
 	u.mu.Lock()
 	used := slices.ContainsFunc(u.of[e], func(x *user) bool { return x.may(at) && !x.done[at] })

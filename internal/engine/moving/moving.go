@@ -117,7 +117,7 @@ func (m *Moves) checkModulesLeft(root *frame.Frame, bag *diag.Bag) {
 	}
 }
 
-// above returns the instance of module m that contains the module instance at.
+// above returns the instance of module m that contains a module instance.
 func above(at addr.ModuleInstance, m addr.Module) addr.ModuleInstance {
 	for d := at.Depth(); d > m.Depth(); d-- {
 		at = at.Parent()

@@ -1,7 +1,7 @@
 // Package ordering translates a plan into the numbers that plan.Order needs, and the numbers in its steps back into
 // addresses. plan.Order computes the steps of an apply and their order.
 //
-// New creates the integers from a Source:
+// New creates these numbers from a Source:
 //
 //   - a resource in a module instance is a group;
 //   - a local, a variable or an output in a module instance is a gate, a node without work;

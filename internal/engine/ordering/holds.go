@@ -103,8 +103,8 @@ func (o *Ordering) leasesFor(d program.Decl, at addr.ModuleInstance, own addr.Ke
 	return o.leasesOf(o.source.Receivers.Received(d), at, own, list)
 }
 
-// leasesOf appends to list the holds of the ephemeral resources in wants. The instance that uses their values has the
-// key own and is in the module instance at. If every receiver of an ephemeral resource names instances, leasesOf
+// leasesOf appends to list the holds of the ephemeral resources in wants. at and own are the module instance and the
+// key of the instance that uses their values. If every receiver of an ephemeral resource names instances, leasesOf
 // appends one hold for each named instance.
 func (o *Ordering) leasesOf(wants []receivers.Received, at addr.ModuleInstance, own addr.Key, list []int32) []int32 {
 	add := func(x Hold) {
@@ -260,9 +260,9 @@ func (o *Ordering) settingsOf(h int32, d program.Decl, at addr.ModuleInstance) {
 	})
 }
 
-// eachSource visits the references in the settings of a hold, which is the declaration d in the module instance at. A
-// data source is never destroyed, but the objects to which it refers may be. So eachSource also visits the references
-// of data sources to which d refers. seen prevents repeated visits.
+// eachSource visits the references in the settings of a hold. d and at are the declaration and the module instance of
+// the hold. A data source is never destroyed, but the objects to which it refers may be. So eachSource also visits the
+// references of data sources to which d refers. seen prevents repeated visits.
 func (o *Ordering) eachSource(d program.Decl, at addr.ModuleInstance, seen map[Place]bool, visit func(plan.Vertex, plan.At)) {
 	seen[Place{d, at}] = true
 	o.eachRef(d, at, true, visit)

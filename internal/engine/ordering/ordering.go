@@ -332,9 +332,9 @@ func (o *Ordering) addRecorded() {
 	}
 }
 
-// near returns the vertex for the resource dep, on which an object in the module instance from depends according to the
-// state. If several module instances match, the vertex is a gate (a node without work) for all of them. near returns
-// false if the state has no object of the resource.
+// near returns the vertex for the resource dep, on which an object depends according to the state. The parameter from
+// is the module instance of the object. If several module instances match, the vertex is a gate (a node without work)
+// for all of them. near returns false if the state has no object of the resource.
 func (o *Ordering) near(dep addr.Resource, from addr.ModuleInstance) (plan.Vertex, bool) {
 	top := from.Around(dep.Module)
 	k := relative{dep, top}

@@ -45,14 +45,14 @@ type Place struct {
 	At   addr.ModuleInstance
 }
 
-// placeModule selects the instances of module below, or equal to, the module instance under.
+// placeModule selects instances of a module: the module instance in the field under, or those below it.
 type placeModule struct {
 	module addr.Module
 	under  addr.ModuleInstance
 }
 
-// relative selects the instances of the resource res in and below the module instance under: the nearest module
-// instance around a dependent object that also contains instances of res.
+// relative selects the instances of the resource res in and below one module instance, which is in the field under.
+// This is the nearest module instance around a dependent object that also contains instances of res.
 type relative struct {
 	res   addr.Resource
 	under addr.ModuleInstance
@@ -176,9 +176,9 @@ func (o *Ordering) eachRef(d program.Decl, at addr.ModuleInstance, narrow bool, 
 	}
 }
 
-// meant visits the instances of module m to which a declaration in the module instance from can refer. If an instance
-// of m contains from, meant visits only this instance. Otherwise it visits each instance of m below the nearest common
-// ancestor of m and from. For example, an argument of a module call is a declaration of the called module, and may
+// meant visits the instances of module m to which a declaration in another module instance can refer. If an instance of
+// m contains that module instance, meant visits only this instance of m. Otherwise it visits each instance of m below
+// the nearest common ancestor. For example, an argument of a module call is a declaration of the called module, and may
 // refer to an output of another module that the same parent calls.
 func (o *Ordering) meant(m addr.Module, from addr.ModuleInstance, visit func(addr.ModuleInstance)) {
 	from = from.Around(m)

@@ -16,7 +16,7 @@ import (
 )
 
 // generated identifies a value of a generator: an ephemeral resource that returns a new value at each opening. If all
-// is true, it is the value of all instances in the module instance in, and otherwise the value of the instance with the
+// is true, it is the value of all instances in one module instance, and otherwise the value of the instance with the
 // key.
 type generated struct {
 	decl program.Decl
@@ -63,7 +63,7 @@ func warnApart(r *run.Run, p *plan.Plan) {
 	}
 }
 
-// apart returns the warning about the value of the generator of, which the objects in s receive.
+// apart returns the warning about the value of a generator that the objects in s receive.
 func apart(of addr.Instance, s *sharers) diag.Diagnostic {
 	list := func(names []string) string {
 		slices.Sort(names)
@@ -96,8 +96,8 @@ func generatorsOf(r *run.Run, d *program.Declaration, i addr.Instance) (out []ge
 }
 
 // keepsVersions reports whether the version arguments beside the write-only arguments at the top level do not change,
-// so that the provider does not write their values. It returns false if the change sets no write-only argument, a
-// write-only argument in a block, or a write-only argument without a version argument.
+// so that the provider does not write their values. It returns false in three cases: the change sets no write-only
+// argument, it sets a write-only argument in a block, or it sets a write-only argument without a version argument.
 func keepsVersions(c *plan.Change, s *schema.Schema) bool {
 	any := false
 	for _, path := range c.Sent {

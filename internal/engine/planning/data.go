@@ -164,8 +164,8 @@ func (x *instance) tryAgain() {
 	x.readLater(declared.UseOf(x.p.run.Program, x.d, key), plan.ReadCheckNested, mark.Plain(s.Placeholder(s.Empty())))
 }
 
-// readLater adds a change to the plan, so that apply reads the data source, and returns after, the expected result. For
-// a plan that no apply follows (refresh-only, import), it adds nothing.
+// readLater adds a change to the plan, so that apply reads the data source. It returns the expected result, which it
+// received as after. For a plan that no apply follows (refresh-only, import), it adds nothing.
 func (x *instance) readLater(u declared.Use, why plan.Reason, after mark.Value) mark.Value {
 	x.planned = true
 	if x.run.Kind.DecidesNothing() {

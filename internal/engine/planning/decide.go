@@ -113,8 +113,8 @@ func (p *planner) keep(d *program.Declaration, f *frame.Frame, declares frame.Ke
 	f.SetKeys(d.ID, frame.After, keys)
 }
 
-// review evaluates the conditions of the declared instances with the keys wanted. It skips an instance that could not
-// be refreshed.
+// review evaluates the conditions of the declared instances with the given keys. It skips an instance that could not be
+// refreshed.
 func (p *planner) review(d *program.Declaration, f *frame.Frame, wanted []addr.Key) {
 	for _, k := range wanted {
 		inst := d.Resource.In(f.Addr()).Instance(k)

@@ -96,8 +96,8 @@ func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string
 	return out
 }
 
-// inUnknownModule reports whether nobody knows yet if the module instance at, which the state has, will still be
-// declared, because the keys of a module call in its path are unknown.
+// inUnknownModule reports whether nobody knows yet if a module instance in the state will still be declared, because
+// the keys of a module call in its path are unknown.
 func (x *deferrals) inUnknownModule(at addr.ModuleInstance) bool {
 	if !x.any.Load() || at.IsRoot() {
 		return false
@@ -211,9 +211,8 @@ func (x *deferrals) blame(why ...diag.Diagnostic) {
 	x.errors = append(x.errors, why...)
 }
 
-// note records that the plan of the declaration d in the module instance at waits for a later round. It also records
-// this for the module instances around at. why has errors to record as blame does: the plan reports them only if it
-// decides nothing at all.
+// note records that the plan of the declaration d in a module instance waits for a later round. It also records this
+// for the module instances around that instance. The parameter why has errors, which note records as blame does.
 func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Diagnostic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -224,8 +223,8 @@ func (x *deferrals) note(d program.Decl, at addr.ModuleInstance, why ...diag.Dia
 	x.any.Store(true)
 }
 
-// is reports whether the decision about the declaration d waits for a later round, as seen from the module instance
-// from. It considers the instances of d below the innermost module instance that contains both from and d.
+// is reports whether the decision about the declaration d waits for a later round, as seen from another module
+// instance. It considers the instances of d below the innermost module instance that contains both.
 func (x *deferrals) is(d program.Decl, from addr.ModuleInstance) bool {
 	for at := x.p.run.Program.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -404,7 +403,8 @@ func repeated(name string, d *program.Declaration) string {
 	return name
 }
 
-// addressAt returns the address local in the module instance with the address module, which is "" for the root module.
+// addressAt returns the address of a declaration in a module instance. module is the address of the module instance, ""
+// for the root module, and local is the address inside of it.
 func addressAt(module, local string) string {
 	if module == "" {
 		return local

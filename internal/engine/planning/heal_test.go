@@ -254,9 +254,9 @@ func entries(c *cloud) string {
 }
 
 // thing is a resource of a random configuration. If absent is true, the configuration does not declare the resource;
-// with removed, it has a removed block for the resource. The field first sets create_before_destroy, and keeps sets
-// destroy = false. The number of instances is keys. The arguments name and note contain the numbers generation and
-// note.
+// with removed, it has a removed block for the resource. If first is true, the resource has create_before_destroy, and
+// if keeps is true, it has destroy = false. The field keys is the number of instances. The numbers generation and note
+// are parts of the arguments name and note.
 type thing struct {
 	name, was                     string // was: the name before a move
 	absent, first, keeps, removed bool

@@ -133,8 +133,8 @@ func (l *leaseNodes) keepProviders() {
 	}
 }
 
-// countUser registers the declaration d as a user of the leases whose instances it names, until the node last has
-// ended. Such a lease is closed after its last user.
+// countUser registers the declaration d as a user of the leases whose instances it names. The declaration uses them
+// until its last node has ended. Such a lease is closed after its last user.
 func (l *leaseNodes) countUser(d *program.Declaration, last walk.Node) {
 	if !l.p.leaseUsers.Add(d.ID) {
 		return

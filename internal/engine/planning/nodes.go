@@ -45,7 +45,8 @@ func (n *nodes) closer(end func()) walk.Node {
 	return n.graph.Add(walk.Options{Closer: true})
 }
 
-// use records that the node user uses the provider configuration provider, so that its processes end after the node.
+// use records that a node uses a provider configuration, so that the processes of this configuration end after the
+// node.
 func (n *nodes) use(provider program.Decl, user walk.Node) {
 	n.users[provider] = append(n.users[provider], user)
 }

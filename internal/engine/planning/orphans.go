@@ -177,7 +177,7 @@ func (x *endedObject) decide(ctx context.Context) bool {
 
 // session returns the session (the configured provider process) that destroys the object. If the provider's settings
 // are unknown now and a later round (a further plan and apply) can destroy the object, ok is false and why has the
-// errors. If ok is false without why, an error was reported.
+// errors. If ok is false and why is empty, an error was reported.
 func (x *endedObject) session(ctx context.Context, u declared.Use) (s *run.Session, ok bool, why []diag.Diagnostic) {
 	if !x.p.req.Options.Defers {
 		s, ok = x.p.run.Sessions.GetDown(ctx, x.p.run.Bag, u)

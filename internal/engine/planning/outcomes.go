@@ -61,7 +61,7 @@ func (o *outcomes) notePending(d program.Decl, inst addr.Instance, why plan.Reas
 	o.note(d, inst.Module, kind)
 }
 
-// note records a change of a resource for the module instance at and for all module instances around it. Each keeps the
+// note records a change of a resource for a module instance and for all module instances around it. Each keeps the
 // largest change.
 func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind) {
 	o.mu.Lock()
@@ -71,8 +71,8 @@ func (o *outcomes) note(d program.Decl, at addr.ModuleInstance, kind changeKind)
 	}
 }
 
-// changed returns how much the resource d changes, as seen from the module instance from. It considers the instances of
-// d below the innermost module instance that contains both from and d. Terraform and OpenTofu use this rule, too.
+// changed returns how much the resource d changes, as seen from another module instance. It considers the instances of
+// d below the innermost module instance that contains both. Terraform and OpenTofu use this rule, too.
 func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind {
 	for at := o.prog.Decls()[d].Module; !at.Under(from.Module()); {
 		from = from.Parent()
@@ -82,8 +82,8 @@ func (o *outcomes) changed(d program.Decl, from addr.ModuleInstance) changeKind 
 	return o.changes[within{d, from}]
 }
 
-// dependencyChanges reports whether a dependency of an instance of d in the module instance from changes at least as
-// much as least. Only these dependencies count:
+// dependencyChanges reports whether a dependency of an instance of d changes at least as much as least. The parameter
+// from is the module instance of that instance. Only these dependencies count:
 //
 //   - the names in depends_on, of d or of a module call around d. A data source that apply will read counts as changed,
 //     as much as the dependency for which it waits;

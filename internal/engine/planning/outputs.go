@@ -68,7 +68,7 @@ func (x *rootOutputs) change(name string, o *config.Output) *plan.OutputChange {
 	x.p.evaluate(func(bag *diag.Bag) { v, outcome = x.p.run.Frame.Named(program.Output, name, frame.After, bag) })
 	switch {
 	case x.p.req.Mode == plan.RefreshOnly && (outcome != frame.OK || !v.Raw.IsWhollyKnown()):
-		return nil // no apply follows that makes the value known
+		return nil // no apply makes the value known
 	case outcome != frame.OK:
 		x.p.failed = append(x.p.failed, d.String())
 		return nil

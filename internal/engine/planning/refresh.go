@@ -20,8 +20,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node decide, which
-// plans the resource, and after the nodes of the provider configurations in through.
+// addRefresh adds a node that refreshes the stored objects of a resource. The node runs before the node that plans the
+// resource (decide), and after the nodes of the given provider configurations (through).
 func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) walk.Node {
 	n := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {

@@ -63,8 +63,8 @@ func (r *requests) instance(ctx context.Context, f *frame.Frame, k addr.Key) boo
 	return ok
 }
 
-// callers yields the objects of the resource by in one module instance that may be the caller, with their values: the
-// triggers of such an object name the instance of the action, and -target, if set, selects the object.
+// callers yields the objects of a resource in one module instance that may be the caller, with their values. An object
+// may be the caller if its triggers name the instance of the action, and -target, if set, selects the object.
 func (r *requests) callers(f *frame.Frame, by *program.Declaration, action frame.ActionInstance) func(func(addr.Object, mark.Value) bool) {
 	p, targets := r.p, r.p.req.Targets[1:]
 	return func(yield func(addr.Object, mark.Value) bool) {
@@ -79,7 +79,7 @@ func (r *requests) callers(f *frame.Frame, by *program.Declaration, action frame
 	}
 }
 
-// names reports whether an action_trigger block of the instance k of the resource by names the action instance.
+// names reports whether an action_trigger block of the resource instance with the key k names the action instance.
 func names(f *frame.Frame, by program.Decl, k addr.Key, action frame.ActionInstance) bool {
 	for _, t := range frame.Actions(f).Triggers(by) {
 		for _, ref := range t.Invokes {

@@ -150,8 +150,8 @@ resource "fake_thing" "b" {
 	}
 }
 
-// Random configurations with unknown keys make the same changes and end in the same state as the same configurations
-// with known values, applied to the same state of an earlier configuration.
+// Two worlds start with the same state. Random configurations are applied to both: to one with unknown keys, in rounds,
+// and to the other with known values, at once. The changes and the states at the end are equal.
 func TestRoundsEndInTheSameState(t *testing.T) {
 	n := 150
 	if os.Getenv("LETHE_LONG") != "" {

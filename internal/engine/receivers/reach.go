@@ -11,7 +11,7 @@ import (
 // for the settings of their providers, and for the configuration of these ephemeral resources.
 type Reach map[program.Decl][]Received
 
-// Reach returns the ephemeral resources that the declarations in from need, directly or through other needed
+// Reach returns the ephemeral resources that the given declarations need, directly or through other needed
 // declarations.
 func (r *Analysis) Reach(from []program.Decl) Reach {
 	out := Reach{}

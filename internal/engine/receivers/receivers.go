@@ -158,8 +158,8 @@ func (r *Analysis) ReceivedByParts(d program.Decl, parts []any) []Received {
 }
 
 // behind returns the ephemeral resources to which refs lead, with the named instances. It follows only references in
-// refs for which own returns true. of is the declaration that has the references; nil if the caller does not
-// distinguish its instances.
+// refs for which own returns true. The parameter of is the declaration that has the references, or nil if the caller
+// does not distinguish its instances.
 func (r *Analysis) behind(refs []program.Ref, own func(program.Ref) bool, of *program.Declaration) []Received {
 	t := tracer{Analysis: r, seen: map[visited]bool{}, keyed: of != nil && keyed(of)}
 	for _, ref := range refs {

@@ -66,8 +66,8 @@ func TestReceived(t *testing.T) {
 	}
 }
 
-// Each instance of a resource receives one instance of an ephemeral resource (a lease). The leases have separate holds
-// unless some declaration receives all of them.
+// If each receiver names one instance of an ephemeral resource, each instance is opened and closed separately. If some
+// declaration receives all instances, they are opened and closed together.
 func TestByInstance(t *testing.T) {
 	each := keys + "resource \"t_item\" \"x\" {\n count = 2\n a = ephemeral.t_key.k[count.index].token\n}\n"
 	for more, want := range map[string]bool{

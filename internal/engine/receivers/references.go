@@ -33,8 +33,8 @@ type Received struct {
 	Through   []program.Decl // module outputs that return the value; set by Exported
 }
 
-// Keys returns the keys of the instances that a receiver uses. own is the key of the receiving instance. A nil result
-// means all instances.
+// Keys returns the keys of the instances that a receiver uses. The parameter own is the key of the receiving instance.
+// A nil result means all instances.
 func (w Received) Keys(own addr.Key) []addr.Key {
 	if w.Instances == nil {
 		return nil
@@ -52,7 +52,8 @@ type Instance struct {
 	Key  addr.Key // the instance with this key, if Same is false
 }
 
-// For returns the key of the instance i of the ephemeral resource. own is the key of the receiving instance.
+// For returns the key of the instance i of the ephemeral resource. The parameter own is the key of the receiving
+// instance.
 func (i Instance) For(own addr.Key) addr.Key {
 	if i.Same {
 		return own

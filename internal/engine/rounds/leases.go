@@ -74,7 +74,7 @@ func overlap(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"[") || strings.HasPrefix(b, a+"[")
 }
 
-// instance is an instance of the ephemeral resource name, or, if all is true, all its instances.
+// instance is an instance of the named ephemeral resource, or, if all is true, all its instances.
 type instance struct {
 	name string
 	key  addr.Key
@@ -82,7 +82,7 @@ type instance struct {
 }
 
 // instances returns the instances of an ephemeral resource that a receiver uses. If the receiver uses the resource as a
-// whole, the result is one entry for all instances. own is the key of the receiving object.
+// whole, the result is one entry for all instances. The parameter own is the key of the receiving object.
 func instances(e *program.Declaration, w receivers.Received, own addr.Key) []instance {
 	if w.Instances == nil {
 		return []instance{{name: e.Resource.String(), all: true}}

@@ -34,7 +34,8 @@ func invokedBy(i *plan.Invocation) invoked {
 	return invoked{i.Action.Resource(), i.Trigger.Object.Resource(), i.Trigger.Event}
 }
 
-// Approve returns the approval of the plan p. most is the number of creations in later rounds that the approval covers.
+// Approve returns the approval of the plan p. The parameter most is the number of creations in later rounds that the
+// approval covers.
 func Approve(p *plan.Plan, most int) *Approval {
 	a := &Approval{listed: map[addr.Resource]bool{}, invoked: map[invoked]bool{}, replaced: map[addr.Instance]bool{}, left: most}
 	a.Extend(p)

@@ -54,8 +54,8 @@ func (c *Checks) expect(d *program.Declaration, due int, objects []string) {
 	}
 }
 
-// object returns the index of an object in k.Objects. If the object is missing, it adds the object, for which the walk
-// has due conditions to evaluate.
+// object returns the index of an object in k.Objects. If the object is missing, it adds the object. The argument due is
+// then the number of the object's conditions that the walk will evaluate.
 func (k *checked) object(o state.CheckedObject, due int) int {
 	i, listed := k.index[o.Addr]
 	if !listed {

@@ -23,8 +23,8 @@ func (s *Settings) sensitive(prog *program.Program, d *program.Declaration) bool
 	return sch == nil || sch.HasSensitive()
 }
 
-// Split returns the state all without the results of data sources for which Forgets returns true, and these results. If
-// all is nil, kept is nil, too.
+// Split divides a state. It returns the state without the results of data sources for which Forgets returns true, and
+// these results. If the state is nil, kept is nil, too.
 func (s *Settings) Split(prog *program.Program, all *state.Snapshot) (kept *state.Snapshot, results []plan.Result) {
 	if s.ForgetData == state.ForgetNone || all == nil {
 		return all, nil

@@ -74,7 +74,7 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 	return s.functions, s.failed == nil, s.failed
 }
 
-// Call calls the function name of the provider p. args must have the types of its parameters. config is the provider
+// Call calls the named function of the provider p. args must have the types of its parameters. config is the provider
 // configuration that the call names. If the provider's settings are unknown, the result is an unknown value without an
 // error. If the provider cannot be started or configured, the result is an unknown value and an error.
 func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {

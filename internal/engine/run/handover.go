@@ -66,7 +66,8 @@ type Calls struct {
 	calls map[addr.Object]bool
 }
 
-// Set records that a call for an object has started (is is true) or ended.
+// Set records whether a call for an object is in progress: the caller passes true when the call starts, and false when
+// it ends.
 func (f *Calls) Set(o addr.Object, is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

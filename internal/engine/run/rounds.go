@@ -49,7 +49,8 @@ func (k *Rounds) ledgerOf(applying bool, o lease.Options) *lease.Ledger {
 	return k.ledger
 }
 
-// others returns the open leases in the shared ledger of k, or nil if there is no such ledger or it is the ledger than.
+// others returns the open leases in the shared ledger of k. It returns nil if k has no shared ledger, or if its ledger
+// is the argument.
 func (k *Rounds) others(than *lease.Ledger) []lease.Left {
 	if k == nil {
 		return nil

@@ -152,10 +152,10 @@ func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, fa
 	}
 }
 
-// collect runs part, a part of opening a session, and returns its result. It appends the diagnostics of the part to the
-// list to, from which every caller that needs the part reports them. If the part fails, its diagnostics also count in
-// Failures, with two exceptions: on the before face, because the session on the after face replaces this session, and
-// for settings that are unknown until a later round.
+// collect runs a part of opening a session, and returns its result. It appends the diagnostics of the part to a list,
+// from which every caller that needs the part reports them. If the part fails, its diagnostics also count in Failures,
+// with two exceptions: on the before face, because the session on the after face replaces this session, and for
+// settings that are unknown until a later round.
 func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
@@ -298,9 +298,9 @@ func (ss *Sessions) begin(ctx context.Context, bag *diag.Bag, s *Session, u decl
 	return ss.share(s, u, face) || ss.configure(ctx, bag, s, u, schemas, where)
 }
 
-// Again returns a new process with the same settings as the process crashed, which has crashed. The new process only
-// closes the leases (ephemeral resources) that the crashed process opened. Further calls for the same crashed process
-// return the same new process. Again returns nil if the new process cannot be configured.
+// Again returns a new process with the same settings as a process that has crashed. The new process only closes the
+// leases (ephemeral resources) that the crashed process opened. Further calls for the same crashed process return the
+// same new process. Again returns nil if the new process cannot be configured.
 func (ss *Sessions) Again(ctx context.Context, crashed provider.Provider) provider.Provider {
 	s := ss.substitute(crashed)
 	if s == nil {

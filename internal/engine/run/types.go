@@ -36,9 +36,9 @@ func newTypes(pool *provider.Pool, p *program.Program) *Types {
 }
 
 // Of returns the type of the objects of res. If the schemas of the provider cannot be loaded, or the schema of the type
-// is missing or unusable, Of adds an error and returns nil. about is the instance that errors about the type name. If
-// bag has errors and res is declared, Of does not report a missing type, because an earlier error has reported the
-// declaration.
+// is missing or unusable, Of adds an error and returns nil. The parameter about is the instance that errors about the
+// type name. If bag has errors and res is declared, Of does not report a missing type, because an earlier error has
+// reported the declaration.
 func (t *Types) Of(ctx context.Context, bag *diag.Bag, p addr.Provider, res addr.Resource, about addr.Instance) *object.Type {
 	k := typeKey{provider: p, mode: res.Mode, name: res.Type}
 	meta := t.program.Meta(res.Module, p)

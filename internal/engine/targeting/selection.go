@@ -17,14 +17,14 @@ type Selection struct {
 	Active  bool
 	targets []addr.Target
 	exclude []addr.Target
-	whole   map[addr.Resource]bool              // resources whose instances are all selected, because a selected declaration refers to the resource
+	whole   map[addr.Resource]bool              // resources whose instances are all selected: a selected declaration refers to the resource, or with -exclude, the resource is not excluded as a whole (then without the instances of exclude and left)
 	some    map[addr.Resource]map[addr.Key]bool // by resource: the keys of instances to which selected declarations refer, in every module instance
 	within  map[addr.Resource][]addr.Target     // by resource: instances that are selected only inside the module instance of a target
 	Named   map[addr.Resource]bool              // resources with instances that a target names
 	left    map[addr.Resource][]addr.Target     // by resource: instances that are not selected because they depend on excluded instances
 	decls   map[program.Decl]bool               // all selected declarations
 	stay    map[addr.Instance]bool              // excluded objects and the objects on which they depend in the state; they are not destroyed if they are no longer declared
-	objects map[addr.Instance]bool              // in a destroy plan with -target or -exclude: the selected instances, which Includes uses alone; otherwise nil
+	objects map[addr.Instance]bool              // in a destroy plan with -target or -exclude: the selected instances; if it is not nil, Includes uses only this field
 }
 
 // Includes reports whether the selection includes an instance.

@@ -38,8 +38,9 @@ func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Op
 }
 
 // Alternatives returns the arguments that the provider p recommends to replace by write-only arguments. config is the
-// configuration of a managed resource of the type name with the schema s. The provider only validates the configuration
-// and is not configured. Alternatives returns an error if the provider cannot be started.
+// configuration of a managed resource. The parameters name and s are the name and the schema of its type. The provider
+// only validates the configuration and is not configured. Alternatives returns an error if the provider cannot be
+// started.
 func Alternatives(ctx context.Context, pool *provider.Pool, p addr.Provider, name string, s *schema.Schema, config cty.Value) ([]object.Alternative, error) {
 	idle, err := pool.Idle(ctx, p)
 	if err != nil {
@@ -203,7 +204,7 @@ func (r *validator) faults(ds []diag.Diagnostic, d *program.Declaration, block d
 	}
 }
 
-// Provisioners checks the provisioners and connections of the resources in the list of, and adds the errors to bag.
+// Provisioners checks the provisioners and connections of the given resources, and adds the errors to bag.
 func Provisioners(ctx context.Context, env run.Env, prog *program.Program, o frame.Options, of []*program.Declaration, bag *diag.Bag) {
 	o.Validate = true
 	run, ok := run.New(ctx, env, run.Request{Program: prog, Options: o}, bag)

@@ -112,7 +112,7 @@ var stored = map[string]struct {
 	"move":             {moved, "object id private identity"},
 }
 
-// answer returns an answer to the call of, with a text in the named part.
+// answer returns an answer to a call, with a text in the named part.
 func (g *gate) answer(of *call, part, text string) *Answer {
 	a := &Answer{of: of, private: []byte("private"), state: g.wire(g.object(nil))}
 	switch part {

@@ -58,8 +58,8 @@ func (g *Guard) Review() {
 	g.later = nil
 }
 
-// LookAgain makes the next call of Review call look, unless no secret has been registered since the time since. since
-// is an earlier result of Secrets.Rules.
+// LookAgain makes the next call of Review call the function look, unless no secret has been registered since an earlier
+// call of Secrets.Rules. The argument since is the result of this earlier call.
 func (g *Guard) LookAgain(since int64, look func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

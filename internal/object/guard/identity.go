@@ -12,9 +12,9 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// agrees reports whether two resource identities are identities of the same object. was is the planned identity, and is
-// the identity after apply. A null attribute of was matches any value, because providers with old SDKs plan attributes
-// as null that are known only after the creation.
+// agrees reports whether two resource identities are identities of the same object. The first is the planned identity,
+// and the second is the identity after apply. A null attribute of the planned identity matches any value, because
+// providers with old SDKs plan attributes as null that are known only after the creation.
 func agrees(was, is cty.Value) bool {
 	if was.IsNull() || is.IsNull() || !was.Type().IsObjectType() || !is.Type().IsObjectType() {
 		return was.RawEquals(is)
@@ -41,8 +41,8 @@ func (a *admission) identitySteady() bool {
 }
 
 // identityChanges describes the attributes of an identity that differ from the planned attributes. It ignores
-// attributes that were planned to be null. If was or is is null, it describes the identity as a whole. hidden has the
-// sensitive texts, which are masked.
+// attributes that were planned to be null. If one of the two identities is null or no object, it describes each
+// identity as a whole. hidden has the sensitive texts, which are masked.
 func identityChanges(was, is cty.Value, hidden map[string]bool) []string {
 	describe := func(what string, was, is cty.Value) string {
 		return what + " was planned to be " + IdentityText(was, hidden) + ", and is now " + IdentityText(is, hidden)

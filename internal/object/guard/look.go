@@ -54,9 +54,9 @@ type rights struct {
 	asked bool                // whether ask has set texts and had
 }
 
-// allows reports whether text may be at the path at. text contains the secret hidden, or, if hidden is "", is a secret
-// as a whole. If the prior object has another schema or cannot be decoded, allows searches only its whole stored text,
-// because the paths of its texts are unknown.
+// allows reports whether an object may contain a text at a path. The argument hidden is the secret that the text
+// contains; if it is "", the whole text is a secret. If the prior object has another schema or cannot be decoded,
+// allows searches only its whole stored text, because the paths of its texts are unknown.
 func (r *rights) allows(t *Type, at cty.Path, text, hidden string) bool {
 	if !r.asked {
 		r.ask(t)
@@ -248,8 +248,8 @@ func (l *look) lookAgainAt(e *state.Entry) {
 	})
 }
 
-// remove records that a part of the answer was removed because of the secret from, and reports the error that format
-// and a make.
+// remove records that a part of the answer was removed because of a secret, and reports the error that format and a
+// make. The parameter from is the origin of the secret.
 func (l *look) remove(part Part, p cty.Path, from secret.Origin, format string, a ...any) {
 	l.removed = append(l.removed, Removal{part, p, from})
 	l.of.breach(l.title, format, a...)
@@ -272,10 +272,10 @@ func vital(p cty.Path) bool {
 	return ok && step.Name == "id"
 }
 
-// chosen is a text that a provider chose. The text is a part of the value at the path in.
+// chosen is a text that a provider chose. The text is a part of the value whose path is the field in.
 type chosen struct {
 	text string
-	at   cty.Path // the path of the text: for a key or a name, it is in and the step of this key or name; otherwise it equals in
+	at   cty.Path // the path of the text: for a key or a name, it is the path in the field in, with the step of this key or name; otherwise it equals that path
 	in   cty.Path // the path of the value that is removed if the text is a secret
 	name bool     // the text is the name of an attribute in the type of the value
 }
@@ -372,8 +372,8 @@ func (c chosen) swap(v cty.Value) swap {
 	return swap{path: c.in.Copy(), open: c.name}
 }
 
-// in returns v with the value s.with at s.path, or with null there if s has no value or the type of the value does not
-// fit. If the path leads into a set, the whole set becomes null.
+// in returns v after the replacement. If the swap has no value, or its value does not fit the type at the path, the
+// replacement is null. If the path leads into a set, the whole set becomes null.
 func (s swap) in(v cty.Value) cty.Value {
 	out, err := cty.Transform(v, func(p cty.Path, v cty.Value) (cty.Value, error) {
 		switch {

@@ -15,9 +15,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// WriteOnly registers the sensitive and ephemeral values in the write-only arguments of the configuration of the object
-// of as secrets, which answers must not contain and outputs mask. Unmarked parts of an argument may be public, such as
-// the host beside a password.
+// WriteOnly takes the configuration of an object, and registers the sensitive and ephemeral values in its write-only
+// arguments as secrets, which answers must not contain and outputs mask. Unmarked parts of an argument may be public,
+// such as the host beside a password.
 func (g *Guard) WriteOnly(s *schema.Schema, of addr.Instance, config mark.Value) {
 	if g.Secrets == nil || len(config.Marks) == 0 || !s.HasWriteOnly() {
 		return
@@ -166,16 +166,15 @@ func (g *Guard) addUnreadable(of Subject, result []byte, config cty.Value) {
 	})
 }
 
-// Learn registers the secrets in result, the answer to a call that opened the ephemeral resource of with the
-// configuration config. Another process made the call. Learn returns false if the configuration or the result cannot be
-// decoded.
+// Learn registers the secrets in result, the answer to a call that opened an ephemeral resource with the configuration
+// config. Another process made the call. Learn returns false if the configuration or the result cannot be decoded.
 func (g *Guard) Learn(of Subject, config, result provider.Dynamic) bool {
 	asked, err := decodeAny(config, of.Type.Schema.Type())
 	return err == nil && g.learn(of, result, asked)
 }
 
-// learn registers the secrets in result, the answer to a call that opened the ephemeral resource of with the
-// configuration config. It returns false if the result cannot be decoded, and then registers all its strings.
+// learn registers the secrets in result, the answer to a call that opened an ephemeral resource with the configuration
+// config. It returns false if the result cannot be decoded, and then registers all its strings.
 func (g *Guard) learn(of Subject, result provider.Dynamic, config cty.Value) bool {
 	if g.Secrets == nil {
 		return true

@@ -29,8 +29,8 @@ type Type struct {
 	top       bool
 }
 
-// writeOnlyNames returns the names of the write-only attributes at the top level of the schema. all is true if the
-// schema has no write-only attributes at other levels.
+// writeOnlyNames returns the names of the write-only attributes at the top level of the schema. The result all is true
+// if the schema has no write-only attributes at other levels.
 func (t *Type) writeOnlyNames() (names []string, all bool) {
 	t.once.Do(func() {
 		t.top = true

@@ -170,7 +170,7 @@ func memberName(name string) string {
 	return b.String()
 }
 
-// plainPath reports whether the file name of the module key stays inside the directory into which a tool unpacks the
+// plainPath reports whether the path of a file of a module stays inside the directory into which a tool unpacks the
 // archive.
 func plainPath(key, name string) bool {
 	return !strings.Contains(key, "/") && name != "." && fs.ValidPath(name) &&

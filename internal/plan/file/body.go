@@ -15,12 +15,12 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A saved plan is a zip archive. The body is the contents of its member tfplan without the first line. It is JSON: a
-// head, followed by one object for each change, for each change outside (drift) and for each deferred change. The head
-// has the fields of plan.Plan under the names in their JSON tags. A field of the structs below replaces the field of
-// the embedded struct with the same name. Values of attributes are not in the body but in the archive member "values",
-// because as JSON each value would be in memory several times. The prior and the refreshed state are other members. If
-// the form of the body changes, the constant format must be increased.
+// A saved plan is a zip archive. Its member tfplan has one line with the format, followed by the body. The body is
+// JSON: a head, followed by one object for each change, for each change outside (drift) and for each deferred change.
+// The head has the fields of plan.Plan under the names in their JSON tags. A field of the structs below replaces the
+// field of the embedded struct with the same name. Values of attributes are not in the body but in the archive member
+// "values", because as JSON each value would be in memory several times. The prior and the refreshed state are other
+// members. If the form of the body changes, the constant format must be increased.
 
 // head is the first JSON value of the body.
 type head struct {
@@ -153,7 +153,7 @@ func encode(out *bytes.Buffer, p *plan.Plan) (values [][]byte, err error) {
 	return e.values, e.err
 }
 
-// fail keeps the first error, with the name of its value.
+// fail keeps the first error. The error names the object or output that has the value.
 func (e *encoder) fail(about string, err error) {
 	if err != nil && e.err == nil {
 		e.err = fmt.Errorf("a value of %s cannot be stored in a plan: %w", about, err)

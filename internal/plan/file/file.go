@@ -94,10 +94,10 @@ func (a *archive) addStates(p *plan.Plan) (err error) {
 	return nil
 }
 
-// Read reads the saved plan data from the file name. It reports an error in bag and returns false if the archive is
-// damaged, was changed after it was written, or was written by another program or in another format. If the plan is
-// sealed with key, Read sets Contents.Own. key may be nil. Read does not check whether this version of Lethe may apply
-// the plan (WrittenBy), nor whether the plan still fits the state (Stale).
+// Read reads a saved plan. data is the content of the file, and name is its name. Read reports an error in bag and
+// returns false if the archive is damaged, was changed after it was written, or was written by another program or in
+// another format. If the plan is sealed with key, Read sets Contents.Own. key may be nil. Read does not check whether
+// this version of Lethe may apply the plan (WrittenBy), nor whether the plan still fits the state (Stale).
 func Read(name string, data, key []byte, bag *diag.Bag) (*Contents, bool) {
 	c, d := read(name, data, key, bag)
 	if d != nil {

@@ -51,8 +51,8 @@ func open(name string, data []byte) (*members, *diag.Diagnostic) {
 	return m, nil
 }
 
-// noArchive returns the error for the file name, which is not a zip archive. If the name has the extension of a
-// configuration or variables file, the error describes how to pass such a file.
+// noArchive returns the error for a file that is not a zip archive. If the name has the extension of a configuration or
+// variables file, the error describes how to pass such a file.
 func noArchive(name string) *diag.Diagnostic {
 	is, instead := "configuration", "A plan reads all files of a directory. Remove the argument to use the working directory, or select another directory with the global option -chdir."
 	switch path.Ext(strings.TrimSuffix(name, ".json")) {

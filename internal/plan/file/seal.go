@@ -37,7 +37,7 @@ func keyID(key []byte) string {
 	return hex.EncodeToString(sum[:idDigits/2])
 }
 
-// seal returns the seal of an archive. before has the bytes of the archive before the seal.
+// seal returns the seal of an archive. The parameter before has the bytes of the archive before the seal.
 func seal(before, key []byte) []byte {
 	sum := sha256.New()
 	sum.Write(before)
@@ -59,14 +59,14 @@ func sealOf(sum hash.Hash, key []byte) []byte {
 	return hex.AppendEncode(out, sum.Sum(nil))
 }
 
-// sealer passes the bytes of an archive on to out, except for the last sealSize bytes. These are a placeholder for the
+// sealer writes the bytes of an archive to out, except for the last sealSize bytes. These are a placeholder for the
 // comment of the archive. The method end writes the seal in their place, because the seal is known only after all bytes
 // before it.
 type sealer struct {
 	out  *bufio.Writer
 	sum  hash.Hash
 	key  []byte
-	held []byte // the last sealSize bytes or fewer; all earlier bytes were passed on
+	held []byte // the last sealSize bytes or fewer; all earlier bytes were written to out
 }
 
 func newSealer(w io.Writer, key []byte) *sealer {
@@ -89,7 +89,8 @@ func (s *sealer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// on passes bytes on to sum and out. out keeps the first error, which end returns.
+// on adds bytes to the hash, and writes them to out. The writer out keeps its first error, and the method end returns
+// it.
 func (s *sealer) on(p []byte) {
 	s.sum.Write(p)
 	s.out.Write(p)
@@ -102,9 +103,9 @@ func (s *sealer) end() error {
 }
 
 // checkSeal compares the seal at the end of data, the whole archive, with the bytes before the seal. It returns an
-// error if the checksum does not match, or if the seal has the ID of key and a wrong MAC. own is true if the seal was
-// made with key. own is false without an error if the seal was made without a key or with another key, or if key is
-// nil.
+// error if the checksum does not match, or if the seal has the ID of key and a wrong MAC. The result own is true if the
+// seal was made with key. The result own is false without an error if the seal was made without a key or with another
+// key, or if key is nil.
 func checkSeal(data, key []byte) (own bool, d *diag.Diagnostic) {
 	at := max(0, len(data)-sealSize)
 	before, have := data[:at], data[at:]

@@ -118,7 +118,7 @@ func (w *World) Wire(v cty.Value) provider.Dynamic {
 	return provider.Dynamic{Msgpack: b}
 }
 
-// With returns a copy of an object in which the attribute name has the value to. v must be known and not null.
+// With returns a copy of an object in which one attribute has another value. The object v must be known and not null.
 func With(v cty.Value, name string, to cty.Value) cty.Value {
 	attrs := v.AsValueMap()
 	attrs[name] = to
@@ -137,7 +137,8 @@ func Text(v cty.Value, name string) string {
 	}
 }
 
-// TestObject returns the configuration of a resource of the type fake_thing. more has further lines for the block.
+// TestObject returns the configuration of a resource of the type fake_thing. The parameter more has further lines for
+// the block.
 func TestObject(name string, more ...string) string {
 	return "resource \"fake_thing\" \"" + name + "\" {\n name = \"" + name + "\"\n " + strings.Join(more, "\n ") + "\n}\n"
 }
@@ -157,8 +158,8 @@ func (w *World) Has(objects ...string) {
 	w.State = edit.Done()
 }
 
-// Change passes a copy of the state entry of an object to change, and stores the result. The state must have the
-// object.
+// Change passes a copy of the state entry of an object to a function that changes it, and stores the result. The state
+// must have the object.
 func (w *World) Change(object string, change func(*state.Entry)) {
 	w.Helper()
 	o := enginetest.Instance(w, object).Current()
