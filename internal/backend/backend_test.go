@@ -610,8 +610,8 @@ func TestInitHalfWay(t *testing.T) {
 	}
 }
 
-// TestInitSamePlace checks that init copies nothing if only settings have changed that do not move the state. Both
-// blocks then name one lock. The journal of a killed run is recovered first.
+// TestInitSamePlace checks that init copies nothing if the changed settings do not move the state. Both blocks then
+// name one lock. The journal of a killed run is recovered first.
 func TestInitSamePlace(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		b, server := newBench(t), &storetest.HTTP{}

@@ -16,8 +16,8 @@ type clients struct {
 	o   Clients
 }
 
-// settings returns the settings with which a store or a key provider is opened. The store passes each secret in them,
-// with where (a text that describes their place), to Clients.Secret.
+// settings returns the settings with which a store or a key provider is opened. The store passes each secret in them to
+// Clients.Secret, with a text that describes where the settings are.
 func (c *clients) settings(sch *schema.Block, config cty.Value, where string) store.Settings {
 	s := store.Settings{Config: config, Schema: sch, Dir: c.env.Dir, FS: c.env.FS, Getenv: c.env.Getenv, Agent: c.o.Agent, Hosts: c.o.Hosts, Notify: c.o.Notify, Stop: c.o.Stop}
 	if c.o.Secret != nil {

@@ -88,8 +88,8 @@ type Clients struct {
 	Notify func(text string)
 	// Stop ends the retries of clients, including the retries of writes.
 	Stop context.Context
-	// Secret is called with each secret in the settings of a store or of the encryption, so that output hides it. where
-	// describes the settings.
+	// Secret is called with each secret in the settings of a store or of the encryption, so that output hides it. The
+	// parameter where describes the settings.
 	Secret func(text, where string)
 }
 
@@ -145,8 +145,8 @@ type InitRequest struct {
 	// Setting asks the user for the value of a missing required setting. answered is false if the user gives no answer.
 	// Setting is nil if no user can be asked.
 	Setting func(name, note string, secret bool) (text string, answered bool)
-	// Copies asks whether to copy states from a backend of type from to a backend of type to. answered is false if the
-	// user gives no answer.
+	// Copies asks whether to copy states from one backend to another. Its arguments are the types of the two backends.
+	// answered is false if the user gives no answer.
 	Copies func(from, to string) (copies, answered bool)
 	// Rename asks for a new name for the state of the default workspace, if the new backend has no default workspace. It
 	// returns "" if the user gives no answer.

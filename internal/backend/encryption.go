@@ -26,8 +26,8 @@ type Encryption struct {
 	remote      map[string]*crypt.Target // the targets for states that terraform_remote_state reads, by the name in the configuration; "" is the default
 }
 
-// Remote returns the encryption of the state that a terraform_remote_state data source reads. at is the address of the
-// data source. Remote returns nil if no encryption is configured for that state.
+// Remote returns the encryption of the state that a terraform_remote_state data source reads. The parameter at is the
+// address of the data source. Remote returns nil if no encryption is configured for that state.
 func (e *Encryption) Remote(at string) *crypt.Target {
 	for _, name := range append(remoteNames(at), "") {
 		if t := e.remote[name]; t != nil {
@@ -37,10 +37,10 @@ func (e *Encryption) Remote(at string) *crypt.Target {
 	return nil
 }
 
-// remoteNames returns the names under which the configuration may set the encryption for the data source at the address
-// at, in the order of precedence. A name consists of the module path, the name of the data source and its instance key.
-// A name with the instance key precedes a name without it. A name with module instance keys precedes a name without
-// them.
+// remoteNames returns the names under which the configuration may set the encryption for the data source with an
+// address, in the order of precedence. A name consists of the module path, the name of the data source and its instance
+// key. A name with the instance key precedes a name without it. A name with module instance keys precedes a name
+// without them.
 func remoteNames(at string) []string {
 	one, err := addr.ParseInstance(at)
 	if err != nil {

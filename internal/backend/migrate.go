@@ -193,7 +193,7 @@ func (m *migration) copySelected(ctx context.Context, from, to store.Store, name
 // transfer is the source and the target of the copy of a state.
 type transfer struct {
 	from, to       store.Store
-	source, target string // the names of the workspaces in from and in to
+	source, target string // the names of the workspace in the two stores
 }
 
 // missing returns the workspaces whose states the target does not have. moves is true if the files of the originals
@@ -290,9 +290,9 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	return ok
 }
 
-// sameState reports whether a copy is the state that was written; it is nil if the server has no state. A server may
-// store the parsed document instead of the text. Then the order of members and the spelling of numbers and strings may
-// differ.
+// sameState reports whether copied, the state that the server returns, is the state that was written. copied is nil if
+// the server has no state. A server may store the parsed document instead of the text. Then the order of members and
+// the spelling of numbers and strings may differ.
 func sameState(copied, written *state.Snapshot) bool {
 	if copied == nil {
 		return false
@@ -333,8 +333,8 @@ func sameJSON(a, b any) bool {
 	return a == b
 }
 
-// ahead returns the reason why next must not replace the existing state have. It returns "" if have is an earlier state
-// of the same lineage.
+// ahead returns the reason why a new state must not replace an existing state. It returns "" if the existing state is
+// an earlier state of the same lineage.
 func ahead(have, next *state.Snapshot) string {
 	switch {
 	case have.Lineage != next.Lineage:

@@ -83,7 +83,7 @@ func (d *Directory) applicable(f Files, backend string) bool {
 	return true
 }
 
-// using tells the user that a backend is used that init has not set up, and the place of the state.
+// using tells the user that init has not set up the backend in use, and names the place of the state.
 func (d *Directory) using(s settings, st store.Store) {
 	if s.driver.Name == store.LocalDriver.Name || d.o.Using == nil {
 		return
@@ -177,8 +177,8 @@ func (d *Directory) Ready() bool {
 	return ok && (was != nil || d.mayBegin(block))
 }
 
-// changed returns the reason why init must be run again although it has recorded the backend was. It returns "" if the
-// block has not changed since.
+// changed returns the reason why init must be run again although it has recorded a backend. The parameter was is the
+// recorded backend. changed returns "" if the block has not changed since then.
 func (d *Directory) changed(was *initialized, declared, current settings) string {
 	switch block := d.declared.block(); {
 	case block == nil:

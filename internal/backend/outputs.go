@@ -36,9 +36,9 @@ func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider
 	return driver, config, nil
 }
 
-// Outputs returns the root outputs of the state of another configuration, for terraform_remote_state. at is the address
-// of the data source, which selects the encryption. backend and config are the type and the settings of the backend; a
-// null config means no settings.
+// Outputs returns the root outputs of the state of another configuration, for terraform_remote_state. The parameter at
+// is the address of the data source, which selects the encryption. backend and config are the type and the settings of
+// the backend; a null config means no settings.
 func (d *Directory) Outputs(ctx context.Context, at, backend, workspace string, config cty.Value) (map[string]cty.Value, provider.Diags) {
 	if config.IsNull() {
 		config = cty.EmptyObjectVal

@@ -151,8 +151,8 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 	return true
 }
 
-// leads reports whether the state in the place of a saved plan is newer than the state in another place, the store
-// other. If not, it adds an error.
+// leads reports whether the state in the place of a saved plan is newer than the state in another store. If not, it
+// adds an error.
 func (p *placement) leads(ctx context.Context, planned settings, st store.Store, s settings, other store.Store, name string) bool {
 	here, ok := workspace.Read(ctx, p.env, other, name)
 	if !ok || here == nil || here.Len()+len(here.Outputs) == 0 && here.Lineage == "" {

@@ -104,8 +104,8 @@ func (b *planBackend) settings(ctx context.Context) (settings, bool) {
 	return planned, true
 }
 
-// samePlace reports whether the settings now, which init recorded, name the store that the plan was made with. If so,
-// the settings now can replace the plan's settings, which lack secrets.
+// samePlace reports whether the current settings, which init recorded, name the store that the plan was made with. If
+// so, they can replace the plan's settings, which lack secrets.
 func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool {
 	if now.kind() != planned.kind() || b.plan.Place == "" {
 		return false
@@ -114,7 +114,7 @@ func (b *planBackend) samePlace(ctx context.Context, planned, now settings) bool
 	return err == nil && placeDigest(st, b.opener.env.Selected()) == b.plan.Place
 }
 
-// agrees reports whether two settings are equal, apart from the settings whose names are in but.
+// agrees reports whether two settings are equal, apart from the settings with the given names.
 func (s settings) agrees(other settings, but []string) bool {
 	if s.kind() != other.kind() {
 		return false
@@ -128,7 +128,7 @@ func (s settings) agrees(other settings, but []string) bool {
 	return true
 }
 
-// withSetting returns a copy of s in which one setting has the value that it has in from.
+// withSetting returns a copy of s in which one setting has the value of the same setting in the other settings.
 func (s settings) withSetting(name string, from settings) settings {
 	attrs := s.config.AsValueMap()
 	attrs[name] = from.config.GetAttr(name)
@@ -136,8 +136,8 @@ func (s settings) withSetting(name string, from settings) settings {
 	return s
 }
 
-// movedTo reports whether the state of the plan was moved to the store with the settings now. The state there must not
-// be older than the state in the store of the plan.
+// movedTo reports whether the state of the plan was moved to the store of the current settings. The state in that store
+// must not be older than the state in the store of the plan.
 func (b *planBackend) movedTo(ctx context.Context, planned, now settings) bool {
 	existing, ok := b.peek(ctx, now)
 	if !ok || existing.Lineage != b.plan.Lineage {

@@ -287,8 +287,8 @@ func canonical(config json.RawMessage) []byte {
 	return text
 }
 
-// same reports whether p and as are the same version of a provider with the same settings. Both are nil for backends,
-// which have no provider; then same returns true.
+// same reports whether two records name the same version of a provider with the same settings. Both are nil for
+// backends, which have no provider; then same returns true.
 func (p *pinned) same(as *pinned) bool {
 	if p == nil || as == nil {
 		return p == as

@@ -44,9 +44,9 @@ func uninitialized(reason, places string) diag.Diagnostic {
 		"Reason: %s\n\n%s\n\nTo move the state, run: lethe init -migrate-state\nTo use the new backend without moving the state, run: lethe init -reconfigure\n\nNo changes to your existing configuration or state have been made.", reason, places)
 }
 
-// otherVersion returns the error for a state store whose provider now has another version than was, the recorded
-// version. It returns false if the versions are equal, if was is nil, or if the user has chosen the program of the
-// provider.
+// otherVersion returns the error for a state store whose provider now has another version than the recorded version. It
+// returns false if the versions are equal, if no version is recorded (was is nil), or if the user has chosen the
+// program of the provider.
 func (s settings) otherVersion(was *pinned) (diag.Diagnostic, bool) {
 	if was == nil || s.version == "" || was.Version == s.version {
 		return diag.Diagnostic{}, false

@@ -75,7 +75,8 @@ func (o *opener) unencrypted(ctx context.Context, s settings) (store.Store, bool
 	return st, true
 }
 
-// notOpened returns the diagnostics about a store that cannot be opened. to describes where users can set its settings.
+// notOpened returns the diagnostics about a store that cannot be opened. The parameter to describes where users can set
+// its settings.
 func notOpened(err error, to string) (problems []diag.Diagnostic) {
 	for _, err := range store.Mistakes(err) {
 		var bad *store.SettingError

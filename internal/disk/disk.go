@@ -104,7 +104,7 @@ func (osFS) MkdirAll(name string, mode fs.FileMode) error { return os.MkdirAll(n
 
 func (osFS) SyncDir(name string) error { return syncDir(name) }
 
-// Symlink creates a symbolic link at name that leads to the path to. Unlike os.Symlink, it returns an error if the
+// Symlink creates a symbolic link at name that leads to another path. Unlike os.Symlink, it returns an error if the
 // system reports success and creates nothing.
 func Symlink(to, name string) error {
 	if err := os.Symlink(to, name); err != nil {

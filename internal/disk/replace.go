@@ -106,8 +106,9 @@ func replace(fsys FS, path string, r replacement) (File, error) {
 // Pending returns the name of the copy that exists beside a file while the file is overwritten in place.
 func Pending(target string) string { return target + ".writing" }
 
-// inPlace overwrites target, which cannot be replaced, with the content of the durable file at from. A complete copy
-// with the name Pending(target) exists until target is complete, so that a crash or a power failure loses nothing.
+// inPlace overwrites target, which cannot be replaced, with the content of another file, which is durable already. A
+// complete copy with the name Pending(target) exists until target is complete, so that a crash or a power failure loses
+// nothing.
 func inPlace(fsys FS, from, target string) error {
 	pending := Pending(target)
 	err := fsys.Rename(from, pending)

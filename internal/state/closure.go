@@ -204,8 +204,8 @@ func (c *Closure) Of(self addr.Resource, recorded []addr.Resource) []addr.Resour
 	return out
 }
 
-// listed reports whether a file lists the dependency with the id id for an object of resource self. Ephemeral resources
-// and self are not listed.
+// listed reports whether a file lists a dependency for an object of the resource self. id is the index of the
+// dependency in c.names. Ephemeral resources and self are not listed.
 func (c *Closure) listed(self addr.Resource, id int32) bool {
 	d := c.names[id].Resource
 	return d.Mode != addr.Ephemeral && d != self

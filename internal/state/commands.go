@@ -103,9 +103,10 @@ func (s *Snapshot) missing(i addr.Instance) diag.Diagnostic {
 	return diag.Errorf(title, "There is no resource instance %s in the state. If its configuration is new, run \"lethe apply\" first.%s", i, s.NearInstance(i))
 }
 
-// ReplaceProvider returns a snapshot in which the provider to replaces the provider from in every resource, and the
-// changed resources. If no resource has exactly the provider from, it replaces the same provider under the other
-// registry host: OpenTofu's instead of Terraform's, or Terraform's instead of OpenTofu's.
+// ReplaceProvider returns a snapshot in which every resource of one provider has another provider, and the changed
+// resources. The parameter from is the old provider, and to is the new one. If no resource has exactly the old
+// provider, ReplaceProvider replaces the same provider under the other registry host: OpenTofu's instead of
+// Terraform's, or Terraform's instead of OpenTofu's.
 func (s *Snapshot) ReplaceProvider(from, to addr.Provider) (*Snapshot, []addr.AbsResource) {
 	var exact, alias []addr.AbsResource
 	for _, r := range s.Resources() {

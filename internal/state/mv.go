@@ -10,11 +10,11 @@ import (
 // Renaming is the old and the new address of a moved resource, instance or module, for messages.
 type Renaming struct{ From, To string }
 
-// Mv moves the objects that match from to the address to. A resource moves to a resource, an instance to an instance of
-// the same type, and a module or a module instance to another module. A module address without a key means the instance
-// without a key, or all instances if that does not exist.
+// Mv moves the objects that match one address to another address. A resource moves to a resource, an instance to an
+// instance of the same type, and a module or a module instance to another module. A module address without a key means
+// the instance without a key, or all instances if that does not exist.
 //
-// If into is nil, the objects move within the snapshot, and the result target is nil. Otherwise they move into the
+// If into is nil, the objects move within the snapshot, and the result target is nil. Otherwise they move to the
 // snapshot into. Mv returns both changed snapshots. After an error, which it adds to bag, it returns false.
 func (s *Snapshot) Mv(from, to addr.Target, into *Snapshot, bag *diag.Bag) (source, target *Snapshot, done []Renaming, ok bool) {
 	m := relocation{from: s, into: into, bag: bag, moves: map[addr.Object]addr.Object{}}
@@ -173,7 +173,7 @@ func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bo
 	return true
 }
 
-// places returns the module instances that match from, with the new address of each.
+// places returns the module instances that match the address of the objects to move, with the new address of each.
 func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.ModuleInstance {
 	out := map[addr.ModuleInstance]addr.ModuleInstance{}
 	a, b := from.AsModule(), to.AsModule()

@@ -40,7 +40,7 @@ func terraform(t *testing.T) func(state []byte, args ...string) ([]byte, error) 
 	}
 }
 
-// TestTerraformShowsOurs checks that terraform show prints our copy of a state like the original.
+// TestTerraformShowsOurs checks that terraform show prints Lethe's copy of a state like the original.
 func TestTerraformShowsOurs(t *testing.T) {
 	run := terraform(t)
 	theirs := testdata(t, "terraform-1.11.4.tfstate")
@@ -104,8 +104,8 @@ func mustJSON(t *testing.T, v any) []byte {
 	return out
 }
 
-// TestTerraformPullsOurs checks that Terraform reads random states that we write, and returns them without the fields
-// that it does not know.
+// TestTerraformPullsOurs checks that Terraform reads random states that Lethe writes, and returns them without the
+// fields that Terraform does not know.
 func TestTerraformPullsOurs(t *testing.T) {
 	run := terraform(t)
 	for seed := range 20 { // few examples, because each starts a process

@@ -1,7 +1,5 @@
 // Package state holds the objects that earlier runs created, in the model of state files of format 4.
 //
-// A Snapshot never changes. An edit makes a new snapshot that shares the unchanged parts, so that a run can cheaply
-// keep the states before and after a refresh and during an apply. Objects keep the form in which they were read:
 // A Snapshot never changes. An Edit makes a new snapshot that shares the unchanged parts. So a run can cheaply keep the
 // states before and after a refresh and during an apply. Objects keep the form in which they were read: attributes stay
 // JSON until the schema of their provider is available, and an object that a run does not use is never decoded. Which

@@ -132,8 +132,9 @@ func (a *Answer) open() bool {
 	return a.Status >= 500 && a.Status != http.StatusNotImplemented || a.Status == http.StatusTooManyRequests || a.Status == http.StatusRequestTimeout
 }
 
-// JSON encodes in as the body of a request, sends the request once as Ask does, and decodes the answer into out. If in
-// is nil, the request has no body. If out is nil, the body of the answer is ignored.
+// JSON sends a request once as Ask does. The body of the request is the input, encoded as JSON, and the answer is
+// decoded into the argument out. If the input is nil, the request has no body. If out is nil, the body of the answer is
+// ignored.
 func (a *API) JSON(ctx context.Context, method string, to *url.URL, header http.Header, in, out any) error {
 	var body []byte
 	if in != nil {

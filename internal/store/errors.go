@@ -45,7 +45,7 @@ func (e *StaleError) Error() string {
 // executed: the connection broke, or the server failed. A later attempt may succeed.
 type UnansweredError struct {
 	Err    error
-	Unsent bool          // the request was not executed: no token or no connection could be had, or the service was busy
+	Unsent bool          // the request was not executed: there was no token or no connection, or the service was busy
 	After  time.Duration // the pause that the service requests before the next attempt; 0 means none
 }
 

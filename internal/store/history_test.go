@@ -18,8 +18,8 @@ type noLinks struct{ disk.FS }
 
 func (noLinks) Link(string, string) error { return errors.ErrUnsupported }
 
-// commands writes one state for each serial, from the serial from to the serial to. It writes each state with a new
-// Local, like separate commands, and returns the last Local.
+// commands writes one state for each serial between from and to, including both. It writes each state with a new Local,
+// like separate commands, and returns the last Local.
 func commands(t *testing.T, o LocalOptions, from, to, size int) *Local {
 	t.Helper()
 	var l *Local

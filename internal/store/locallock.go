@@ -87,8 +87,8 @@ func (l *Local) infoFile(workspace string) string {
 	return filepath.Join(dir, "."+base+".lock.info")
 }
 
-// lockedBy returns the error for a lock that another process holds. It describes the holder if the file at the path
-// info can be read. cause is the error of the attempt to lock, or nil.
+// lockedBy returns the error for a lock that another process holds. It describes the holder if the lock file can be
+// read, whose path is the argument info. cause is the error of the attempt to lock, or nil.
 func (l *Local) lockedBy(info string, cause error) *LockError {
 	e := &LockError{Err: cause}
 	if data, err := disk.Read(l.fs, info); err == nil && data != nil {

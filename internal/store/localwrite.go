@@ -67,8 +67,8 @@ func (l *Local) guard(dir string) (release func()) {
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup writes the backup at the first Put of a workspace: a copy of now, the state that the Put replaces. At a later
-// Put it only keeps now as a former state. If backups are disabled, it does nothing.
+// backup writes the backup at the first Put of a workspace: a copy of the current state, which the Put replaces. At a
+// later Put it only keeps the current state as a former state. If backups are disabled, it does nothing.
 func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]

@@ -55,8 +55,8 @@ type Participant interface {
 	// permitted. If another run has claimed a conflicting part, the error is a *LockError that describes that run and
 	// wraps a *PartError. Claim does not wait.
 	Claim(ctx context.Context, parts Parts) error
-	// Turn waits until it is the run's turn to write the state. Until the run calls done, no other run gets a turn, so
-	// the state that it reads stays unchanged until it has written it.
+	// Turn waits until it is the run's turn to write the state. No other run gets a turn before the run calls done. So
+	// the run can read the state and write it, and no other run writes in between.
 	Turn(ctx context.Context) (done func(context.Context) error, err error)
 	// Leave releases all parts that the run has claimed. It works even if the context of Join has ended. It may be called
 	// once.

@@ -52,7 +52,8 @@ func (r *Reader) Exclusive(one, other string) {
 	}
 }
 
-// Which returns the name first if that setting is set and not empty, and otherwise the name second.
+// Which returns the name of the first setting if this setting is set and not empty, and otherwise the name of the
+// second setting.
 func (r *Reader) Which(first, second string) string {
 	if r.Text(first) != "" {
 		return first
@@ -85,7 +86,8 @@ func (r *Reader) Flag(name string, env ...string) bool {
 }
 
 // Int returns a setting that is a whole number, or else the value of the first environment variable in env that is set,
-// or else otherwise. If the text is not a whole number of 0 or more, Int adds an error to r.Err and returns 0.
+// or else the default (otherwise). If the text is not a whole number of 0 or more, Int adds an error to r.Err and
+// returns 0.
 func (r *Reader) Int(name string, otherwise int, env ...string) int {
 	n, err := r.S.Int(name, otherwise, env...)
 	r.Fail(err)

@@ -25,7 +25,6 @@ type Tries struct {
 	// Notify is called once for each request that has been retried for noticeDelay. It may be nil.
 	Notify func(text string)
 	// Stop, when it ends, ends all pauses and, after the time grace, the request in progress. It may be nil.
-	// them.
 	Stop context.Context
 }
 

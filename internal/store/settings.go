@@ -181,7 +181,7 @@ func (s Settings) Bool(name string, env ...string) (bool, error) {
 }
 
 // Int returns a setting that is a whole number, or else the value of the first environment variable in env that is set
-// and not empty, or else otherwise. It returns an error if the text is not a whole number of 0 or more.
+// and not empty, or else the default (otherwise). It returns an error if the text is not a whole number of 0 or more.
 func (s Settings) Int(name string, otherwise int, env ...string) (int, error) {
 	text, ok := s.Text(name, env...)
 	if !ok {
@@ -219,8 +219,8 @@ func (s Settings) List(name string) []string {
 	return out
 }
 
-// In returns the nested setting name as Settings, whose methods then read its attributes. If the nested setting is not
-// set, Set returns false for the result.
+// In returns a nested setting as Settings, whose methods then read its attributes. If the nested setting is not set,
+// Set returns false for the result.
 func (s Settings) In(name string) Settings {
 	in := s
 	in.Schema, in.Config, in.within = nil, cty.NilVal, s.path(name)

@@ -149,10 +149,10 @@ type NamedWorkspace interface {
 
 // Migrator is a store that may keep its states in the same place as another store, in another form.
 type Migrator interface {
-	// MigrateFrom returns two stores for moving states from the form of the store from to the form of this store. It
-	// returns false if the two stores use different places. source has the states that are not yet moved, and target has
-	// the moved states. Both use the locks of target. If the form is the same, both are nil, because no state must be
-	// moved.
+	// MigrateFrom returns two stores for moving states from the form of a former store to the form of this store. It
+	// returns false if the former store and this store use different places. source has the states that are not yet
+	// moved, and target has the moved states. Both use the locks of target. If the form is the same, both are nil,
+	// because no state must be moved.
 	MigrateFrom(from Store) (source, target Store, ok bool)
 }
 
@@ -258,13 +258,13 @@ type Counts struct{ Added, Changed, Removed int }
 // Journaler keeps copies of the journals of runs, so that another machine can replay the journal of a crashed run. The
 // writer of a journal encrypts it.
 type Journaler interface {
-	// Note writes data to the journal of the run that holds the lock of a workspace, beginning at the byte position at.
-	// The data may repeat bytes that the store already has. Without data, Note only records a sign of life, which a run
-	// sends every LifeSign.
+	// Note writes data to the journal of the run that holds the lock of a workspace. The parameter at is the byte
+	// position of the first byte. The data may repeat bytes that the store already has. Without data, Note only records
+	// a sign of life, which a run sends every LifeSign.
 	Note(ctx context.Context, workspace string, at int64, data []byte) error
 	// Orphaned returns the journals of runs that ended without calling Drop. If the connection of a run is closed,
-	// Orphaned waits whether the run sends a sign of life. If the caller does not hold the lock, the result may contain
-	// the journal of the run that holds the lock.
+	// Orphaned waits for a while, because the run may still send a sign of life. If the caller does not hold the lock,
+	// the result may contain the journal of the run that holds the lock.
 	Orphaned(ctx context.Context, workspace string) ([]OrphanedJournal, error)
 	// Drop deletes the journal of a run. If run is "", it is the run that holds the lock.
 	Drop(ctx context.Context, workspace, run string) error

@@ -25,8 +25,8 @@ type Claim struct {
 // Shared reports whether other commands may work on other parts of the state at the same time.
 func (s *State) Shared() bool { return s.lock.shared() }
 
-// outOfDate returns the error for a plan that cannot be applied because the state has changed. why introduces the list
-// of conflicts. then is a sentence about the next step, or "".
+// outOfDate returns the error for a plan that cannot be applied because the state has changed. The parameter why
+// introduces the list of conflicts. The parameter then is a sentence about the next step, or "".
 func outOfDate(why string, conflicts []string, then string) diag.Diagnostic {
 	if most := 10; len(conflicts) > most {
 		conflicts = append(conflicts[:most:most], fmt.Sprintf("and %d more", len(conflicts)-most))
@@ -34,8 +34,8 @@ func outOfDate(why string, conflicts []string, then string) diag.Diagnostic {
 	return diag.Errorf("Plan is out of date", "%s:\n  %s\n\n%sNothing was done. Make a new plan.", why, strings.Join(conflicts, "\n  "), then)
 }
 
-// outdated returns the reason why the plan does not fit the present state now. It returns nil if no other run has
-// changed the parts of the state that the plan uses.
+// outdated returns the reason why the plan does not fit the present state. It returns nil if no other run has changed
+// the parts of the state that the plan uses.
 func (c Claim) outdated(ctx context.Context, st store.Store, name string, now *state.Snapshot) *diag.Diagnostic {
 	if now == c.Base || now.Digest() == c.Base.Digest() && now.Lineage == c.Base.Lineage {
 		return nil
@@ -72,8 +72,8 @@ func (c Claim) outdated(ctx context.Context, st store.Store, name string, now *s
 	return &d
 }
 
-// known returns a function that reports whether the state now has an object as the refresh of the plan found it. The
-// plan then still fits that object, although another run has changed it in the state.
+// known returns a function that reports whether the present state has an object as the refresh of the plan found it.
+// The plan then still fits that object, although another run has changed it in the state.
 func (c Claim) known(now *state.Snapshot) func(addr.Object) bool {
 	if c.Refreshed == nil || c.Refreshed == c.Base {
 		return func(addr.Object) bool { return false }
@@ -85,8 +85,8 @@ func (c Claim) known(now *state.Snapshot) func(addr.Object) bool {
 	return func(o addr.Object) bool { return !other[o] }
 }
 
-// writers returns a sentence about the runs that wrote the state after the serial after. It returns "" if the store
-// does not know them.
+// writers returns a sentence about the runs that wrote versions of the state with later serials than the given serial.
+// It returns "" if the store does not know them.
 func writers(ctx context.Context, st store.Store, name string, after uint64) string {
 	h := st.Capabilities().History
 	if h == nil {

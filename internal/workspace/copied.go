@@ -100,8 +100,8 @@ func (c *copied) unreachable() bool {
 	return c.problem != nil
 }
 
-// lull waits until a caller waits for its records, so that they are sent in the same request. It waits at most for the
-// time longest, and ends when the copying stops.
+// lull waits until a caller waits for its records, so that they are sent in the same request. The argument longest is
+// the maximum time. lull also ends when the copying stops.
 func (c *copied) lull(longest time.Duration) {
 	end := time.After(longest)
 	for {

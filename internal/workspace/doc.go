@@ -157,8 +157,8 @@ func (e *Env) Selected() string {
 	return name
 }
 
-// selected returns the selected workspace, and in by the source of the selection for messages; by is "" for the
-// default.
+// selected returns the selected workspace. The result by describes the source of the selection for messages; it is ""
+// if the default workspace is selected because nothing selects another.
 func (e *Env) selected() (name, by string, err error) {
 	if w := e.Getenv(Variable); w != "" {
 		return w, "the environment variable " + Variable, nil

@@ -131,7 +131,7 @@ const (
 )
 
 // copies returns the backup and the former states, without states that equal another one. older is the number of former
-// states that were not read. now is the present state, or nil if it cannot be read.
+// states that were not read. The parameter now is the present state, or nil if it cannot be read.
 func copies(ctx context.Context, env *Env, st store.Store, name string, now *state.Snapshot) (out []Copy, older int) {
 	size := 0 // the total size of the undamaged states, in bytes
 	add := func(c Copy, data []byte, err error) {
@@ -228,7 +228,7 @@ func (f *JournalReport) run() string {
 }
 
 // storedJournals returns the journals in the store whose runs have probably ended; without a lock, that is not certain.
-// It omits the journal of the run with the ID here, whose journal is also a local file.
+// It omits the journal of the run whose journal is also a local file. The parameter here is the ID of this run.
 func storedJournals(ctx context.Context, st store.Store, name string, s *state.Snapshot, here string) ([]*JournalReport, error) {
 	all, err := store.OrphanedJournals(ctx, st, name)
 	if s == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// puts is a store in memory that sends each written state to all. If fail is set, it decides whether a write fails, and
-// whether the failed write is stored.
+// puts is a store in memory that sends each written state to the channel all. If the function fail is set, it decides
+// whether a write fails, and whether the failed write is stored.
 type puts struct {
 	store.Memory
 	all  chan *state.Snapshot

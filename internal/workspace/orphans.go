@@ -115,9 +115,9 @@ func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 	return true
 }
 
-// putAside writes a journal of the store that cannot be replayed completely to a file. why is the mismatch to report,
-// or nil if the reason was reported already. If the file cannot be written, putAside reports an error and returns
-// false.
+// putAside writes a journal of the store that cannot be replayed completely to a file. The parameter why is the
+// mismatch to report, or nil if the reason was reported already. If the file cannot be written, putAside reports an
+// error and returns false.
 func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *journal.MismatchError) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true

@@ -87,8 +87,7 @@ func (d *document) stamp() {
 	}
 }
 
-// Problem returns the diagnostic in an error of the encryption. For any other error, it returns the diagnostic
-// otherwise.
+// Problem returns the diagnostic in an error of the encryption. For any other error, it returns its second argument.
 func Problem(err error, otherwise diag.Diagnostic) diag.Diagnostic {
 	if d, ok := crypt.Diagnostic(err); ok {
 		return d
@@ -153,9 +152,9 @@ const checkIt = " To check the state and its backups, run: lethe state check"
 // sentence returns an error of a store as a sentence.
 func sentence(err error) string { return strings.TrimSuffix(store.Sentence(err), ".") + "." }
 
-// giveUp writes the bytes of an unreadable state, which is about to be replaced, to a file, and warns the user. why is
-// the reason in sentences. If the file cannot be written, giveUp adds an error and returns false. It writes no file if
-// data is empty.
+// giveUp writes the bytes of an unreadable state, which is about to be replaced, to a file, and warns the user. The
+// parameter why is the reason in sentences. If the file cannot be written, giveUp adds an error and returns false. It
+// writes no file if data is empty.
 func giveUp(ctx context.Context, env *Env, req Request, data []byte, why string) bool {
 	kept := "It could not be saved in a file."
 	if len(data) > 0 {

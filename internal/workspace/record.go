@@ -131,7 +131,8 @@ func (r *recorder) run() string {
 }
 
 // close ends the journal of the command, if it has one. If no journal stays, close writes the unsettled notes about
-// interrupted runs to a new journal. now is the state as last read or written. close reports failures as warnings.
+// interrupted runs to a new journal. The parameter now is the state as last read or written. close reports failures as
+// warnings.
 func (r *recorder) close(now *state.Snapshot, st store.Store) {
 	kept := r.earlier != nil || r.silent
 	if r.journal != nil {
@@ -158,8 +159,8 @@ func (r *recorder) close(now *state.Snapshot, st store.Store) {
 }
 
 // round ends the journal of a round: one plan and its apply, in a command that needs several. If leases are open or
-// notes are unsettled, it creates the journal of the next round at once, so that these are always recorded. now is the
-// state as last read or written.
+// notes are unsettled, it creates the journal of the next round at once, so that these are always recorded. The
+// parameter now is the state as last read or written.
 func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 	if r.journal == nil {
 		return nil
@@ -177,7 +178,8 @@ func (r *recorder) round(now *state.Snapshot, st store.Store) error {
 }
 
 // end closes the journal of the command. It returns true if the file stays for the next command. unsettled is true if
-// the journal has calls or leases that the next command must know. now is the state as last read or written.
+// the journal has calls or leases that the next command must know. The parameter now is the state as last read or
+// written.
 func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (stays bool) {
 	keep := r.keep || unsettled
 	if keep && !r.keep && r.earlier == nil {
@@ -210,9 +212,9 @@ func (r *recorder) end(now *state.Snapshot, st store.Store, unsettled bool) (sta
 	return stays
 }
 
-// about records in the journal that the state with the digest next is about to be written. If the command is killed
-// after the write, but before it removes the journal, the next command recognizes that state. If the journal accepts no
-// more records, about does nothing: that error was reported already.
+// about records in the journal that a state is about to be written. The argument next is the digest of the state. If
+// the command is killed after the write, but before it removes the journal, the next command recognizes that state. If
+// the journal accepts no more records, about does nothing: that error was reported already.
 func (r *recorder) about(next state.Digest) {
 	if r.journal != nil {
 		_ = r.journal.End(next)

@@ -86,8 +86,8 @@ func (rc *recovery) local(ctx context.Context) bool {
 }
 
 // foreign reports a journal that does not belong to the state, and renames it, so that this command can have a journal.
-// A read-only command only renames it if it needs a journal: the user may have put another state in the place of the
-// state for a moment, or named another file with -state.
+// A read-only command does not rename the journal here, but only when it needs a journal itself (see makeRoom): the
+// user may have put another state in the place of the state for a moment, or named another file with -state.
 func (rc *recovery) foreign(mismatch *journal.MismatchError) {
 	kept := rc.record.path
 	if rc.req.Operation.Policy().ReadOnly {

@@ -273,8 +273,8 @@ func TestSharedFresh(t *testing.T) {
 	m.has(3, "x_a.a=1 x_b.b=1 x_c.c=2")
 }
 
-// TestSharedAlone checks that a command that needs the whole state is refused while others share it, and that it locks
-// them out.
+// TestSharedAlone checks that a command that needs the whole state is refused while other runs share the state, and
+// that no other run can share the state while such a command holds it.
 func TestSharedAlone(t *testing.T) {
 	m := newTeam(t, "x_a.a")
 	a, b := m.run(m.bench()), m.bench()
@@ -406,7 +406,8 @@ func TestSharedSerial(t *testing.T) {
 		}
 		return out
 	}
-	// carried returns the state onto with the changes of a plan. The plan was made from the state from.
+	// carried applies the changes of a plan to a state (onto), and returns the result. The parameter from is the state
+	// with which the plan was made.
 	carried := func(run string, p plan, from, onto map[string]string) map[string]string {
 		out := maps.Clone(onto)
 		for name, needs := range p.changes {

@@ -162,9 +162,9 @@ func (s *State) Note(n journal.Notes) { s.record.notes = n }
 const journalHas = "All changes are in the journal beside the state, and the next command recovers them."
 
 // elsewhere saves a state that could not be written to its store, and returns a text for the user about the place:
-// another file, the journal, or only the screen. why is the error of the write. recorded is true if the journal has all
-// changes. A command that changes only the state, such as "state mv", saves nothing: its result in another file would
-// be one more copy of the state, with objects that another state may have.
+// another file, the journal, or only the screen. The parameter why is the error of the write. recorded is true if the
+// journal has all changes. A command that changes only the state, such as "state mv", saves nothing: its result in
+// another file would be one more copy of the state, with objects that another state may have.
 func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded bool) string {
 	switch {
 	case !s.record.keep:

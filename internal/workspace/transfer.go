@@ -96,7 +96,8 @@ func (t *Transfer) remove() error {
 	return removeRecord(t.Source.env.FS, string(t.Record.Source.File))
 }
 
-// transferSide has the data of one side of a transfer. to and side point to the fields of Transfer for this side.
+// transferSide has the data of one side of a transfer. The fields to and side point to the fields of Transfer for this
+// side.
 type transferSide struct {
 	role  transfer.Role
 	state *State

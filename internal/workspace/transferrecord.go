@@ -59,8 +59,8 @@ func unreadableRecord(env *Env, file string, err error) diag.Diagnostic {
 	return Problem(err, diag.Errorf("Transfer not finished", "The record %s of an unfinished transfer of objects cannot be read: %s. Until it is read, it is not known which of two states has these objects.", relative(env, file), disk.Reason(err)))
 }
 
-// unreachable returns the error for an unfinished transfer whose other directory cannot be used. why is the reason, as
-// sentences.
+// unreachable returns the error for an unfinished transfer whose other directory cannot be used. The parameter why is
+// the reason, as sentences.
 func unreachable(env *Env, r *transfer.Record, file, why string) diag.Diagnostic {
 	_, other := r.This()
 	var list []string

@@ -239,7 +239,8 @@ func (p *replay) interim(d state.Digest) (before uint32, ok bool) {
 	return before, ok
 }
 
-// drop removes the changes of the records with numbers below before, which an interim state already has.
+// drop removes the changes of the records that precede the record with a number, because an interim state already has
+// these changes.
 func (p *replay) drop(before uint32) {
 	n := 0
 	for n < len(p.numbers) && p.numbers[n] < before {
@@ -249,7 +250,7 @@ func (p *replay) drop(before uint32) {
 	p.list()
 }
 
-// unwritten reports whether the run recorded changes that no interim state has that the store confirmed.
+// unwritten reports whether the run recorded changes after the last interim state whose write the store confirmed.
 func (p *replay) unwritten() bool {
 	n := len(p.numbers)
 	return n > 0 && p.numbers[n-1] >= p.written
@@ -388,9 +389,9 @@ func RecoverRest(fsys disk.FS, path string, base *state.Snapshot, seal Sealing, 
 	return r, err
 }
 
-// Conclude records in a journal that the state next, which has all changes of the journal, is about to be written. If
-// the command is interrupted after that write, but before it removes the journal, the next recovery knows that the
-// state has all changes.
+// Conclude records in a journal that a state with all changes of the journal is about to be written. The argument next
+// is the digest of this state. If the command is interrupted after that write, but before it removes the journal, the
+// next recovery knows that the state has all changes.
 func (r *Recovery) Conclude(fsys disk.FS, path string, next state.Digest) error {
 	w, err := r.Continue(path, "", Options{FS: fsys})
 	if err != nil {

@@ -165,8 +165,8 @@ func (w *Writer) Later(done func(error), op Op, changed ...Change) {
 	})
 }
 
-// End records durably that the state next is about to be written. That state has all changes of the journal. After an
-// error, the record is not durable.
+// End records durably that a state with all changes of the journal is about to be written. The argument next is the
+// digest of this state. After an error, the record is not durable.
 func (w *Writer) End(next state.Digest) error {
 	return w.durable(endRecord, encode(endJSON{next}))
 }
@@ -178,8 +178,9 @@ func (w *Writer) Next() uint32 {
 	return w.number
 }
 
-// Interim records durably that an interim state (a state before the end of the run) with the digest next is about to be
-// written. That state has the changes of all records with numbers below before. Later records continue from that state.
+// Interim records durably that an interim state (a state before the end of the run) is about to be written. The
+// argument next is the digest of this state. The state has the changes of all records whose numbers are less than the
+// argument before. Later records continue from that state.
 func (w *Writer) Interim(next state.Digest, before uint32) error {
 	return w.durable(interimRecord, encode(interimJSON{Next: next, Before: before}))
 }
@@ -352,8 +353,8 @@ func (w *Writer) Urge() {
 	signal(w.urgent)
 }
 
-// add adds a record for the goroutine to write. of is the call whose outcome the record contains, or 0. done is called
-// when the record is durable or has failed.
+// add adds a record for the goroutine to write. The parameter of is the call whose outcome the record contains, or 0.
+// done is called when the record is durable or has failed.
 func (w *Writer) add(k kind, of Op, payload []byte, done func(error)) {
 	if failed, first := w.append(k, of, payload, done, true); !failed && first {
 		signal(w.work)

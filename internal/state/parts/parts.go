@@ -41,7 +41,7 @@ func Changes(p store.Parts, i addr.Instance) bool {
 	return IsWholeState(p) || p[i.String()]&store.Changes != 0
 }
 
-// Need adds to p that a resource must not change, with all its instances in and below the module instance at.
+// Need adds to p that a resource must not change, with all its instances in a module instance and below it.
 func Need(p store.Parts, at addr.ModuleInstance, r addr.Resource) {
 	p[wholeState] |= store.Within
 	p[resource(at, r)] |= store.Needs
@@ -66,7 +66,7 @@ func Check(p store.Parts, kind, address string) {
 	p[kind+" conditions of "+address] |= store.Changes
 }
 
-// resource returns the name of the part with all instances of a resource in the module instance at and in all module
+// resource returns the name of the part with all instances of a resource in a module instance and in all module
 // instances below it. Example: for aws_instance.a of module a.b at module.a["x"], the name is
 // module.a["x"].module.b[*].aws_instance.a[*].
 func resource(at addr.ModuleInstance, r addr.Resource) string {

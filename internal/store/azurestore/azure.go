@@ -180,9 +180,9 @@ func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev st
 	return versionOf(sum[:]), answered(err)
 }
 
-// unchanged returns the conditions for a write of a blob: the blob still has the ETag in now, or is still missing if
-// now is nil. The conditions include the lease of this process, unless another process broke that lease: then the ETag
-// alone must suffice.
+// unchanged returns the conditions for a write of a blob: the blob still has the ETag of the known properties, or is
+// still missing if these are nil. The conditions include the lease of this process, unless another process broke that
+// lease: then the ETag alone must suffice.
 func (r *remote) unchanged(workspace string, now *properties) *blob.AccessConditions {
 	c := &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{}}
 	if now == nil {
@@ -315,8 +315,8 @@ func (f *properties) holder() *store.LockInfo {
 	return nil
 }
 
-// locked returns a *store.LockError with the reason why and, if the metadata of the blob describes the holder, with the
-// holder.
+// locked returns a *store.LockError. It contains the given reason and, if the metadata of the blob describes the
+// holder, the holder.
 func (r *remote) locked(ctx context.Context, workspace string, why error) error {
 	refused := &store.LockError{Err: why}
 	if now, err := r.look(ctx, workspace); err == nil && now != nil {

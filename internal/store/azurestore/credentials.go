@@ -22,7 +22,7 @@ type reader struct {
 	cloud cloudauth.Cloud
 }
 
-// container returns a client for the container at the address at. It uses the first of these credentials that is
+// container returns a client for the container at an address. It uses the first of these credentials that is
 // configured: the account's key, a SAS token, or a credential of Entra ID. The last is used directly, or to look up the
 // account's key.
 func (r *reader) container(ctx context.Context, at, account string, o *container.ClientOptions) (*container.Client, error) {

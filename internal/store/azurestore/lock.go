@@ -68,8 +68,8 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return unlock, nil
 }
 
-// sign writes the lock's holder who to the metadata of the blob, or removes the holder from it if who is nil. It does
-// nothing if the blob does not exist.
+// sign writes the lock's holder to the metadata of the blob, or removes the holder from the metadata if the argument
+// who is nil. It does nothing if the blob does not exist.
 func (r *remote) sign(ctx context.Context, workspace string, who *store.LockInfo) error {
 	now, err := r.look(ctx, workspace)
 	if err != nil || now == nil {

@@ -40,8 +40,8 @@ func Nested(name, description string, attrs ...*schema.Attr) *schema.Attr {
 	return &schema.Attr{Name: name, Type: b.Type(), Object: &schema.Object{Attrs: b.Attrs, Nesting: schema.Single}, Optional: true, Description: description}
 }
 
-// AWSAttrs returns the schema attributes for a client of AWS services: own, and the settings for region, credentials
-// and connections.
+// AWSAttrs returns the schema attributes for a client of AWS services: the given attributes, and the settings for
+// region, credentials and connections.
 func AWSAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
 		store.Attr("region", cty.String, "The region. AWS_REGION, AWS_DEFAULT_REGION."),
@@ -87,7 +87,7 @@ const AWSReading = 30 * time.Second
 // awsReader reads the settings that AWSAttrs describes.
 type awsReader struct{ *store.Reader }
 
-// in returns a reader for the attributes of the nested setting name.
+// in returns a reader for the attributes of a nested setting.
 func (r *awsReader) in(name string) *awsReader { return &awsReader{&store.Reader{S: r.S.In(name)}} }
 
 // duration reads a duration. It returns 0, which selects the SDK's default, if the setting is not set. If the text is

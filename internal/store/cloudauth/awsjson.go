@@ -34,7 +34,7 @@ type AWSService struct {
 	ahead atomic.Int64 // how far the service's clock is ahead of this machine's clock, in nanoseconds
 }
 
-// Call sends a request once: it encodes in as JSON, and decodes the answer into out. It returns a
+// Call sends a request once: it encodes the input as JSON, and decodes the answer into out. It returns a
 // *store.UnansweredError if the service does not answer, or asks to repeat the request later, and a *store.RefusedError
 // if it refuses the request.
 func (s *AWSService) Call(ctx context.Context, operation string, in, out any) error {
@@ -131,7 +131,7 @@ func (s *AWSService) configured(ctx context.Context) string {
 	return at
 }
 
-// AWSRefused reports whether err means that an AWS service refused a request with the error type kind, such as
+// AWSRefused reports whether err means that an AWS service refused a request with the given type of error, such as
 // "ConditionalCheckFailedException".
 func AWSRefused(err error, kind string) bool {
 	var r *store.RefusedError

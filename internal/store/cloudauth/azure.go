@@ -20,8 +20,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// AzureAttrs returns the schema attributes for a client of Azure services: own, and the settings for the cloud and the
-// credentials.
+// AzureAttrs returns the schema attributes for a client of Azure services: the given attributes, and the settings for
+// the cloud and the credentials.
 func AzureAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
 		store.Attr("environment", cty.String, "public, usgovernment or china: public if not set. ARM_ENVIRONMENT."),
@@ -53,9 +53,9 @@ func Bearer(token string) *store.API {
 // azureReader reads the settings that AzureAttrs describes.
 type azureReader struct{ *store.Reader }
 
-// orFile returns the setting name, or else the content of the file that the setting fileName names. env and fileEnv are
-// the environment variables of the two settings. It returns "" if neither is set. If the file cannot be read, it
-// records an error.
+// orFile returns the value of one setting, or else the content of the file that another setting (fileName) names. env
+// and fileEnv are the environment variables of the two settings. It returns "" if neither is set. If the file cannot be
+// read, it records an error.
 func (r *azureReader) orFile(name, env, fileName, fileEnv string) string {
 	if t := r.Text(name, env); t != "" {
 		return t
@@ -83,8 +83,8 @@ func AzureFiles(s *store.Reader) {
 	r.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH")
 }
 
-// Azure returns the Entra ID credential that the settings of AzureAttrs describe, for the cloud in. Later, if the
-// credential cannot get a token, its error is a *store.UnansweredError if another attempt may succeed, and otherwise a
+// Azure returns the Entra ID credential that the settings of AzureAttrs describe, for a cloud. Later, if the credential
+// cannot get a token, its error is a *store.UnansweredError if another attempt may succeed, and otherwise a
 // *NoTokenError.
 func Azure(s *store.Reader, in Cloud) (azcore.TokenCredential, error) {
 	c, err := (&azureReader{s}).credential(in)
@@ -192,7 +192,7 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 }
 
 // identity returns a credential that exchanges a token of another identity provider for a token of Azure. o has the
-// options of the HTTP client. other is true if the addresses of the cloud come from a metadata host.
+// options of the HTTP client. The parameter other is true if the addresses of the cloud come from a metadata host.
 func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, other bool) (azcore.TokenCredential, error) {
 	request := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
 	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")

@@ -94,8 +94,8 @@ type machine struct {
 	learn  func(string) // receives each token, so that output does not show it
 }
 
-// newMachine returns the credential of the machine's managed identity from the identity service at the address at. It
-// returns an error if at is not an absolute URL. client may be "".
+// newMachine returns the credential of the machine's managed identity from the identity service at an address. It
+// returns an error if the address is not an absolute URL. client may be "".
 func newMachine(s store.Settings, at, client string) (azcore.TokenCredential, error) {
 	u, err := url.Parse(at)
 	if err != nil || u.Host == "" {

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/oauth2/google"
 )
 
-// GoogleAttrs returns the schema attributes for a client of Google Cloud services: own, and the settings for
-// credentials.
+// GoogleAttrs returns the schema attributes for a client of Google Cloud services: the given attributes, and the
+// settings for credentials.
 func GoogleAttrs(own ...*schema.Attr) []*schema.Attr {
 	return append(own,
 		store.SecretAttr("credentials", "The credentials as JSON, or the path of their file. GOOGLE_BACKEND_CREDENTIALS, GOOGLE_CREDENTIALS."),
@@ -38,8 +38,8 @@ func GoogleDomain(s store.Settings) string {
 	return cmp.Or(domain, "googleapis.com")
 }
 
-// Google returns a source of tokens with the OAuth scope scope, for the identity in the settings of GoogleAttrs.
-// Settings that are not set come from the environment and from the credentials of Google's tools.
+// Google returns a source of tokens for the identity in the settings of GoogleAttrs. scope is the OAuth scope of the
+// tokens. Settings that are not set come from the environment and from the credentials of Google's tools.
 func Google(ctx context.Context, s store.Settings, scope string) oauth2.TokenSource {
 	text := func(name string, env ...string) string {
 		t, _ := s.Text(name, env...)
@@ -136,8 +136,8 @@ func later(refused *oauth2.RetrieveError) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || refused.ErrorCode == "temporarily_unavailable"
 }
 
-// TokenWithin returns a token of the source tokens. If ctx ends first, it returns a *store.UnansweredError and leaves
-// the request running.
+// TokenWithin returns a token of a source. If ctx ends first, it returns a *store.UnansweredError and leaves the
+// request running.
 func TokenWithin(ctx context.Context, tokens oauth2.TokenSource) (*oauth2.Token, error) {
 	type answer struct {
 		token *oauth2.Token

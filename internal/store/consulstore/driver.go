@@ -127,7 +127,7 @@ func (r *reader) server(t *http.Transport) *url.URL {
 }
 
 // authorities returns the CA certificates of the agent: the file that ca_file or CONSUL_CACERT names, or else all files
-// of the directory that CONSUL_CAPATH names. from is the name of the setting. It returns nil if none is set.
+// of the directory that CONSUL_CAPATH names. The result from is the name of the setting. It returns nil if none is set.
 func (r *reader) authorities() (pem []byte, from string) {
 	if pem := r.file("ca_file", "CONSUL_CACERT"); pem != nil {
 		return pem, "ca_file"

@@ -44,7 +44,7 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.text.Write(text)
 }
 
-// ask runs the program, sends it the value in as JSON (nil as null), and decodes its JSON answer into answer. If the
+// ask runs the program, sends it the input as JSON (nil as null), and decodes its JSON answer into answer. If the
 // program cannot be started, the error is a *serviceError.
 func (p program) ask(ctx context.Context, in, answer any) error {
 	input, err := json.Marshal(in)

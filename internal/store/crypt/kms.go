@@ -62,8 +62,8 @@ type awsMeta struct {
 }
 
 // call sends a request about the key to KMS. At its first call it checks the account, if the settings restrict
-// accounts. If another key encrypted the data, the error is that of otherKey. If the service did not answer or refused
-// the request for another reason, the error is a *serviceError.
+// accounts. If another key encrypted the data, the error is the result of otherKey. If the service did not answer or
+// refused the request for another reason, the error is a *serviceError.
 func (k *awsKMS) call(ctx context.Context, operation string, in map[string]any, out any) error {
 	k.account.Do(func() { cloudauth.AWSAccount(ctx, k.settings, k.service.Config) })
 	if k.settings.Err != nil {

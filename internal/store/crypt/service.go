@@ -38,8 +38,8 @@ func asked(ctx context.Context, service string, do func(context.Context) error) 
 	return &serviceError{fmt.Errorf("%s: %w", service, err)}
 }
 
-// otherKey returns the error for data that the service's key with this name did not encrypt. why is the error of the
-// service.
+// otherKey returns the error for data that the service's key with this name did not encrypt. The parameter why is the
+// error of the service.
 func otherKey(name string, why error) error {
 	return fmt.Errorf("the key %s did not encrypt this data: %s", name, why)
 }

@@ -67,7 +67,8 @@ func (r *remote) Place(workspace string) string {
 // nothing is the generation of a missing object.
 const nothing = "0"
 
-// ask sends a request about an object or about the objects of the bucket. at is the escaped path. header may be nil.
+// ask sends a request about an object or about the objects of the bucket. The parameter at is the escaped path. header
+// may be nil.
 func (r *remote) ask(ctx context.Context, method, at string, q url.Values, header http.Header, body []byte) (*store.Answer, error) {
 	u := *r.o.Endpoint
 	u.RawPath = strings.TrimSuffix(u.Path, "/") + at

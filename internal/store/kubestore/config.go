@@ -250,8 +250,8 @@ func (r *reader) fromFiles(a *access, files []string) error {
 	return nil
 }
 
-// material returns the decoded base64 data in, or the content of file if in is "". A relative path is resolved against
-// dir. material returns nil if both are "".
+// material returns the decoded form of the base64 data in the argument in, or the content of file if that argument is
+// "". A relative path is resolved against dir. material returns nil if both are "".
 func material(in, file, dir string) ([]byte, error) {
 	if in != "" {
 		return base64.StdEncoding.DecodeString(in)

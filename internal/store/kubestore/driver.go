@@ -76,7 +76,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 }
 
 // policy returns the retry policy. Kubernetes clients repeat requests to a busy API server ten times, after pauses that
-// the server requests. With longer pauses of our own, the error for a wrong address would come after a minute.
+// the server requests. If the pauses were longer, the error for a wrong address would come after a minute.
 func policy(s store.Settings) store.Tries {
 	tries := s.Tries(20 * time.Second)
 	tries.Retries, tries.Longest = 10, 3*time.Second

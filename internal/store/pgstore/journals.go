@@ -50,8 +50,8 @@ func (s *journaling) List(ctx context.Context) ([]string, error) {
 	return s.names(ctx, `SELECT name FROM `+s.table+` UNION SELECT workspace FROM `+s.journals()+` WHERE data <> ''`)
 }
 
-// Note writes data to the journal of the run that holds the lock, beginning at the byte position at. Nil data only show
-// that the run is alive. It returns an error if this process does not hold the lock.
+// Note writes data to the journal of the run that holds the lock. The parameter at is the byte position of the first
+// byte. Nil data only show that the run is alive. It returns an error if this process does not hold the lock.
 func (s *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
 	id, session := s.own(workspace)
 	if id == "" {

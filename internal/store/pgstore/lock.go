@@ -111,10 +111,9 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 // try takes the lock of a workspace, without waiting. The key of the lock is the id of the workspace's row. If another
 // process holds the lock, the error is a *store.LockError. After an error the caller must close h, because its
 // connection may hold other locks.
-// locks.
 //
-// If the workspace has no row, try takes two other locks: the lock with the key r.fresh(workspace), and the lock
-// creating as a shared lock. A run that works on parts of a state gets store.ErrNotPartial instead.
+// If the workspace has no row, try takes two other locks: the lock with the key r.fresh(workspace), and, as a shared
+// lock, the lock with the key creating. A run that works on parts of a state gets store.ErrNotPartial instead.
 //
 // If the row exists, another run may still hold the first of these locks, and another program that creates the
 // workspace may still hold the second. So try also takes both locks if the row exists, and releases them at once.
@@ -296,7 +295,7 @@ func (r *remote) end(ctx context.Context, workspace, id string) error {
 			if h.who.ID == id {
 				return r.terminate(ctx, key, h.process)
 			}
-			if key != creating { // the holder of creating may work on another workspace
+			if key != creating { // the holder of the lock with the key creating may work on another workspace
 				refused = store.OtherLock(&h.who, id)
 			}
 		}

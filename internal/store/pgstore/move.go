@@ -15,8 +15,8 @@ import (
 // table of states. The rows of a state that became a document stay as its history.
 
 // MigrateFrom returns two stores for moving states to this store from a store that uses the same table in the other
-// layout. The stores are nil if both stores have the same layout: then nothing needs to move. ok is false if from uses
-// another table or is not in a database.
+// layout. The stores are nil if both stores have the same layout: then nothing needs to move. ok is false if the other
+// store uses another table or is not in a database.
 func (r *remote) MigrateFrom(from store.Store) (source, target store.Store, ok bool) {
 	was, ok := from.Capabilities().Migrator.(*remote)
 	if !ok {
@@ -47,7 +47,7 @@ func (l *leaving) Get(ctx context.Context, workspace string) ([]byte, store.Vers
 	return data, v, err
 }
 
-// taking is the store into which states are moved from the other layout. The store from holds the locks for both.
+// taking is the store into which states are moved from the other layout. The other store holds the locks for both.
 type taking struct {
 	store.Remote
 	from store.Store

@@ -118,8 +118,9 @@ func code(err error, codes ...string) bool {
 	return false
 }
 
-// held is a lock that this process holds on a separate connection. Each statement on that connection contains who in a
-// comment, because the server shows the latest statement of a connection to other connections of the same role.
+// held is a lock that this process holds on a separate connection. Each statement on that connection contains the
+// holder of the lock in a comment, because the server shows the latest statement of a connection to other connections
+// of the same role.
 type held struct {
 	who    store.LockInfo
 	conn   *pgconn.PgConn

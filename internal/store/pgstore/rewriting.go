@@ -29,7 +29,8 @@ type formerWriting struct {
 	changed bool
 }
 
-// formerRow is a row that belongs only to former writings, not to the latest. next is the digest of its new content.
+// formerRow is a row that belongs only to former writings, not to the latest. The field next is the digest of its new
+// content.
 type formerRow struct {
 	id    int64
 	cells [][]byte // the new content, in the stored form

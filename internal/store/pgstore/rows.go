@@ -231,8 +231,8 @@ func errRows(workspace string, serial uint64) error {
 }
 
 // reading returns the requests that read a state in one transaction. They read the header into h, and pass the rows to
-// row, in the order of the document. If only a part is read, they also read the sums of all resources into part.known.
-// They grow out to the expected size of the document.
+// the function row, in the order of the document. If only a part is read, they also read the sums of all resources into
+// part.known. Otherwise they first grow the buffer out to the expected size of the document.
 func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *partSums, row func(rows.Kind, [][]byte)) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		head := s.heading(of.workspace, of.serial, of.number, h)
@@ -272,7 +272,7 @@ func (s *rowStore) reading(of selected, h *header, out *bytes.Buffer, part *part
 	}
 }
 
-// listing returns the request that reads the sums and stamps of all resources of a state into to.
+// listing returns the request that reads the sums and stamps of all resources of a state into a map.
 func (s *rowStore) listing(workspace string, to map[string]known) request {
 	return request{sql: `SELECT r.resource, r.sum, r.stamp FROM ` + s.resources() + ` r JOIN ` + s.table + ` s ON s.id = r.state WHERE s.name = $1`, args: [][]byte{[]byte(workspace)}, row: func(c [][]byte) {
 		sum, _ := rows.SumOf(unhex(c[1]))
@@ -307,7 +307,7 @@ func columns(t rows.Table) string {
 	return strings.Join(names, ", ")
 }
 
-// rollback rolls back a transaction after the error failed. If that fails, it closes the connection. It always returns
+// rollback rolls back a transaction after an error. If the rollback fails, it closes the connection. It always returns
 // nil.
 func (s *rowStore) rollback(ctx context.Context, conn *pgconn.PgConn, failed error) error {
 	if failed == nil || conn.IsClosed() {

@@ -168,7 +168,7 @@ func (s *rowStore) write(ctx context.Context, w *writing) (v store.Version, err 
 	return v, err
 }
 
-// comparing returns the requests that lock the present state and read its header and digests into now.
+// comparing returns the requests that lock the present state and read its header and digests into the argument now.
 func (s *rowStore) comparing(w *writing, now *present) iter.Seq[request] {
 	name := []byte(w.workspace)
 	return func(yield func(request) bool) {
@@ -222,8 +222,8 @@ type following struct {
 	removed   []string                               // the resources that have neither rows nor a stamp any more
 }
 
-// next computes the state after the writing w, and its differences from the present state now. If w changes only
-// stamps, the rows and the number of the state do not change.
+// next computes the state after the writing w, and its differences from the present state. If w changes only stamps,
+// the rows and the number of the state do not change.
 func (s *rowStore) next(w *writing, now *present) *following {
 	n := &following{header: now.header, resources: map[string]known{}}
 	if w.data != nil {
@@ -301,7 +301,7 @@ func (n *following) stamp(w *writing, now *present) {
 }
 
 // stampOf returns the stored form of the stamp m of a resource: a digest of its configuration, of its sum, and of the
-// sums of the resources in m.Of. all has the sums by resource.
+// sums of the resources in m.Of. The parameter all has the sums by resource.
 func stampOf(name string, m store.Stamp, all map[string]known) string {
 	b := strconv.AppendQuote(nil, m.Config)
 	for _, of := range append([]string{name}, slices.Sorted(slices.Values(m.Of))...) {

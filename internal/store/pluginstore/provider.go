@@ -48,7 +48,7 @@ type Options struct {
 type pluginStore struct {
 	o           Options
 	chunk       int64       // the size of a chunk, in bytes
-	lasting     store.Tries // calls do under this policy, which repeats nothing, calls that an interrupt must not end
+	lasting     store.Tries // a policy without retries, for calls that an interrupt must not end
 	singleWrite *store.SingleWrite
 
 	mu       sync.Mutex

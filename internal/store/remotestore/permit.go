@@ -32,8 +32,8 @@ func (r *remote) Permit(ctx context.Context, of string, runs bool, version strin
 	return nil
 }
 
-// reads reports whether a workspace with the Terraform version existing can read a state of a version. If existing is a
-// constraint, such as "~> 1.5", the version must satisfy it.
+// reads reports whether a workspace can read a state of a version. The argument existing is the version of Terraform of
+// the workspace. If it is a constraint, such as "~> 1.5", the version of the state must satisfy it.
 func reads(existing, version string) bool {
 	if _, err := goversion.NewSemver(existing); err == nil {
 		return series(existing) == series(version)

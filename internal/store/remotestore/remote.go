@@ -73,7 +73,7 @@ type remote struct {
 
 	mu    sync.Mutex
 	locks map[string]string // the IDs of the locks that this process holds, by the workspace's name on the service
-	// selected has the names of workspaces that, as was checked, Tags, Bindings and Project select.
+	// selected has the names of the workspaces for which it was checked that Tags, Bindings and Project select them.
 	selected map[string]bool
 }
 

@@ -91,8 +91,8 @@ func (j *journaling) below(workspace, run string) string {
 	return key
 }
 
-// Note writes data to the journal of the run that holds the lock, beginning at the byte position at. It ignores signs
-// of life, which have no data. It returns an error if this process does not hold the lock.
+// Note writes data to the journal of the run that holds the lock. The parameter at is the byte position of the first
+// byte. Note ignores signs of life, which have no data. It returns an error if this process does not hold the lock.
 func (j *journaling) Note(ctx context.Context, workspace string, at int64, data []byte) error {
 	run := j.own(workspace)
 	if run == nil {

@@ -52,7 +52,8 @@ func (s *membership) join(name string) store.Participant {
 	return m
 }
 
-// held checks that err is a *store.LockError whose holder is by. It returns the name of the conflicting part, or "".
+// held checks that err is a *store.LockError, and that the holder of the lock runs the operation in the argument by. It
+// returns the name of the conflicting part, or "".
 func (s *membership) held(err error, by string) string {
 	s.Helper()
 	var held *store.LockError
