@@ -80,8 +80,8 @@ func flagOf(a *hcl.Attribute, bag *diag.Bag) (yes, ok bool) {
 	return yes, ok
 }
 
-// countOf returns the integer value of an argument. If the value is not a whole number of at least least, countOf
-// reports an error and returns false.
+// countOf returns the integer value of an argument. least is the minimum. If the value is smaller, or is not a whole
+// number, countOf reports an error and returns false.
 func countOf(a *hcl.Attribute, least int, bag *diag.Bag) (*int, bool) {
 	v, ds := a.Expr.Value(nil)
 	var n int

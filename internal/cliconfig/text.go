@@ -42,8 +42,8 @@ type group struct {
 }
 
 // modern converts the older syntax of CLI configuration files, which some programs still write, to the present syntax.
-// out is the converted text. origin has, for each byte of out, its position in src. The older syntax differs as
-// follows:
+// The result out is the converted text. The result origin has, for each byte of the converted text, the position of
+// this byte in src. The older syntax differs as follows:
 //
 //   - Names of arguments and blocks may be quoted. Arguments whose value is an object today, such as services, may be
 //     written as blocks, with quoted names inside.

@@ -52,7 +52,7 @@ func TestHashOfCheckedPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A wrong hash in the record shows that a package is not read.
+	// The record gets a wrong hash. If this hash is the result, the package was not read.
 	lie := func() { p.record().write(map[string]checked{link: {Hash: "h1:lie", Files: identify(link)}}) }
 	lie()
 	if got := hash(); got != "h1:lie" {

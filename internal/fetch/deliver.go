@@ -212,8 +212,8 @@ func (p *Providers) place(pkg parcel, base, dir string) (h1 string, err error) {
 	return "", fill(dir, func(tmp string) error { return os.CopyFS(tmp, os.DirFS(real)) })
 }
 
-// checkLocked returns an error if the lock file has hashes of the provider, but none of own. own are the hashes of the
-// package that was installed.
+// checkLocked returns an error if the lock file has hashes of the provider, but no hash of the installed package. The
+// parameter own are the hashes of this package.
 func checkLocked(a addr.Provider, lock lockfile.Provider, own ...string) error {
 	if len(lock.Hashes) == 0 || slices.ContainsFunc(own, func(h string) bool { return slices.Contains(lock.Hashes, h) }) {
 		return nil
@@ -236,8 +236,8 @@ func promised(pkg *registry.Package) delivered {
 	return delivered{how: "signed, key ID " + pkg.Key, hashes: pkg.Hashes, whole: true}
 }
 
-// obtain gets a package onto the disk and passes it to use. If a plugin cache is configured, it uses and fills the
-// cache.
+// obtain gets a package onto the disk and passes it to the function use. If a plugin cache is configured, obtain takes
+// the package from the cache if possible, and otherwise adds it to the cache.
 func (p *Providers) obtain(ctx context.Context, pkg parcel, a addr.Provider, lock lockfile.Provider, use func(parcel) error) error {
 	if p.CacheDir == "" {
 		return p.onDisk(ctx, pkg, use)
@@ -293,8 +293,8 @@ func (p *Providers) same(at parcel, dir string) bool {
 	return err == nil && got == want
 }
 
-// onDisk passes a package on the disk to use. It downloads a remote package: into the store if the store is configured
-// and the checksum is known, otherwise into a temporary file.
+// onDisk calls the function use with a package that is on the disk. It downloads a remote package: into the store if
+// the store is configured and the checksum is known, otherwise into a temporary file.
 func (p *Providers) onDisk(ctx context.Context, pkg parcel, use func(parcel) error) error {
 	switch {
 	case pkg.remote == nil:

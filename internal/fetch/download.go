@@ -26,9 +26,9 @@ type downloader struct {
 	progress *Progress
 }
 
-// temporary downloads a package into a temporary file in dir, checks its checksum, passes the path of the file to use,
-// and removes the file. If the server announced no checksum of the file but hashes of its content, one of them must
-// match.
+// temporary downloads a package into a temporary file in dir, checks its checksum, calls the function use with the path
+// of the file, and removes the file. If the server announced no checksum of the file but hashes of its content, one of
+// them must match.
 func (l *downloader) temporary(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
 	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return l.save(ctx, pkg, download.ToFile(f)) }, func(zip string) error {
 		if pkg.remote.Sum == "" && len(pkg.remote.Contents) > 0 {
@@ -56,7 +56,8 @@ func (l *downloader) save(ctx context.Context, pkg parcel, to download.Target) (
 	return hex.EncodeToString(got.Sum[:]), err
 }
 
-// counted is a writer that reports how many bytes of a download it has received. all is the expected number of bytes.
+// counted is a writer that reports how many bytes of a download it has received. The field all is the expected number
+// of bytes.
 type counted struct {
 	io.Writer
 	all   int64
@@ -71,8 +72,9 @@ func (c counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// temporary calls save to write a temporary file in dir. save returns the SHA-256 of the file in hexadecimal. temporary
-// compares it with promised, if that is not "", passes the file to use, and removes it.
+// temporary calls save to write a temporary file in dir. save returns the SHA-256 of the file in hexadecimal. If
+// promised is not "", temporary compares this checksum with promised. It then calls the function use with the path of
+// the file, and removes the file.
 func temporary(dir, promised string, save func(*os.File) (string, error), use func(path string) error) error {
 	f, err := os.CreateTemp(dir, ".download-*")
 	if err != nil {
@@ -95,8 +97,8 @@ func byURL(ctx context.Context, c *download.Client, u *url.URL, f *os.File, limi
 	return hex.EncodeToString(got.Sum[:]), err
 }
 
-// hashed calls save, which writes at most limit bytes to the writer that it receives. hashed passes these bytes on to
-// the writer to, and returns their SHA-256 in hexadecimal.
+// hashed calls save, which writes at most limit bytes to the writer that it receives. hashed writes these bytes to the
+// other writer, the argument to, and returns their SHA-256 in hexadecimal.
 func hashed(ctx context.Context, save func(context.Context, io.Writer, int64) error, to io.Writer, limit int64) (string, error) {
 	h := sha256.New()
 	err := save(ctx, io.MultiWriter(to, h), limit)

@@ -34,10 +34,11 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 	return p.settle(ctx, todo, bag, func(w *wanted) bool { return p.fetch(ctx, w) }, func(w *wanted) { p.enter(w, l) }) && ok
 }
 
-// settle chooses a version of each provider in todo. Then it calls at for each provider, for several concurrently. For
-// the providers for which at has returned true, it then calls then, one after the other, in the order of todo. It
-// reports the diagnostics of all providers. After an interrupt it reports only the first error, because their errors
-// are equal. settle returns false if a version could not be chosen or at returned false.
+// settle chooses a version of each provider in todo. It calls the function at for each provider, for several
+// concurrently. Afterwards it calls the function then for each provider for which the first function returned true, one
+// after the other, in the order of todo. settle reports the diagnostics of all providers. After an interrupt it reports
+// only the first error, because the errors of all providers are equal. settle returns false if a version could not be
+// chosen, or if the first function returned false.
 func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
 		return true

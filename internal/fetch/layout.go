@@ -50,13 +50,13 @@ func executable(dir string, p addr.Provider) (string, bool) {
 // replace writes a file atomically. Other users may read it.
 func replace(path string, text []byte) error { return disk.ReplaceShared(disk.OS, path, text) }
 
-// locked runs f while it holds the file lock name in dir. Processes that change the packages in dir, a plugin cache or
-// a data directory, hold this lock meanwhile.
+// locked runs f while it holds the lock of the file dir/name. Processes that change the packages in dir, a plugin cache
+// or a data directory, hold this lock meanwhile.
 func locked(dir, name string, f func() error) error {
 	return lockedIn(context.Background(), dir, name, f)
 }
 
-// lockedIn runs f while it holds the file lock name in dir. It stops waiting for the lock when the context ends,
+// lockedIn runs f while it holds the lock of the file dir/name. It stops waiting for the lock when the context ends,
 // because another process may hold the lock during a download.
 func lockedIn(ctx context.Context, dir, name string, f func() error) error {
 	return lockedAfter(ctx, dir, name, func() {}, f)
@@ -65,8 +65,8 @@ func lockedIn(ctx context.Context, dir, name string, f func() error) error {
 // patience is the time that a command waits for the lock of another process before it informs the user.
 const patience = 2 * time.Second
 
-// lockedAfter runs f while it holds the file lock name in dir, like lockedIn. It calls waiting if another process holds
-// the lock for longer than patience.
+// lockedAfter runs f while it holds the lock of the file dir/name, like lockedIn. It calls waiting if another process
+// holds the lock for longer than patience.
 func lockedAfter(ctx context.Context, dir, name string, waiting func(), f func() error) error {
 	lock, err := openLock(filepath.Join(dir, name))
 	if err != nil {

@@ -21,7 +21,7 @@ type Lockfile struct {
 	path    string
 	isNew   bool   // the file did not exist
 	was     []byte // the content that was read, in the form of the method Bytes
-	ofWas   int    // length of the part of was that has the providers
+	ofWas   int    // length of the first part of the field was, which has the providers
 	locks   map[addr.Provider]lockfile.Provider
 	found   map[addr.Provider]string // the versions that the file on the disk selects
 	modules map[moduleName]lockfile.Module

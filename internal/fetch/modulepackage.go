@@ -55,9 +55,9 @@ func named(who, text string, protected bool) (*moduleSource, error) {
 	return s, nil
 }
 
-// install fetches the package of a call from the source s and installs it in dir, in place of the previous content. at
-// is the address of the package for messages. If this command has installed the package elsewhere, install copies it
-// from there. It returns an error if the hash of the package differs from the lock file.
+// install fetches the package of a call from the source s and installs it in dir, in place of the previous content. The
+// parameter at is the address of the package for messages. If this command has installed the package elsewhere, install
+// copies it from there. It returns an error if the hash of the package differs from the lock file.
 func (m *Installer) install(ctx context.Context, c *moduleCall, s *moduleSource, at, dir string) error {
 	if have, ok := m.packages[at]; ok && have.dir != dir {
 		c.lock.Revision, c.lock.Hash = have.revision, have.hash

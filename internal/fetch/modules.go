@@ -49,8 +49,9 @@ func CopyModule(from, to string) error {
 	return copyModule(from, to, nil)
 }
 
-// copyModule copies the files of a module, as CopyModule does. above holds the directories on the path to from, which
-// may contain links, so that copyModule can detect circles.
+// copyModule copies the files of a module, as CopyModule does. The parameter above holds the directories of the calls
+// of copyModule around this call, which copy the directory with a link to this directory. copyModule uses them to
+// detect circles of links.
 func copyModule(from, to string, above []fs.FileInfo) error {
 	here, err := os.Stat(from)
 	if err != nil {
@@ -196,9 +197,9 @@ func versionFits(is, text string) error {
 // allowedVersions are the versions that the version argument of a module allows. The metadata of a version ("+x") does
 // not count.
 type allowedVersions struct {
-	set    versions.Set        // of versions with three numbers; used if simple is true
-	simple bool                // the argument has only such versions
-	other  version.Constraints // of all releases
+	set    versions.Set        // the allowed versions among the versions with three numbers; used if simple is true
+	simple bool                // the argument can be parsed as a constraint for versions with three numbers
+	other  version.Constraints // the argument as a constraint for any versions; used in all other cases
 }
 
 // wantedVersions returns the versions that the version argument of a module allows. "" allows all releases.

@@ -151,7 +151,8 @@ func folder(dir, name string) string {
 	return found
 }
 
-// enter records a package in by. If by has a package for the version and platform already, that package stays.
+// enter records a package in a map of packages by version and platform. If the map has a package for the version and
+// the platform already, that package stays.
 func enter(by map[string]map[string]parcel, version, platform string, p parcel) {
 	if by[version] == nil {
 		by[version] = map[string]parcel{}
@@ -236,9 +237,9 @@ func (n network) list(ctx context.Context, a addr.Provider) (all []found, warnin
 	return all, nil, err
 }
 
-// underEither returns the versions of a provider that list finds under its address. If list finds none, underEither
-// returns those under the equivalent address in the other public registry, because a mirror may have been made for that
-// registry.
+// underEither returns the versions of a provider that the function list finds under its address. If it finds none,
+// underEither returns the versions under the equivalent address in the other public registry, because a mirror may have
+// been made for that registry.
 func underEither(a addr.Provider, list func(addr.Provider) ([]found, error)) (all []found, err error) {
 	for _, host := range hosts(a.Host) {
 		a.Host = host

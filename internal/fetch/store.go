@@ -18,11 +18,11 @@ import (
 // directory named after the SHA-256 of its archive. Working directories contain hard links to its files if the system
 // allows them.
 //
-// A record beside each package contains its hash and the identities of its files (checked.go). The package is not read
-// again while they are equal. Each new hard link changes the ctime of a file. The process that creates a link updates
-// the record. A process that removes a link, with its working directory, does not update it, so the package is read
-// once more. It is also read after each boot, because the last shutdown may have happened before all data was on the
-// disk.
+// A record beside each package contains its hash and the identities of its files (checked.go). A package whose files
+// have the recorded identities is not read again. Each new or removed hard link changes the ctime of a file. The
+// process that creates a link updates the record. Nobody updates the record when a user removes a working directory
+// with its links, so the package is then read once more. A package is also read after each boot, because the last
+// shutdown may have happened before all data was on the disk.
 type store struct {
 	dir  string
 	read bool // read the packages in each command instead of using their records

@@ -38,7 +38,7 @@ func use[T any](ctx context.Context, i *idle, call func(Provider) (T, Diags)) (T
 	return call(p.Provider)
 }
 
-// useForDiags makes one call whose answer has only diagnostics, with use.
+// useForDiags is the function use for a call whose answer has only diagnostics.
 func useForDiags(ctx context.Context, i *idle, call func(Provider) Diags) Diags {
 	_, ds := use(ctx, i, func(p Provider) (struct{}, Diags) { return struct{}{}, call(p) })
 	return ds

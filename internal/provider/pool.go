@@ -14,10 +14,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Pool shares provider processes during a command. Each provider has at most one process in addition to the configured
-// ones: it answers calls that need no settings (Idle). The first Session takes this process and configures it, and the
-// process continues to answer such calls. So a provider with one configuration has one process, and a provider with
-// several configurations has one process for each.
+// Pool shares provider processes during a command. A process of each provider answers calls that need no settings
+// (Idle). The first Session takes this process and configures it, and the process continues to answer such calls. So a
+// provider with one configuration has one process, and a provider with several configurations has one process for each.
 //
 // The methods of a Pool may be called concurrently.
 type Pool struct {
@@ -123,9 +122,9 @@ func (pool *Pool) kind(a addr.Provider) *kind {
 	return k
 }
 
-// Session returns a process that the caller configures and later passes to Release. The process is the one of Idle, or
-// a new process if another session has that process. For a built-in provider, Session returns that provider, or a
-// separate provider if it is Divisible.
+// Session returns a process that the caller configures and later passes to Release. The process is the process that
+// answers the calls of Idle, or a new process if another session has that process. For a built-in provider, Session
+// returns that provider, or a separate provider if it is Divisible.
 func (pool *Pool) Session(ctx context.Context, a addr.Provider) (Provider, error) {
 	k := pool.kind(a)
 	if d, ok := k.builtin.(Divisible); ok {

@@ -396,8 +396,8 @@ type Schemas struct {
 	Meta         *schema.Schema // provider_meta; nil if the provider has none
 	Capabilities Capabilities
 	Functions    map[string]*Function
-	// Part encodes the settings, the functions and the schemas of the types for which keep returns true. Equal schemas
-	// give equal bytes. Part returns nil if the schemas cannot be encoded.
+	// Part encodes the settings, the functions and the schemas of the types for which keep returns true. The encodings
+	// of equal schemas are equal. Part returns nil if the schemas cannot be encoded.
 	Part func(keep func(addr.Mode, string) bool) []byte
 
 	types      map[typeName]func() (*schema.Schema, error)

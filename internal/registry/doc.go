@@ -1,5 +1,6 @@
 // Package registry finds the versions of providers and modules in registries and network mirrors, and the addresses of
 // their packages.
+//
 // It implements service discovery (/.well-known/terraform.json, and the host blocks of the CLI configuration), the
 // protocols providers.v1 and modules.v1, and the protocol of network mirrors. It does not download packages. If a
 // registry names signing keys, the checksums of its packages come from a list whose signature this package has
@@ -28,9 +29,9 @@ const maxAnswer = 32 << 20
 type Registry struct {
 	Client *download.Client
 	Hosts  map[string]map[string]string // by host, then by service: addresses from the CLI configuration, which replace the discovery of services
-	// Default is the host that replaces the public registries of Terraform and OpenTofu. Addresses without a host mean
-	// these registries. Addresses keep their host. A public registry with an entry in Hosts is not replaced. If Default is
-	// "", none is replaced.
+	// Default is the host that receives the requests for the public registries of Terraform and OpenTofu. The addresses
+	// of providers and modules still name the public registry. Requests for a public registry with an entry in Hosts go
+	// to the services of that entry. If Default is "", requests go to the public registries.
 	Default string
 
 	Signed    bool // providers must be signed, even if the registry names no keys

@@ -142,8 +142,8 @@ func (r *Registry) listed(ctx context.Context, name, text string, where func(nam
 	return a.Body, nil
 }
 
-// packageURL returns the absolute form of an address in an answer from from. The address must use https, unless from
-// does not.
+// packageURL returns the absolute form of an address in a document. The parameter from is the URL of the document. The
+// address must use https, unless the URL of the document does not use https either.
 func packageURL(from *url.URL, name, text string) (*url.URL, error) {
 	u, err := from.Parse(text)
 	switch {

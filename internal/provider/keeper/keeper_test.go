@@ -325,7 +325,8 @@ func TestEarlierRun(t *testing.T) {
 	}
 }
 
-// TestLeasesAlike checks that two processes of one provider may close leases with the same private data.
+// TestLeasesAlike checks leases with the same private data of two processes of one provider. A closing by a process
+// ends the lease of this process. A process that replaces a crashed process closes the lease of the crashed process.
 func TestLeasesAlike(t *testing.T) {
 	var b book
 	program := launch.Program{Provider: addr.Default("x")}

@@ -241,8 +241,8 @@ func (l *link) receive(receive func(k kind, number uint32, payload []byte) error
 	}
 }
 
-// read reads a payload of size bytes. Its first allocation has at most most bytes. Each later allocation at most
-// doubles the number of bytes that were received.
+// read reads a payload of size bytes. The parameter most is the maximum size of the first allocation. Each later
+// allocation at most doubles the number of bytes that were received.
 func read(in io.Reader, size, most int) ([]byte, error) {
 	payload := make([]byte, min(size, most))
 	for from := 0; ; {

@@ -23,8 +23,9 @@ const Argument = "_keep"
 // needed has the environment variables that a keeper gets. The variables of a provider are in the frame that starts it.
 var needed = []string{"PATH", "USERPROFILE", "LOCALAPPDATA", "TEMP", "TMP", "SYSTEMROOT", "GODEBUG", "GOMEMLIMIT"}
 
-// separate are the flags with which a keeper survives the engine. The keeper has a console without a window, because a
-// console that the user closes ends its processes, and each program of a process without a console opens a window.
+// separate are the flags with which a keeper survives the engine. The keeper gets a new console without a window. In
+// the console of the engine, the keeper would end when the user closes the window. Without a console, each provider
+// that the keeper starts would open a window.
 const separate = windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW
 
 // Spawn starts a keeper process with this program. name is the name of the process, and env is the engine's

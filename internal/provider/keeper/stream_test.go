@@ -23,7 +23,8 @@ const (
 	invoking = "/tfplugin6.Provider/InvokeAction"
 )
 
-// streams lets the provider answer both calls with f, which receives the request.
+// streams sets the answers of the provider to ListResource and InvokeAction, the calls with a stream of answers. f
+// receives the request and sends the answers.
 func (w *world) streams(f func(st grpc.ServerStream, request []byte) error) {
 	g := func(st grpc.ServerStream) error {
 		var request []byte

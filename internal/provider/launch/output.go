@@ -25,8 +25,8 @@ type lines struct {
 }
 
 // Longest is the maximum length of a line in the log, in bytes. It protects Lethe's memory from a program that never
-// ends its line. One more byte of a longer line is logged, so that the log detects the cut. The log searches the line
-// for secrets before it shortens it, because it could not find a cut secret.
+// ends its line. Of a longer line, one more byte is passed to the log, so that the log detects the cut. The log
+// searches for secrets before it removes this byte, because it would not find a secret whose end is missing.
 const Longest = 64 << 10
 
 // newLines returns a writer that logs its input line by line. A nil log drops the input.

@@ -84,8 +84,8 @@ func play(part string) {
 // linger lets a process live until the test ends it. If the test is killed first, the process ends after a minute.
 func linger() { time.Sleep(time.Minute) }
 
-// actor is the provider in the other process. The type that it validates is the name of the action. It returns the
-// result in the detail of a warning.
+// actor is the provider in the other process. A test calls Validate with the name of an action in place of a resource
+// type. The provider executes the action, and returns the result in the detail of a warning.
 func actor() *providertest.Fake {
 	return &providertest.Fake{
 		OnValidate: func(_ context.Context, _ addr.Mode, act string, _ provider.Dynamic) provider.Diags {

@@ -75,8 +75,8 @@ func real(t *testing.T, env ...string) (*provider.Pool, *Processes) {
 	return pool, ps
 }
 
-// object returns a value of a block with the attributes of given. Other attributes are null, or unknown if they are
-// computed and unknown is true.
+// object returns a value of a block. given has the values of some attributes. The other attributes are null, except
+// that computed attributes are unknown if the argument unknown is true.
 func object(b *schema.Block, unknown bool, given map[string]cty.Value) cty.Value {
 	attrs := map[string]cty.Value{}
 	for _, a := range b.Attrs {

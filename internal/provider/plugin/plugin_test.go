@@ -162,8 +162,8 @@ func TestHosted(t *testing.T) {
 	}
 }
 
-// TestOldHost checks that a host that does not know write-only attributes cannot pass values to them, because it would
-// store them.
+// TestOldHost checks that a host cannot pass values to write-only attributes if it does not know such attributes,
+// because such a host would store the values.
 func TestOldHost(t *testing.T) {
 	s := &serve.Server{Major: 6, Provider: own()}
 	schemas, _ := s.Provider.Schemas(t.Context())

@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// The fake itself is a provider like any other.
+// TestFakeKeepsTheContract checks that a Fake passes the tests of Run without a transport.
 func TestFakeKeepsTheContract(t *testing.T) {
 	Run(t, Contract{Open: func(_ *testing.T, far provider.Provider) provider.Provider { return far }})
 }

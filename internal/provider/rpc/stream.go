@@ -65,7 +65,8 @@ func (r *serverStream) SendMsg(request any) error {
 	return err
 }
 
-// cancel ends a call whose answers are not needed any more, with the error why. The caller must hold c.mu.
+// cancel ends a call whose answers are not needed any more. The call fails with the error why. The caller must hold
+// c.mu.
 func (c *Conn) cancel(id uint32, s *stream, why error) {
 	if s.ended && len(s.queue) == 0 {
 		return

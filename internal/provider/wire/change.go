@@ -63,5 +63,5 @@ func (Raw) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// Name returns the name of the codec for protobuf messages, so the content type of the call is the same.
+// Name returns the name of the codec for protobuf messages, so that a call has the same content type with both codecs.
 func (Raw) Name() string { return "proto" }

@@ -16,7 +16,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/schema"
 )
 
-// decodeBlock converts a message to a block. A nil message gives an empty block.
+// decodeBlock converts a message to a block. For a nil message it returns an empty block.
 func (c *client) decodeBlock(m *wirepb.Schema_Block) (*schema.Block, error) {
 	b := &schema.Block{
 		Description: m.GetDescription(),

@@ -6,8 +6,8 @@
 // fields of an answer, such as diagnostics and paths, and the schema of a type only when a caller needs it: index.go
 // finds schemas in the answer, and decode.go decodes them.
 //
-// A failed call gives a diagnostic, which names the provider and the call. It explains whether the process died, did
-// not know the call, sent too much data or sent an invalid message (fault.go).
+// A failed call returns a diagnostic, which names the provider and the call. The diagnostic explains whether the
+// process died, did not know the call, sent too much data or sent an invalid message (fault.go).
 //
 // The package does not start processes: package launch starts them, and passes the connection to Client. Only the
 // packages below provider use gRPC, and only this package and its subpackages use the messages of the protocol

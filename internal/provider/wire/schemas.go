@@ -90,7 +90,7 @@ var rawAnswer = grpc.ForceCodecV2(rawCodec{})
 // *[]byte.
 type rawCodec struct{}
 
-func (rawCodec) Name() string { return "proto" } // the name of the codec for protobuf messages, so the content type is the same
+func (rawCodec) Name() string { return "proto" } // the name of the codec for protobuf messages, so that requests have the same content type as with that codec
 
 func (rawCodec) Marshal(any) (mem.BufferSlice, error) { return nil, nil }
 
@@ -173,7 +173,7 @@ func (c *client) identities(raw []byte, s *provider.Schemas) provider.Diags {
 	return c.diags(resp.Diagnostics)
 }
 
-// decodeSchema decodes a schema. An empty message gives a schema without attributes.
+// decodeSchema decodes a schema. For an empty message it returns a schema without attributes.
 func (c *client) decodeSchema(raw []byte) (*schema.Schema, error) {
 	var m wirepb.Schema
 	if err := proto.Unmarshal(raw, &m); err != nil {

@@ -258,7 +258,8 @@ func TestAskedOnce(t *testing.T) {
 	}
 }
 
-// TestGivingUpIsNotKept checks that a cancelled call is not remembered.
+// TestGivingUpIsNotKept checks that the failure of a cancelled call is not kept: the next call requests the schemas
+// again.
 func TestGivingUpIsNotKept(t *testing.T) {
 	var n atomic.Int32
 	p := counted(t, &n, func(ctx context.Context, _ []byte) ([]byte, error) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Image adds a document to a repository of an OCI registry, under a tag and its digest: a manifest with a zip file, or
-// an index of the manifests index, if there are any. It returns the descriptor of the document for an index.
+// Image adds a document to a repository of an OCI registry, under a tag and its digest: an index with the given
+// manifests, or, without manifests, a manifest with a zip file. It returns the descriptor of the document for an index.
 func (s *Server) Image(repository, tag, artifact string, zip []byte, index ...map[string]any) map[string]any {
 	doc := map[string]any{"schemaVersion": 2, "artifactType": artifact}
 	kind := "application/vnd.oci.image.index.v1+json"

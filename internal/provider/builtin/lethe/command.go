@@ -102,8 +102,8 @@ func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	return nil, c.failure(ctx, within, err, out.b.Bytes(), stderr)
 }
 
-// endGroup waits until the child processes of a program have ended. It kills them at the time end, or earlier when
-// c.killed ends.
+// endGroup waits until the child processes of a program have ended. It kills them at the time in the argument end, or
+// earlier when c.killed ends.
 func (c *command) endGroup(p *os.Process, end time.Time) {
 	killed := c.killed
 	if killed == nil {

@@ -44,7 +44,7 @@ func TestDeepmerge(t *testing.T) {
 		{`m()`, `{}`},
 		{`m("append")`, `{}`},
 		{`m({ a = 1 })`, `{ a = 1 }`},
-		// Values of different kinds: the last one. Earlier objects do not show through.
+		// Values of different kinds: the result is the last value, without attributes of earlier objects.
 		{`m({ a = { x = 1 } }, { a = 2 })`, `{ a = 2 }`},
 		{`m({ a = { x = 1 } }, { a = 2 }, { a = { y = 3 } })`, `{ a = { y = 3 } }`},
 		{`m({ a = [1] }, { a = { y = 3 } }, "append")`, `{ a = { y = 3 } }`},
@@ -63,13 +63,13 @@ func TestDeepmerge(t *testing.T) {
 		{`m(noMap, noMap)`, `noMap`},
 		{`m(maps, maps)`, `maps`},
 		{`m(map, { c = 1 })`, `{ a = "1", c = 1 }`},
-		// Null: left out as an argument, and a value like any other below.
+		// Null: a null argument is ignored. Inside an argument, null is a value like any other.
 		{`m({ a = 1 }, null, nullMap)`, `{ a = 1 }`},
 		{`m(null, null)`, `{}`},
 		{`m({ a = { x = 1 } }, { a = null })`, `{ a = null }`},
 		{`m({ a = { x = 1 } }, { a = null }, { a = { y = 2 } })`, `{ a = { y = 2 } }`},
 		{`m({ a = [1] }, { a = null }, { a = [2] }, "append")`, `{ a = [2] }`},
-		// Unknown values: unknown where they may decide about the result.
+		// Unknown values: the result is unknown if it may depend on them.
 		{`m({ a = 1 }, unknown)`, `unknown`},
 		{`m(unknownMap, { a = 1 })`, `unknown`},
 		{`m({ a = 1 }, unknownObject)`, `unknown`},

@@ -13,7 +13,6 @@
 // The provider runs in Lethe's process and receives values without their marks. Therefore, a diagnostic does not
 // contain values of the configuration, of a file or of a program. A diagnostic about an argument has the path of the
 // attribute, so that the user sees its line.
-// so that the user sees its line.
 package lethe
 
 import (

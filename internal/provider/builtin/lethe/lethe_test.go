@@ -148,7 +148,7 @@ type opened struct {
 	renewAt time.Time
 }
 
-// open validates a configuration and opens a lease. It checks the answer like the engine.
+// open validates a configuration and opens a lease. It checks the answer as the engine does.
 func (r *rig) open(typ string, given map[string]any) (opened, provider.Diags) {
 	r.t.Helper()
 	return r.openIn(r.t.Context(), typ, given)

@@ -126,8 +126,9 @@ func put(path string, content []byte, missing bool) error {
 	return err
 }
 
-// place links the new file from to the name path. It returns errExists if a file with that name exists. On file systems
-// without hard links, place writes the content to a new file with that name.
+// place makes path a hard link to the new file. The argument from is the present path of the new file. It returns
+// errExists if a file with that name exists. On file systems without hard links, place writes the content to a new file
+// with that name.
 func place(from, path string, content []byte) error {
 	err := os.Link(from, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {

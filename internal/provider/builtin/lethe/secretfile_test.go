@@ -20,8 +20,8 @@ import (
 
 const secretFileType = "lethe_secret_file"
 
-// change plans and applies like the engine, and checks both answers against the protocol. It checks that the states
-// before and after do not contain the canary.
+// change plans and applies as the engine does, and checks both answers against the protocol. It checks that the prior
+// state and the new state do not contain the canary.
 func (r *rig) change(prior cty.Value, given map[string]any) (after cty.Value, replace bool, ds provider.Diags) {
 	r.t.Helper()
 	s := r.schema(addr.Managed, secretFileType)

@@ -96,7 +96,7 @@ func (v *versioned) apply(p planned, value any) provider.Diags {
 	return ds
 }
 
-// bring plans and applies a value like Lethe, or like Terraform, which plans again without the approved plan.
+// bring plans and applies a value as Lethe does, or as Terraform does, which plans again without the approved plan.
 func (v *versioned) bring(atPlan, atApply any, lethe bool) provider.Diags {
 	v.t.Helper()
 	first := v.plan(atPlan, nil)
@@ -249,8 +249,9 @@ func TestEngineThatDoesNotPlanAgain(t *testing.T) {
 	v.is(3, 1)
 }
 
-// TestReturnedValueKeepsTheApprovedVersion gives back the former value between plan and apply. Terraform refuses the
-// apply, because the second plan has no change; it does not pass the approved plan to the provider.
+// TestReturnedValueKeepsTheApprovedVersion changes the value back to the value of the last apply, between plan and
+// apply. Lethe applies the approved version. Terraform refuses the apply: it does not pass the approved plan to the
+// provider, so its second plan has no change.
 func TestReturnedValueKeepsTheApprovedVersion(t *testing.T) {
 	v := newVersioned(t, key1, nil)
 	v.bring(hidden("a"), hidden("a"), true)

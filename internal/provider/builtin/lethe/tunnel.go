@@ -207,7 +207,7 @@ func (t *tunnel) dial() (net.Conn, error) {
 	return c.DialContext(ctx, "tcp", t.remote)
 }
 
-// pass copies data until from ends. Then it ends the writing to to.
+// pass copies data from one connection to another until the first one ends. Then it closes the second one for writing.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {

@@ -105,7 +105,8 @@ func importData(_ context.Context, id string) (cty.Value, provider.Diags) {
 	}), nil
 }
 
-// moveData converts an object of the type null_resource. Its triggers become triggers_replace.
+// moveData converts an object of the type null_resource to terraform_data. Its triggers become triggers_replace. For an
+// object of any other type, moveData returns an error.
 func moveData(req provider.MoveRequest) (cty.Value, provider.Diags) {
 	if req.SourceType != "null_resource" || req.SourceProvider.Type != "null" {
 		return cty.NilVal, provider.Diags{diag.Errorf("Unsupported source resource type for terraform_data", "An object of type %s (%s) cannot be moved to terraform_data: only null_resource can.", req.SourceType, req.SourceProvider.ForDisplay())}

@@ -42,7 +42,7 @@ type Server struct {
 type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
 // Dial serves on a connection in memory until the test ends, and returns the client's end as a connection of grpc-go.
-// more has further options of the client.
+// The parameter more has further options of the client.
 func (s *Server) Dial(t testing.TB, more ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	l := bufconn.Listen(1 << 20)
