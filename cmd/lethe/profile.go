@@ -27,9 +27,9 @@ func profile() func() {
 	return done
 }
 
-// create creates or truncates the file that the environment variable name names. If the variable is not set, create
-// returns nil. If the file cannot be created, create writes the error to standard error and returns nil: the command
-// runs without the profile.
+// create creates or truncates the file whose name is the value of an environment variable. If the variable is not set,
+// create returns nil. If the file cannot be created, create writes the error to standard error and returns nil: the
+// command runs without the profile.
 func create(name string) *os.File {
 	path := os.Getenv(name)
 	if path == "" {

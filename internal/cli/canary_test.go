@@ -67,8 +67,8 @@ func canariesIn(text []byte) (found [][]byte) {
 
 const streams = ".streams"
 
-// recorded returns a writer that writes to the stream to and also appends to the file $SCRIPT_STREAMS, in which watch
-// searches. Outside of scripts, it returns to.
+// recorded returns a writer that writes to a stream and also appends to the file $SCRIPT_STREAMS, in which watch
+// searches. Outside of scripts, it returns the stream.
 func recorded(to *os.File) io.Writer {
 	name := os.Getenv("SCRIPT_STREAMS")
 	if name == "" {

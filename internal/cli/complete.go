@@ -56,8 +56,8 @@ func complete(e *Env) {
 	}
 }
 
-// candidates returns the words that may follow the words before. If option is not "", it returns the values of that
-// option. It returns nil if nothing is known to follow.
+// candidates returns the words that may come next. The parameter before has the words until now. If option is not "",
+// it returns the values of that option. It returns nil if nothing is known to follow.
 func candidates(e *Env, before []string, option string) []string {
 	for len(before) > 0 && strings.HasPrefix(before[0], "-") { // skip global options before the command
 		if dir, ok := strings.CutPrefix(before[0], "-chdir="); ok {

@@ -238,8 +238,8 @@ func (d *draft) rerepeat(p *part, in string) {
 	}
 }
 
-// moveSome adds moved blocks from some instances of the resource from, as was repeats it, to instances of the resource
-// to, as is repeats it.
+// moveSome adds moved blocks from some instances of one resource or module to instances of another. from and to are the
+// two addresses without keys. The parameters was and is are their repetitions (count or for_each), in the same order.
 func (d *draft) moveSome(from, to string, was, is repeat) {
 	left, there := was.instances(), is.instances()
 	d.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })

@@ -181,8 +181,8 @@ func (e *editing) lethe(dir string, args ...string) (int, string) {
 	return code, out.String()
 }
 
-// apply plans and applies the configuration in a directory with one program: run runs a command of the program there.
-// If the plan fails, the outcome has no changes.
+// apply plans and applies the configuration in a directory with one program. The function run runs a command of the
+// program there. If the plan fails, the outcome has no changes.
 func (e *editing) apply(dir string, run func(string, ...string) (int, string)) *outcome {
 	o := &outcome{changes: map[string]planned{}}
 	if o.code, o.text = run(dir, append([]string{"plan", "-no-color", "-out=p"}, e.flags...)...); o.code != 0 {
@@ -272,8 +272,8 @@ func refusal(want, got *outcome, flags []string) string {
 // keyless matches the key of a module instance.
 var keyless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^]]*\]\.`) })
 
-// unsaid reports whether a removed block without lifecycle, for which Lethe forgets and Terraform destroys, covers an
-// address.
+// unsaid reports whether a removed block without lifecycle covers an address. Lethe forgets the objects of such a
+// block, and Terraform destroys them.
 func (d *draft) unsaid(at string) bool {
 	return slices.ContainsFunc(d.extra, func(block string) bool {
 		from, plain := strings.CutPrefix(block, "removed {\n  from = ")

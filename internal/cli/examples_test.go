@@ -82,7 +82,7 @@ func postgresPrograms(t *testing.T) []string {
 	return nil
 }
 
-// vaultServer returns the address of a server with the API of Vault, if no program is installed that run.sh can start.
+// vaultServer returns the address of a server with the API of Vault, if run.sh finds no installed program to start.
 func vaultServer(t *testing.T) []string {
 	needPrograms(t, "curl")
 	for _, name := range []string{"bao", "vault"} {

@@ -153,8 +153,8 @@ func (e *example) block(info, text string) {
 	}
 }
 
-// inherit adds the files of the mistake from that a correction does not have, and the commands of the mistake if the
-// correction has none.
+// inherit adds to a correction the files of its mistake that the correction does not have. If the correction has no
+// commands, inherit adds the commands of the mistake.
 func (e *example) inherit(from *example) {
 	for name, text := range from.files {
 		if _, ok := e.files[name]; !ok {

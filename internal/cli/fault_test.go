@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// faults are the failures that a test causes at each moment in points, between the opening and the closing of a lease
-// (an ephemeral resource).
+// faults are the failures that a test causes at each moment in points. The moments are around the opening and the
+// closing of a lease (an ephemeral resource).
 var faults = []struct {
 	name    string
 	signals []syscall.Signal // the signals to send; nil: the failure is an error of the provider, or a failed condition

@@ -127,8 +127,9 @@ func TestFullDiskApply(t *testing.T) {
 	}
 }
 
-// intact checks the state file after a command on a full disk: the file must be valid JSON, and must differ from before
-// if the command succeeded. If the command failed, its output must report the full disk. No temporary file may remain.
+// intact checks the state file after a command on a full disk: the file must be valid JSON, and must differ from its
+// former content if the command succeeded. If the command failed, its output must report the full disk. No temporary
+// file may remain.
 func (s *site) intact(before string, code int, out string) {
 	s.Helper()
 	after := s.read("terraform.tfstate")

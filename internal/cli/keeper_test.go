@@ -243,8 +243,8 @@ func leavesBothStates(t *testing.T) {
 	p.forgotten(out + next)
 }
 
-// resolve runs "state resolve" for each call in named whose outcome is unknown, with -present or -absent, according to
-// whether the object exists.
+// resolve runs "state resolve" for each create call whose outcome is unknown according to the output in named. The
+// option is -present if the object exists, and otherwise -absent.
 func (p *process) resolve(t *testing.T, named string) {
 	t.Helper()
 	if code, text := p.run("state", "resolve", "-absent", "playground_thing.t[99]"); code != 1 || !strings.Contains(text, "Nothing to resolve") {
@@ -495,7 +495,7 @@ func (p *process) whole(t *testing.T) {
 	}
 }
 
-// known fails the test if an object exists that is neither in the state nor reported by the next plan. It returns the
+// known fails the test if an existing object is neither in the state nor reported by the next plan. It returns the
 // output of that plan.
 func (p *process) known(t *testing.T) string {
 	t.Helper()

@@ -60,7 +60,7 @@ func lives(t *testing.T, program, provider string) map[string]map[string]any {
 		p.write("main.tf", require+config)
 		must(want, append([]string{"apply", "-auto-approve"}, flags...)...)
 		must("No changes.", append([]string{"plan", "-detailed-exitcode"}, flags...)...)
-		if provider == "playground" { // not for SDKv2: it puts empty collections into blocks only when it reads an object, so that a plan before has a change, also in Terraform
+		if provider == "playground" { // not for SDKv2: it adds empty collections to blocks only when it reads an object, so a plan without a refresh has a change, also in Terraform
 			must("No changes.", append([]string{"plan", "-detailed-exitcode", "-refresh=false"}, flags...)...)
 		}
 		seen[name] = stored(t, p)

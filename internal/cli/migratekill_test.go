@@ -39,8 +39,8 @@ const otherFiles = `terraform {
 `
 
 // TestMigrationKilled ends init -migrate-state at each call of the file system, as if the process was killed, or lets
-// the call fail, or fills the disk. The next commands must use the object of their workspace, or refuse until init is run again. The same
-// init must then complete the migration, and every workspace keeps its object.
+// the call fail, or fills the disk. The next commands must use the object of their workspace, or refuse until init is
+// run again. The same init must then complete the migration, and every workspace keeps its object.
 func TestMigrationKilled(t *testing.T) {
 	t.Parallel()
 	server := &statesServer{states: map[string][]byte{}, locks: map[string][]byte{}}

@@ -34,7 +34,8 @@ var namedCommands = []string{
 }
 
 // TestSentencesOfPeer runs namedCommands with Lethe under the name of Terraform, and with Terraform. It compares
-// standard output and exit codes. Other programs search the output for such sentences.
+// standard output and exit codes. The sentences must be equal, because other programs search the output of Terraform
+// for them.
 func TestSentencesOfPeer(t *testing.T) {
 	secondLane(t, runsPeer)
 	t.Parallel()

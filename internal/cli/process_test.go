@@ -104,7 +104,7 @@ func (p *process) start(args ...string) *started {
 	return p.startWith(nil, args...)
 }
 
-// startWith starts the program with standard input from a file. in may be nil.
+// startWith starts the program with standard input from a file. The parameter in may be nil.
 func (p *process) startWith(in *os.File, args ...string) *started {
 	p.t.Helper()
 	s := p.command(args...)

@@ -43,8 +43,8 @@ func TestAbuse(t *testing.T) {
 	}
 }
 
-// abuse applies a configuration, and applies a change while the provider has the fault deed in each call of the kind
-// call.
+// abuse applies a configuration, and then applies a change while the provider has a fault in each call of one kind. The
+// parameter call names the kind, and deed is the fault.
 func abuse(t *testing.T, call, deed string) {
 	p := newProcess(t, `
 variable "n" { default = 1 }

@@ -327,9 +327,9 @@ func TestTransferFailsWhole(t *testing.T) {
 	}
 }
 
-// statesServer keeps the states and locks of the backend http, by path. It calls kill at the request number at, counted
-// from 1: if late is set, after the request had its effect, and otherwise instead of the effect. If at is 0, it never
-// calls kill.
+// statesServer keeps the states and locks of the backend http, by path. It calls kill at one request, whose number,
+// counted from 1, is in the field at. If late is set, it calls kill after the request had its effect, and otherwise
+// instead of the effect. If the number is 0, it never calls kill.
 type statesServer struct {
 	mu     sync.Mutex
 	states map[string][]byte
@@ -392,8 +392,8 @@ func TestTransferKilledAtRequest(t *testing.T) {
 }
 
 // killedAtRequest kills a transfer at the request with a number, counted from 1, and returns the number of requests
-// that the server received. If at is 0, it does not kill the transfer. If late is set, it kills the transfer after the
-// request had its effect.
+// that the server received. If the number is 0, it does not kill the transfer. If late is set, it kills the transfer
+// after the request had its effect.
 func killedAtRequest(t *testing.T, at int, late bool) int {
 	server := &statesServer{states: map[string][]byte{}, locks: map[string][]byte{}, late: late}
 	listen := httptest.NewServer(server)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// wide reports whether tests run that cover more cases of a rule: LETHE_WIDE or LETHE_LONG is set. .ci/run sets
-// LETHE_WIDE in its second lane (the slower part of the tests).
+// wide reports whether tests cover more cases of a rule: LETHE_WIDE or LETHE_LONG is set. .ci/run sets LETHE_WIDE in
+// its second lane (the slower part of the tests).
 func wide() bool { return os.Getenv("LETHE_WIDE") != "" || whole() }
 
 // secondLane skips a test that only the second lane (the slower part) of .ci/run runs, for a reason. The test runs if
@@ -112,7 +112,7 @@ var slowScripts = map[string][]string{
 
 // manyCommands is the number of commands of Lethe from which a script counts as slow. Each command starts a process,
 // and most commands start a keeper (a second process of Lethe) and providers.
-const manyCommands = 8
+const manyCommands = 14
 
 // slowness returns the reason why a script is slow, or "" if it is not slow.
 func slowness(s script) string {

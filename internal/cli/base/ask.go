@@ -129,8 +129,8 @@ func hiddenLine(in io.Reader) (text string, end byte) {
 	}
 }
 
-// Confirm asks a question that only "yes" confirms. what names the effect of "yes", such as "approve". yes is true if
-// the user answered "yes". answered is false if the user cannot be asked or gave no answer.
+// Confirm asks a question that only "yes" confirms. The parameter what names the effect of "yes", such as "approve".
+// yes is true if the user answered "yes". answered is false if the user cannot be asked or gave no answer.
 func (s *Screen) Confirm(title, note, what string) (yes, answered bool) {
 	s.Print("\n")
 	text, ok := s.Ask(Question{Title: title, Note: strings.TrimPrefix(note+"\n", "\n") + "Only 'yes' will be accepted to " + what + "."})

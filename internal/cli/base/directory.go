@@ -66,9 +66,10 @@ func (c *Call) Adopt(o *Call) {
 	o.Bag.Clear()
 }
 
-// Within calls do while the directory of the process is the directory of o, so that child processes start there.
-// Afterwards the process returns to the directory of c. Within returns an error if a change of the directory fails. If
-// the first change fails, it does not call do. If c.Enter is nil, Within only calls do.
+// Within calls a function while the directory of the process is the directory of o, so that child processes start
+// there. Afterwards the process returns to the directory of c. Within returns an error if a change of the directory
+// fails. If the first change fails, it does not call the function. If c.Enter is nil, Within calls the function without
+// a change of the directory.
 func (c *Call) Within(o *Call, do func()) error {
 	if c.Enter == nil {
 		do()

@@ -113,7 +113,7 @@ func Flags[T any](define func(*Call, *T), run func(context.Context, *Call, *T) i
 	}
 }
 
-// NoFlags returns the Setup of a command without flags, which run runs.
+// NoFlags returns the Setup of a command without flags, which the function run executes.
 func NoFlags(run func(context.Context, *Call) int) func(*Call) Run {
 	return func(c *Call) Run { return func(ctx context.Context) int { return run(ctx, c) } }
 }

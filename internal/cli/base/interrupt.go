@@ -28,8 +28,8 @@ const (
 	writeTime = 200 * time.Millisecond // time limit for printing messages, which blocks if no process reads the output
 )
 
-// within calls do, and returns when do ends or d has passed. Handlers of interrupts print with within: if no process
-// reads standard output, writes to it block.
+// within calls the function do, and returns when the function ends or d has passed. Handlers of interrupts print with
+// within: if no process reads standard output, writes to it block.
 func within(d time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()
@@ -104,9 +104,9 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	return c.Stops.Begin, func() { close(done); begin(); abandon(nil); leave(nil) }
 }
 
-// EndBy sets the time limit of the command. At the time moment, the command ends as after an interrupt by the user. If
-// it still runs after the further time grace, it ends as after a second interrupt. If moment is zero, EndBy does
-// nothing. Only the first call with a limit has an effect.
+// EndBy sets the time limit of the command. At the given moment, the command ends as after an interrupt by the user.
+// The parameter grace is the time for this: if the command still runs afterwards, it ends as after a second interrupt.
+// If the moment is zero, EndBy does nothing. Only the first call with a limit has an effect.
 func (c *Call) EndBy(moment time.Time, grace time.Duration) {
 	if moment.IsZero() || c.Stops.timed {
 		return

@@ -60,7 +60,7 @@ func (c *Call) usageError(err error) diag.Diagnostic {
 }
 
 // takes returns a phrase about a wrong value of a flag, such as "takes true or false, not 7". given is the value, and
-// why the reason from package flag.
+// why is the reason from package flag.
 func (c *Call) takes(name, given, why string) string {
 	if g, ok := c.Flags.Lookup(name).Value.(flag.Getter); ok {
 		switch g.Get().(type) {
@@ -140,7 +140,8 @@ func (b *helpPage) entry(left, text string) {
 	b.wrap(text, b.column-1, b.column)
 }
 
-// wrap writes the words of a text, each after a space, beginning at column at. Further lines begin at the margin.
+// wrap writes the words of a text, each after a space. The parameter at is the column of the first word. Further lines
+// begin at the margin.
 func (b *helpPage) wrap(text string, at, margin int) {
 	for _, word := range strings.Fields(text) {
 		if at >= margin && at+1+len(word) > b.width {

@@ -8,7 +8,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 )
 
-// jsonOnly returns the Setup of a command whose only flags are -json and -json-into, and which run runs.
+// jsonOnly returns the Setup of a command whose only flags are -json and -json-into, and which the function run
+// executes.
 func jsonOnly(run func(context.Context, *base.Call) int) func(*base.Call) base.Run {
 	return func(c *base.Call) base.Run {
 		c.DocumentFlags()

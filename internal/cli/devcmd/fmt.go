@@ -169,7 +169,8 @@ func (f *formatting) dir(dir string) {
 var hunk = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^@@ .* @@$`) })
 
 // unified returns the difference between two texts of a file in the format of diff -u. Like the program diff, it omits
-// a number of lines that is 1. It also omits the line with the command.
+// the number of lines in the header of a hunk (@@ … @@) if the number is 1. It omits the first line, which names the
+// command.
 func unified(name string, old, new []byte) string {
 	_, text, _ := strings.Cut(string(diff.Diff("old/"+name, old, "new/"+name, new)), "\n")
 	return hunk().ReplaceAllStringFunc(text, func(h string) string { return strings.ReplaceAll(h, ",1 ", " ") })

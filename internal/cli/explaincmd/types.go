@@ -15,9 +15,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/explainview"
 )
 
-// typed shows the type that the user named, or a part of it, from the first provider in of that has the type. It
-// returns false if no provider has a type with this name. If the type exists and has no such part, typed reports an
-// error and returns true.
+// typed shows the type that the user named, or a part of it. It takes the type from the first of the given providers
+// that has it. It returns false if no provider has a type with this name. If the type exists and has no such part,
+// typed reports an error and returns true.
 func (x *asking) typed(ctx context.Context, of []addr.Provider) bool {
 	bag := &x.session.Dir.Call.Bag
 	for _, p := range of {

@@ -25,7 +25,8 @@ func (i *initialization) initBackend(ctx context.Context) bool {
 	return ok
 }
 
-// unset prints that the directory no longer uses the backend of the type was, so that its states are local now.
+// unset prints that the directory no longer uses its backend, and that its states are local now. The argument was is
+// the type of the backend.
 func (i *initialization) unset(was string) {
 	i.c.UI.Step("backend_unset", fmt.Sprintf("\nSuccessfully unset the backend %q. Lethe will now operate locally.", was))
 }
@@ -69,7 +70,7 @@ func (i *initialization) askName() string {
 	return name
 }
 
-// askWorkspace asks which of the workspaces in names to select, because the workspace selected does not exist. An
+// askWorkspace asks which of the workspaces in names to select, because the selected workspace does not exist. An
 // answer is the number of a workspace, from 1 as in Terraform, or its name. askWorkspace returns "" if no user can be
 // asked or the answer is invalid.
 func (i *initialization) askWorkspace(selected string, names []string) string {

@@ -35,8 +35,8 @@ func (l *Loader) LoadRoot() bool {
 	return true
 }
 
-// LoadWith reads the configuration with one more file in the root module: the file name with the content text. It
-// reports the errors of the configuration, and returns false if there are errors.
+// LoadWith reads the configuration with one more file in the root module, which has the given name and text. It reports
+// the errors of the configuration, and returns false if there are errors.
 func (l *Loader) LoadWith(name string, text []byte) bool {
 	o := l.Dir.LoadOptions()
 	o.Files = config.With(l.Dir.Root, name, text)
@@ -51,9 +51,9 @@ func (l *Loader) LoadOver(texts map[string][]byte) bool {
 	return l.LoadFrom(l.Dir.Root, o, l.resolve)
 }
 
-// LoadFrom reads the configuration whose root module is in the directory root, and sets Tree. resolve returns the
-// directory of a called module. LoadFrom adds errors to the bag of the command. It returns false if the configuration
-// has errors.
+// LoadFrom reads the configuration with the given directory of the root module, and sets Tree. The function resolve
+// returns the directory of a called module. LoadFrom adds errors to the bag of the command. It returns false if the
+// configuration has errors.
 func (l *Loader) LoadFrom(root string, o config.Options, resolve config.Resolve) bool {
 	var ok bool
 	l.Tree, ok = config.LoadTree(root, o, resolve, &l.Dir.Call.Bag)

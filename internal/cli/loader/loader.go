@@ -59,7 +59,8 @@ func New(d *workdir.Directory) *Loader {
 // Empty reports whether the root module has no files. The caller must have called Load.
 func (l *Loader) Empty() bool { return len(l.Tree.Root.Module.Files) == 0 }
 
-// RequireFiles returns false and adds an error if the root module has no files. The error message begins with why.
+// RequireFiles returns false and adds an error if the root module has no files. The error message begins with the given
+// reason.
 func (l *Loader) RequireFiles(why string) bool {
 	if l.Empty() {
 		l.Dir.Call.Bag.Add(diag.Errorf("No configuration files", "%s Otherwise, create a Lethe configuration file (.tf file) and try again.", why))

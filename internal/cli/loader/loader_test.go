@@ -25,7 +25,7 @@ func with(d *basetest.Dir, do func(*base.Call, *Loader)) string {
 	})
 }
 
-// module writes a module with the text as main.tf in the new directory name.
+// module creates a directory for a module, and writes the text into its file main.tf.
 func module(d *basetest.Dir, name, text string) {
 	d.Helper()
 	if err := os.Mkdir(filepath.Join(d.Path, name), 0o755); err != nil {

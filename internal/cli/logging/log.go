@@ -109,8 +109,8 @@ func (l *Log) line(level, format string, a ...any) {
 	}
 }
 
-// write writes the line text as soon as the secrets that the line may contain are known, so that it can mask them. If
-// these secrets remain unknown, it writes other in place of text.
+// write writes a line as soon as the secrets that the line may contain are known, so that it can mask them. If these
+// secrets remain unknown, it writes the other line in place of the first.
 func (l *Log) write(level, text, other string) {
 	now := l.now()
 	l.secrets.Then(func(known bool) {

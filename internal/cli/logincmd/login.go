@@ -126,8 +126,8 @@ func (a *attempt) token(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// agreed describes the login to the user, and asks for approval. how is the method, as a part of the sentence. It
-// returns true only if the answer is "yes".
+// agreed describes the login to the user, and asks for approval. The parameter how is the method, as a part of the
+// sentence. It returns true only if the answer is "yes".
 func (a *attempt) agreed(how string) bool {
 	where := "the token will be saved by\n" + a.kept.Keeper() + "."
 	if a.kept.Plain() {

@@ -109,9 +109,9 @@ func (o *execution) closeKept() int {
 	return base.ExitOK
 }
 
-// carryOutPlan applies a plan and stores the new state, also after an apply that failed. by is the engine for the
-// apply. If anything fails, it reports errors and returns false. The returned Applied is nil if the apply did not
-// start.
+// carryOutPlan applies a plan and stores the new state, also after an apply that failed. The parameter by is the engine
+// for the apply. If anything fails, it reports errors and returns false. The returned Applied is nil if the apply did
+// not start.
 func (o *execution) carryOutPlan(ctx context.Context, pl *plan.Plan, f *applyFlags, by *engine.Engine) (*engine.Applied, bool) {
 	if !f.createsAgain && !o.mayCreate(pl) {
 		return nil, false
@@ -165,7 +165,7 @@ func (o *execution) add(s *event.Summary) {
 }
 
 // overridden returns the addresses of the objects that an apply has destroyed although prevent_destroy protects them
-// (-allow-destroy). after is the state after the apply.
+// (-allow-destroy). The parameter after is the state after the apply.
 func overridden(pl *plan.Plan, after *state.Snapshot) []string {
 	var out []string
 	for _, c := range pl.Changes {
@@ -217,7 +217,7 @@ func (o *execution) storedSecrets(ctx context.Context, pl *plan.Plan, done *engi
 }
 
 // left warns of changes that are left for another command, and of outputs that are unknown because of these changes.
-// then is the advice at the end of the warning.
+// The parameter then is the advice at the end of the warning.
 func (o *execution) left(changes []*plan.Change, outputs []string, then string) {
 	var list []string
 	for _, c := range changes {

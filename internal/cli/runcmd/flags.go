@@ -110,7 +110,7 @@ func (o *planFlags) defineRounds(c *base.Call) {
 	})
 }
 
-// request returns the plan request for the flags and the state prior. If a flag is invalid, it reports errors and
+// request returns the plan request for the flags and the prior state. If a flag is invalid, it reports errors and
 // returns false.
 func (f *planFlags) request(s *session.Session, prior *state.Snapshot) (engine.Request, bool) {
 	req, ok := s.PlanRequest(prior)

@@ -58,8 +58,9 @@ func runImport(ctx context.Context, c *base.Call, f *importFlags) int {
 // noImport is the error text for an import in a directory without configuration.
 const noImport = "Import needs the configuration of the resource, but the directory has no configuration files. To read another directory, use -config=DIR."
 
-// importOne imports the object with the ID id to the address to, saves the state, and returns the exit code. It reports
-// an error if the configuration has no resource at the address, or the state has an object there.
+// importOne imports an object, saves the state, and returns the exit code. id is the ID of the object, and to is its
+// new address. importOne reports an error if the configuration has no resource at the address, or the state has an
+// object there.
 func importOne(ctx context.Context, s *session.Session, to addr.Instance, id string) int {
 	c := s.Dir.Call
 	if _, ok := s.Program.Resource(to.Resource()); !ok {

@@ -86,8 +86,8 @@ func runPlan(ctx context.Context, c *base.Call, f *planFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// unlessDestroying returns why, the error text for a directory without configuration. It returns "" if -destroy is set,
-// because a destroy plan needs no configuration.
+// unlessDestroying returns the given error text for a directory without configuration. It returns "" if -destroy is
+// set, because a destroy plan needs no configuration.
 func (f *planFlags) unlessDestroying(why string) string {
 	if f.destroy {
 		return ""
@@ -100,14 +100,15 @@ func (o *execution) showPlan(out *plan.Plan, how view.PlanOptions) {
 	o.c.UI.Plan(out, how)
 }
 
-// savePlan writes a plan to the file with the name to. If the plan cannot be saved, it reports an error and returns
-// false.
+// savePlan writes a plan to a file; the argument to is the name of the file. If the plan cannot be saved, savePlan
+// reports an error and returns false.
 func (o *execution) savePlan(ctx context.Context, r *engine.Result, to string) bool {
 	ok, err := savedplan.New(o.s).Save(ctx, to, r.Plan)
 	return ok && saves(o.c, to, err)
 }
 
-// saves reports err, an error about the plan file with the name to, and returns false. If err is nil, it returns true.
+// saves reports err, the error of writing a plan file, and returns false. The argument to is the name of the file. If
+// err is nil, saves returns true.
 func saves(c *base.Call, to string, err error) bool {
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Failed to write plan file", "The plan could not be written to %s: %s.", to, disk.Reason(err)))

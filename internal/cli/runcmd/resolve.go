@@ -83,8 +83,8 @@ func runResolve(ctx context.Context, c *base.Call, f *resolveFlags) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// known reports an error and returns false if calls, the provider calls for the instance to with an unknown outcome, is
-// empty.
+// known reports an error and returns false if calls is empty: then the instance has no provider call with an unknown
+// outcome.
 func known(c *base.Call, to addr.Instance, calls []journal.Unknown) bool {
 	if len(calls) == 0 {
 		c.Bag.Add(diag.Errorf("Nothing to resolve", "No call for %s has an unknown outcome. To list such calls, run: lethe state check", to))
@@ -110,8 +110,8 @@ func resolved(s *state.Snapshot, calls []journal.Unknown, absent bool, bag *diag
 	return e.Done(), true
 }
 
-// resolveImport imports the object that an unanswered call has created, and returns the exit code. It reports an error
-// if no unanswered call creates an object at the address to.
+// resolveImport imports the object that an unanswered call has created, and returns the exit code. The argument to is
+// the address of the object. If no unanswered call creates an object at this address, resolveImport reports an error.
 func resolveImport(ctx context.Context, c *base.Call, f *resolveFlags, to addr.Instance) int {
 	s, ok := prepare(ctx, c, &f.Options, operation.Import, noImport, vet.CheckOptions{BodiesOnly: true, Incomplete: true})
 	if !ok {

@@ -28,7 +28,7 @@ func (f *applyFlags) plansOtherwise() bool {
 	return lists > 0 || f.changed != nil || f.deferEphemerals != nil || f.rounds != "" && f.rounds != roundsOne
 }
 
-// applySaved applies the saved plan in the file name, without asking for approval. It returns the exit code.
+// applySaved applies the saved plan in a file, without asking for approval. It returns the exit code.
 func applySaved(ctx context.Context, c *base.Call, f *applyFlags, name string) int {
 	if f.plansOtherwise() {
 		c.Bag.Add(changesPlan)

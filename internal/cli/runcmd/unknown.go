@@ -70,7 +70,7 @@ func imported(ws *workspace.State, i addr.Instance) {
 	ws.Note(notes)
 }
 
-// callsTo divides the unanswered provider calls all into the calls for an instance and the others.
+// callsTo divides unanswered provider calls into the calls for one instance and the other calls.
 func callsTo(to addr.Instance, all []journal.Unknown) (calls, others []journal.Unknown) {
 	for _, u := range all {
 		if u.Object.Instance == to {

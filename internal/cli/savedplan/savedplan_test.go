@@ -29,7 +29,7 @@ func with(d *basetest.Dir, do func(context.Context, *base.Call, *Plans)) string 
 	})
 }
 
-// save saves a plan of the configuration in the directory d to the file name.
+// save saves a plan of the configuration in the directory d to a file.
 func save(ctx context.Context, d *basetest.Dir, p *Plans, name string) {
 	d.Helper()
 	s := p.session

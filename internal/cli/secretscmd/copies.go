@@ -308,8 +308,8 @@ func (x *scrubbing) digests(ctx context.Context) func(state.Digest) state.Digest
 	return func(d state.Digest) state.Digest { return x.renamed[d] }
 }
 
-// changes reports whether the command changes a copy of the state that contains a value. It deletes versions that the
-// service of the backend keeps, or leaves them unchanged.
+// changes reports whether the command changes a copy of the state that contains a value. The result is false for a
+// version that the service of the backend keeps, because the command can only delete such a version.
 func (x *scrubbing) changes(t *workspace.Text) bool {
 	switch t.Kind {
 	case workspace.BackupText, workspace.ErroredText:

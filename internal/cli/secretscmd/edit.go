@@ -356,7 +356,8 @@ func (x *moving) refuses(replaced []replacement) bool {
 	return false
 }
 
-// loss is a move after which a generated value, such as a password, would be stored nowhere. why is the reason.
+// loss is a move after which a generated value, such as a password, would be stored nowhere. The field why is the
+// reason.
 type loss struct {
 	move move
 	why  string

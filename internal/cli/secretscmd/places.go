@@ -181,7 +181,7 @@ func (x *collection) journal(at states.Selected, p audit.Place, data []byte) {
 	x.auditor.Journal(x.auditor.Place(p), changes)
 }
 
-// savedPlans adds the contents of the plan files names. At the first file that cannot be read, it reports an error and
+// savedPlans adds the contents of the named plan files. At the first file that cannot be read, it reports an error and
 // returns false.
 func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	c := x.session.Dir.Call

@@ -90,7 +90,7 @@ func runSecrets(ctx context.Context, c *base.Call, f *secretsFlags) int {
 	return base.ExitOK
 }
 
-// audit collects the contents of all places (the state, its copies and the plan files plans) and searches them for
+// audit collects the contents of all places (the state, its copies and the given plan files) and searches them for
 // secrets. It returns false after an error.
 func (x *collection) audit(ctx context.Context, plans []string) (*audit.Report, bool) {
 	x.begin(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// unreachable returns descriptions of the places that may have copies of the state at and that Lethe cannot clean.
-// hints has sentences about places that Lethe cannot list.
+// unreachable returns descriptions of the places that may have copies of a state, and that Lethe cannot clean. hints
+// has sentences about places that Lethe cannot list.
 func unreachable(at states.Selected, hints []string) []string {
 	out := append([]string{}, hints...)
 	can := at.Capabilities()

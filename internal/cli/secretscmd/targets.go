@@ -79,7 +79,7 @@ type moving struct {
 	warnings  []diag.Diagnostic // warnings about known defects of providers of the targets
 }
 
-// skip records the reason why the target called name is not moved. A later reason replaces an earlier reason.
+// skip records the reason why the target with a name is not moved. A later reason replaces an earlier reason.
 func (x *moving) skip(name, why string) {
 	if x.skipped[name] == "" {
 		x.order = append(x.order, name)

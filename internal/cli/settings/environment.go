@@ -107,8 +107,8 @@ func Honoured(c *base.Call) (used, unknown []string) {
 	return slices.Compact(used), slices.Compact(unknown)
 }
 
-// unhonouredVariable is an environment variable without effect. unset is a value that means the same as no value. why
-// completes the sentence "… has no effect:".
+// unhonouredVariable is an environment variable without effect. unset is a value that means the same as no value. The
+// field why completes the sentence "… has no effect:".
 type unhonouredVariable struct{ name, unset, why string }
 
 // cacheKeepsLock is the reason why a variable with which users choose between the plugin cache and the lock file has no
@@ -172,8 +172,8 @@ func experiments(c *base.Call) (experiment.Set, error) {
 	return s, err
 }
 
-// withoutInit reports whether a backend may be used without init (may). The environment overrides the CLI
-// configuration. If the value in the environment is invalid, withoutInit reports an error, and ok is false.
+// withoutInit reports whether a backend may be used without init. The environment overrides the CLI configuration. If
+// the value in the environment is invalid, withoutInit reports an error, and ok is false.
 func withoutInit(c *base.Call, s *cliconfig.Settings) (may, ok bool) {
 	text := c.Getenv(backend.WithoutInitVariable)
 	if text == "" {

@@ -170,8 +170,8 @@ func newImages(r *registry.Registry, retries int, credentials *cliconfig.Credent
 	return &oci.Client{Transport: r.Client.Transport, Header: http.Header{"User-Agent": r.Client.Header["User-Agent"]}, Credential: credentials.OCI, Retries: retries}
 }
 
-// number returns the value of a numeric environment variable, or the value unset if the variable is not set. If the
-// value is not a whole number of 0 or more, number adds an error and returns unset and false.
+// number returns the value of a numeric environment variable, or the given default if the variable is not set. If the
+// value is not a whole number of 0 or more, number adds an error and returns the default and false.
 func number(c *base.Call, name string, unset int) (int, bool) {
 	text := c.Getenv(name)
 	if text == "" {

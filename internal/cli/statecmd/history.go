@@ -31,8 +31,9 @@ type past struct {
 	now       *state.Snapshot // the current state
 }
 
-// pastOf opens the store of the selected workspace, to read the former states that the store keeps. now is the current
-// state. pastOf reports an error and returns false if the store cannot be opened or keeps no former states.
+// pastOf opens the store of the selected workspace, to read the former states that the store keeps. The parameter now
+// is the current state. pastOf reports an error and returns false if the store cannot be opened or keeps no former
+// states.
 func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Snapshot) (past, bool) {
 	out := past{c: c, states: st, workspace: workdir.Workspaces(c).Selected(), now: now}
 	opened, ok := st.OpenStore(ctx)

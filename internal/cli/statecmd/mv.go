@@ -59,7 +59,7 @@ func runMv(ctx context.Context, c *base.Call, f *mvFlags) int {
 	return change(ctx, c, &f.Options, operation.Move, f.within(c, ends[0], ends[1]))
 }
 
-// within returns an edit for change: a function that moves the objects at from to the address to within one state, and
+// within returns an edit for change: a function that moves the objects at one address to another within one state, and
 // prints the moves.
 func (f *mvFlags) within(c *base.Call, from, to addr.Target) func(*state.Snapshot) (*state.Snapshot, bool) {
 	return func(s *state.Snapshot) (*state.Snapshot, bool) {
@@ -84,9 +84,9 @@ func moved(ui *base.Screen, done []state.Renaming, ok, dryRun bool) {
 	}
 }
 
-// moveInto moves objects into the state in the file out, and returns the exit code. It writes the destination before
-// the source: if the second write fails, the objects are in both states, and no object is lost. If the file out is the
-// source, moveInto moves the objects within the source. With -dry-run, it only prints the moves.
+// moveInto moves objects into the state in another file (out), and returns the exit code. It writes the destination
+// before the source: if the second write fails, the objects are in both states, and no object is lost. If out is also
+// the file of the source, moveInto moves the objects within that state. With -dry-run, it only prints the moves.
 func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Target, out string) int {
 	f.Backup = cmp.Or(f.Backup, stamped(c, f.State))
 	st, source, ok := locked(ctx, c, &f.Options, operation.Move)

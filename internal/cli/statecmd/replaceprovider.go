@@ -66,9 +66,9 @@ func runReplaceProvider(ctx context.Context, c *base.Call, f *replaceFlags) int 
 	})
 }
 
-// hosted adds a host to the provider to, which the user named without a host: the host that this provider, or else most
-// providers, have in the state. It uses the registry of c if the state has neither registry, or if the user named from
-// with a host and from and to differ only in the host.
+// hosted adds a host to the new provider, which the user named without a host: the host that this provider, or else
+// most providers, have in the state. It uses the registry of c if the state has neither registry. It also does so if
+// the user named the old provider with a host, and the two providers differ only in the host.
 func hosted(c *base.Call, s *state.Snapshot, from, to addr.Provider) addr.Provider {
 	named := from
 	if named.Host = to.Host; named != to || strings.Count(c.Operands[0], "/") < 2 {

@@ -67,9 +67,9 @@ func stamped(c *base.Call, file string) string {
 	return fmt.Sprintf("%s.%d.backup", file, c.Now().Unix())
 }
 
-// change locks the state for the operation of, changes it with edit and writes it. If edit returns false, change writes
-// nothing, and fails only if edit has added an error. A missing state is an error, except for the operation Taint.
-// change returns the exit code.
+// change locks the state, changes it with edit and writes it. The lock names the operation in the argument of. If edit
+// returns false, change writes nothing, and fails only if edit has added an error. A missing state is an error, except
+// for the operation Taint. change returns the exit code.
 func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.Operation, edit func(*state.Snapshot) (*state.Snapshot, bool)) int {
 	if of != operation.Taint {
 		o.Backup = cmp.Or(o.Backup, stamped(c, cmp.Or(o.StateOut, o.State)))

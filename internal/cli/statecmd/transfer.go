@@ -179,8 +179,8 @@ func (t *transferring) lock(ctx context.Context) bool {
 	return true
 }
 
-// shared reports whether the directory s has the same state as the directory locked, whose state is locked already. It
-// returns false if the place of the state of s is not known.
+// shared reports whether the two directories have the same state. The state of the first directory is locked already.
+// shared returns false if the place of the second state is not known.
 func (t *transferring) shared(ctx context.Context, locked, s *side) bool {
 	at, ok := s.States.Selected(ctx)
 	return ok && at.MachinePlace() != "" && at.MachinePlace() == locked.ws.Place()
@@ -215,9 +215,9 @@ func (t *transferring) settled() bool {
 	return true
 }
 
-// planned makes the next plan of a directory: the plan with after, the state after the move. It sets s.next. c is the
-// call of the source directory, which is the current directory of the process. planned returns false after an error;
-// s.next may be set nevertheless.
+// planned makes the next plan of a directory, and sets s.next to it. The plan starts from the state after the move,
+// which is the argument after. c is the call of the source directory, which is the current directory of the process.
+// planned returns false after an error; s.next may be set nevertheless.
 func (s *side) planned(ctx context.Context, c *base.Call, after *state.Snapshot) bool {
 	req, ok := s.PlanRequest(after)
 	if !ok {
@@ -287,8 +287,8 @@ func (t *transferring) unchanged() bool {
 	return false
 }
 
-// touching returns the changes and the deferred changes of the next plan of s that concern moved objects. at selects
-// the source or the target address of a move.
+// touching returns the changes and the deferred changes of the next plan of s that concern moved objects. The parameter
+// at selects the source or the target address of a move.
 func (s *side) touching(moves []transfer.Move, at func(transfer.Move) addr.Object) (out []*plan.Change) {
 	for _, c := range slices.Concat(s.next.Changes, s.next.Deferred) {
 		if slices.ContainsFunc(moves, func(m transfer.Move) bool {

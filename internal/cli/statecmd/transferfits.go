@@ -84,9 +84,10 @@ func (t *transferring) config(d *program.Declaration) addr.ProviderConfig {
 	return p.ImpliedProvider(d.Resource)
 }
 
-// declared returns the provider configuration that the target's program names for a moved object. was is the object's
-// provider configuration in the source, from which declared takes the registry host. If the target's provider block has
-// for_each, the result has no key, or the key of was if the key in the target depends on resources.
+// declared returns the provider configuration that the target's program names for a moved object. The argument was is
+// the object's provider configuration in the source, from which declared takes the registry host. If the target's
+// provider block has for_each, the result has no key. The exception is a key in the target that depends on resources:
+// the result then has the key of the provider configuration in the source.
 func (t *transferring) declared(m transfer.Move, was addr.ProviderInstance) addr.ProviderInstance {
 	d, _ := t.target.Program.Resource(m.To.Resource()) // fitsTarget has checked that the resource is declared
 	now := addr.ProviderInstance{ProviderConfig: t.config(d)}

@@ -103,8 +103,8 @@ func (at Selected) Seal(ctx context.Context, plain, stored []byte) ([]byte, erro
 	return plain, nil
 }
 
-// RewriteJournal returns the content data of a journal after the rewriting how, or nil if nothing changes. A journal
-// that cannot be read is an error.
+// RewriteJournal applies a rewriting to the content of a journal, and returns the new content, or nil if nothing
+// changes. A journal that cannot be read is an error.
 func (at Selected) RewriteJournal(data []byte, how journal.Rewriting) ([]byte, error) {
 	return journal.Rewrite(data, workspace.Sealing(at.store), how)
 }

@@ -106,8 +106,8 @@ func (s *States) options() backend.Options {
 	}
 }
 
-// BackendOf returns the backend of the module root, which is not the root module of the working directory, such as the
-// module of a test run. The backend stores its files in the directory data, and adds its errors to bag.
+// BackendOf returns the backend of a module that is not the root module of the working directory, such as the module of
+// a test run. The backend stores its files in the given data directory, and adds its errors to bag.
 func (s *States) BackendOf(root *config.Module, data string, bag *diag.Bag) *backend.Directory {
 	o := s.options()
 	o.Root = func() *config.Module { return root }
@@ -243,8 +243,8 @@ func (s *States) permitted(ctx context.Context, g store.PolicyChecker, name stri
 	return err == nil
 }
 
-// OpenState decodes the content of a state file, which may be encrypted, and reports errors to bag. which is a sentence
-// that names the file in messages. ok is false if it reported an error.
+// OpenState decodes the content of a state file, which may be encrypted, and reports errors to bag. The argument which
+// is a sentence that names the file in messages. The boolean is false if OpenState reported an error.
 func (s *States) OpenState(ctx context.Context, data []byte, which string, bag *diag.Bag) (*state.Snapshot, bool) {
 	var reported diag.Bag
 	decoded, ok := s.openState(ctx, data, &reported)

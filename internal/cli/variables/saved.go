@@ -65,7 +65,7 @@ func (v *Values) ignored(of *config.Variable, given frame.Given, kept cty.Value,
 }
 
 // shown formats a value for the message "The saved plan has the value …". For a value whose JSON is longer than 80
-// bytes, it returns other words.
+// bytes, it returns words that complete the message without the value.
 func shown(v cty.Value) string {
 	text, err := ctyjson.Marshal(v, v.Type())
 	if err != nil || len(text) > 80 {

@@ -57,8 +57,8 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 
 var errNoLocks = errors.New("this backend has no locks that another process can release")
 
-// unlock releases the lock with the ID id of the workspace name in the first store that has this lock. If all stores
-// fail, it returns the error of the first store that supports releasing, or errNoLocks if no store supports it.
+// unlock releases the lock with the given ID of the named workspace, in the first store that has this lock. If all
+// stores fail, it returns the error of the first store that supports releasing, or errNoLocks if no store supports it.
 func unlock(ctx context.Context, stores []store.Store, name, id string) error {
 	why := errNoLocks
 	for _, st := range stores {
