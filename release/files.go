@@ -51,7 +51,7 @@ func (r *release) common() ([]file, error) {
 // completions maps shells to names of files.
 var completions = map[string]string{"bash": "lethe.bash", "zsh": "_lethe", "fish": "lethe.fish", "powershell": "lethe.ps1"}
 
-// tarred returns a compressed archive (.tar.gz) of files, for Unix. at is the time of all files in it.
+// tarred returns a compressed archive (.tar.gz) of files, for Unix. The parameter at is the time of all files in it.
 func tarred(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	zip, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -74,7 +74,7 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// zipped returns an archive (.zip) of files, for Windows. at is the time of all files in it.
+// zipped returns an archive (.zip) of files, for Windows. The parameter at is the time of all files in it.
 func zipped(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -251,7 +251,7 @@ func TestDownloadPage(t *testing.T) {
 var (
 	keyIDs = regexp.MustCompile(`[0-9A-F]{16,}|[0-9A-F]{4}(?: +[0-9A-F]{4}){9}`)
 	times  = regexp.MustCompile(`Signature made [^\n]*|\b20\d\d-\d\d-\d\d\b`)
-	fresh  = regexp.MustCompile(`(?m)^gpg: (?:keybox|.*trustdb\.gpg: trustdb created|directory).*\n`) // of an empty home directory
+	fresh  = regexp.MustCompile(`(?m)^gpg: (?:keybox|.*trustdb\.gpg: trustdb created|directory).*\n`) // the lines that gpg prints only for an empty home directory
 )
 
 // keyless replaces the parts of an output that differ between keys, times and home directories.

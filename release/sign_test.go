@@ -78,7 +78,7 @@ func secrets(t *testing.T, key *openpgp.Entity, privateArmor string) [][]byte {
 	return list
 }
 
-// noSecret checks that a text contains no secret. The message names the text as of.
+// noSecret checks that a text contains no secret. The parameter of is the name of the text in the message.
 func noSecret(t *testing.T, of string, text []byte, secrets [][]byte) {
 	t.Helper()
 	for _, secret := range secrets {
@@ -176,7 +176,8 @@ func TestSigningKeys(t *testing.T) {
 	})
 }
 
-// TestOfflinePrimaryKey checks that a signing subkey signs whose primary key is kept elsewhere, as gpg exports it.
+// TestOfflinePrimaryKey checks that a subkey can sign without the private part of its primary key. gpg exports subkeys
+// in this form for users who keep the primary key elsewhere.
 func TestOfflinePrimaryKey(t *testing.T) {
 	if _, err := exec.LookPath("gpg"); err != nil {
 		t.Skip("gpg is not installed")

@@ -123,7 +123,8 @@ func peer(t *testing.T) string {
 
 func long() bool { return os.Getenv("LETHE_LONG") != "" }
 
-// drawn reports whether a case belongs to a fixed sample, which contains about one of as many cases as of.
+// drawn reports whether a case belongs to a fixed sample. The sample contains about one case in every n, where n is the
+// argument of.
 func drawn(k *kase, of uint32) bool {
 	h := fnv.New32a()
 	h.Write([]byte(k.name))

@@ -208,8 +208,8 @@ func (u *unpacking) tar(r io.Reader) error {
 	}
 }
 
-// entry unpacks one entry. It calls open, which returns the content, only for a file, and leads, which returns the
-// target, only for a link.
+// entry unpacks one entry. The function open returns the content, and is called only for a file. The function leads
+// returns the target, and is called only for a link.
 func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadCloser, error), leads func() (string, error)) error {
 	if u.files--; u.files < 0 {
 		return fmt.Errorf("there are more than %d entries", u.Files)

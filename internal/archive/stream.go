@@ -167,12 +167,12 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// at returns the offset in the archive up to which in was read.
+// at returns the offset in the archive up to which the reader was read.
 func (s *Stream) at(in *bufio.Reader) int64 { return s.consumed - int64(in.Buffered()) }
 
-// entry reads the header of the next entry from in, unpacks the entry, and records its sizes and checksum in s.got. It
-// returns ErrNotStreamable if the entry cannot be unpacked without the list of entries at the end of the archive, or if
-// its data is damaged.
+// entry reads the header of the next entry from the reader, unpacks the entry, and records its sizes and checksum in
+// s.got. It returns ErrNotStreamable if the entry cannot be unpacked without the list of entries at the end of the
+// archive, or if its data is damaged.
 func (s *Stream) entry(in *bufio.Reader) error {
 	head := make([]byte, headerLength)
 	s.known.heads[s.at(in)] = head

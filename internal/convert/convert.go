@@ -1,8 +1,8 @@
 // Package convert converts values to types and finds the type to which several types can be converted.
 //
 // The results are the same as the results of package cty/convert, but the work is linear in the size of value and
-// types. cty/convert builds a conversion for every element of a tuple and compares the types of every two elements, so
-// that a list of 50,000 equal objects takes more than a billion comparisons.
+// types. cty/convert builds a conversion for every element of a tuple and compares the types of each pair of elements,
+// so that a list of 50,000 equal objects takes more than a billion comparisons.
 package convert
 
 import (
@@ -27,10 +27,10 @@ import (
 // conv converts a value that is known, not null and not marked itself. A nil conv means that the value stays unchanged.
 type conv func(cty.Value) (cty.Value, error)
 
-// To converts v to the type want like convert.Convert, in work linear in the size of value and type. Between numbers
-// and strings it returns an error for numbers with too many digits (see Writable), which cty would write in full. If v
-// is not marked itself, and the error is about an element or attribute of v, it is a cty.PathError. Its path ends at
-// the first container on the way that is marked, or is a set or a map that becomes another collection.
+// To converts v to another type like convert.Convert, in time linear in the size of value and type. Between numbers and
+// strings it returns an error for numbers with too many digits (see Writable), which cty would write in full. If v is
+// not marked itself, and the error is about an element or attribute of v, it is a cty.PathError. Its path ends at the
+// first container on the way that is marked, or is a set or a map that becomes another collection.
 func To(v cty.Value, want cty.Type) (cty.Value, error) {
 	if same(v.Type(), want) {
 		return v, nil
@@ -58,8 +58,8 @@ func same(ty, want cty.Type) bool {
 	return ty.Equals(want.WithoutOptionalAttributesDeep())
 }
 
-// run applies f, a conversion to the type want, to v and keeps the marks of v. If f is nil, it returns v. For null and
-// unknown values it calls cty, which computes the refinements of the result.
+// run applies a conversion f to v, and keeps the marks of v. The parameter want is the type of the result. If f is nil,
+// it returns v. For null and unknown values it calls cty, which computes the refinements of the result.
 func run(f conv, v cty.Value, want cty.Type) (cty.Value, error) {
 	if f == nil {
 		return v, nil
@@ -101,8 +101,8 @@ func byCty(v cty.Value, want cty.Type) (r cty.Value, err error) {
 	return convert.Convert(v, want)
 }
 
-// conversion returns the conversion from in to want, and false if no conversion exists. A nil conversion with true
-// means that values remain unchanged.
+// conversion returns the conversion from one type to another, and false if no conversion exists. A nil conversion with
+// true means that values remain unchanged.
 func conversion(in, want cty.Type) (conv, bool) {
 	switch {
 	case want == cty.DynamicPseudoType, same(in, want):
@@ -119,8 +119,8 @@ func conversion(in, want cty.Type) (conv, bool) {
 	return plain(in, want)
 }
 
-// plain returns cty's conversion from in to want, and false if cty has none. A conversion of a number to a string, or
-// of a string to a number, returns an error if the number has too many digits (see Writable).
+// plain returns cty's conversion from one type to another, and false if cty has none. A conversion of a number to a
+// string, or of a string to a number, returns an error if the number has too many digits (see Writable).
 func plain(in, want cty.Type) (conv, bool) {
 	f := convert.GetConversionUnsafe(in, want)
 	if f == nil {
@@ -325,8 +325,9 @@ func betweenCollections(in, want cty.Type) (conv, bool) {
 	}, true
 }
 
-// collect returns a list, set or map of type want from converted elements. names has the keys of a map. If the element
-// type of want is dynamic, the converted elements can have different types. cty then converts from, the original value.
+// collect returns a list, set or map of type want from converted elements. names has the keys of a map. The argument
+// from is the value whose elements were converted. If the element type of want is dynamic, the converted elements can
+// have different types, and cty converts this value instead.
 func collect(names []string, vals []cty.Value, from cty.Value, want cty.Type) (cty.Value, error) {
 	for _, v := range vals {
 		if !v.Type().Equals(vals[0].Type()) {
@@ -360,8 +361,8 @@ func named(names []string, vals []cty.Value) map[string]cty.Value {
 	return m
 }
 
-// mismatch describes why no conversion exists. If want is an object type and in is very large, it only names the
-// required type, because the search of cty for the exact reason takes too long.
+// mismatch describes why no conversion exists. If want is an object type and the other type is very large, it only
+// names the required type, because the search of cty for the exact reason takes too long.
 func mismatch(in, want cty.Type) string {
 	const large = 4096
 	switch {

@@ -40,8 +40,8 @@ func losesMarks(ours, theirs cty.Value) bool {
 	return a.Raw.RawEquals(b.Raw) && len(a.Marks) > len(b.Marks)
 }
 
-// TestUnifyIsThatOfCty compares unifyMany with cty. The product calls unifyMany only for many types, and the test also
-// for few.
+// TestUnifyIsThatOfCty compares Unify and unifyMany with cty's function UnifyUnsafe. Unify calls unifyMany only for
+// many types, and the test calls it for few types, too.
 func TestUnifyIsThatOfCty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		types := rapid.SliceOfN(rapid.Map(converttest.Value(3), cty.Value.Type), 1, 5).Draw(t, "types")

@@ -8,9 +8,9 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// Unification finds the type to which several types can be converted. Package cty compares every two types: for a list
-// of 50,000 objects of one type, it makes more than a billion comparisons. How often a type occurs does not change the
-// result. So Unify gives each distinct type to cty once. If the distinct types have too many parts even so, Unify
+// Unification finds the type to which several types can be converted. Package cty compares each pair of types: for a
+// list of 50,000 objects of one type, it makes more than a billion comparisons. How often a type occurs does not change
+// the result. So Unify passes each distinct type to cty once. If the distinct types have too many parts even so, Unify
 // unifies collections and structures itself: see unifyMany.
 
 // smallUnion is the maximum result of width (a number of types and their parts) for which Unify passes all types to
@@ -57,7 +57,7 @@ type kind struct {
 	unify func([]cty.Type) cty.Type
 }
 
-// unifyMany unifies the types of each kind, and gives the results to cty, because cty compares every two types. If
+// unifyMany unifies the types of each kind, and passes the results to cty, because cty compares each pair of types. If
 // there are several kinds, but at most few types, cty gets the types themselves.
 func unifyMany(ds []cty.Type) cty.Type {
 	kinds := []kind{
@@ -104,7 +104,7 @@ func byCtyUnified(types []cty.Type) cty.Type {
 
 func elements(ty cty.Type) []cty.Type { return []cty.Type{ty.ElementType()} }
 
-// parts returns the results of the function of for all types, joined in one list.
+// parts calls a function for each type, and joins the results in one list.
 func parts(types []cty.Type, of func(cty.Type) []cty.Type) []cty.Type {
 	var all []cty.Type
 	for _, ty := range types {
@@ -144,10 +144,11 @@ func unifyObjects(types []cty.Type) cty.Type {
 	}, build, cty.Map)
 }
 
-// unifyStructures unifies tuple or object types. of returns the types of the parts of a type, and build makes a tuple
-// or object type of unified parts. If the types have different numbers of parts, or build is nil, or a type cannot be
-// converted to the result of build, unifyStructures returns a collection type, which collection makes of the unified
-// element type. It returns cty.NilType if the parts cannot be unified, or a type cannot be converted to the collection.
+// unifyStructures unifies tuple or object types. The function of returns the types of the parts of a type, and the
+// function build makes a tuple or object type of unified parts. If the types have different numbers of parts, or build
+// is nil, or a type cannot be converted to the result of build, unifyStructures returns a collection type, which the
+// function collection makes of the unified element type. It returns cty.NilType if the parts cannot be unified, or a
+// type cannot be converted to the collection.
 func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func([]cty.Type) cty.Type, collection func(cty.Type) cty.Type) cty.Type {
 	columns := make([][]cty.Type, len(of(types[0])))
 	for _, ty := range types {

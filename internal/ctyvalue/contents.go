@@ -89,7 +89,7 @@ var unknown = func() any {
 	return nil
 }()
 
-// WhollyKnown reports whether v, which may be marked, and all values in it are known. The result is the same as of
+// WhollyKnown reports whether v, which may be marked, and all values in it are known. The result is equal to
 // v.IsWhollyKnown(), but the call rarely allocates memory for unmarked values.
 func WhollyKnown(v cty.Value) bool {
 	c := Contents{MostElements: math.MaxInt, MostBytes: math.MaxInt64}

@@ -161,7 +161,7 @@ func Unordered(v cty.Value) iter.Seq[cty.Value] {
 	}
 }
 
-// Attribute returns the attribute name of v, an object that is known, not null and not marked itself. It returns false
+// Attribute returns the named attribute of v, an object that is known, not null and not marked itself. It returns false
 // for any other value, and if the object has no such attribute. name must be in Unicode normal form.
 func Attribute(v cty.Value, name string) (cty.Value, bool) {
 	ty := v.Type()

@@ -100,7 +100,7 @@ func blocksOf(f nestedBlock, v *Value) []*Value {
 	return out
 }
 
-// hide returns part, a part of the value whole. If whole is sensitive, the result is sensitive, too.
+// hide returns a part of a value. If the whole value is sensitive, the result is sensitive, too.
 func hide(whole, part *Value) *Value {
 	if whole == nil || part == nil || !whole.Sensitive || part.Sensitive {
 		return part

@@ -6,7 +6,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A path in the set includes everything inside it, and longer paths beside it stay where they are.
+// If a set has a path and a longer path that begins with it, the method below keeps both: everything inside the first
+// path is in the set, and the longer path is still only at its own place.
 func TestPathsBelowKeepsLongerPaths(t *testing.T) {
 	forces := &Paths{}
 	forces.Add(cty.GetAttrPath("disk"))

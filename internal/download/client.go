@@ -305,13 +305,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// behalf is the value that OnBehalf stores in a context: requests to the host at use the credentials for the host of.
+// behalf is the value that OnBehalf stores in a context. Requests to one host (the field at) use the credentials for
+// another host (the field of).
 type behalf struct{ of, at string }
 
 type behalfKey struct{}
 
-// OnBehalf returns a context in which requests to the host at use the user's credentials for the host of. A registry
-// may offer its services at another host.
+// OnBehalf returns a context in which requests to one host (at) use the user's credentials for another host (of),
+// because a registry may offer its services at another host.
 func OnBehalf(ctx context.Context, of, at string) context.Context {
 	return context.WithValue(ctx, behalfKey{}, behalf{of, at})
 }

@@ -53,7 +53,8 @@ func (c *Client) Save(ctx context.Context, u *url.URL, to Target, limit int64, m
 const Stall = time.Minute
 
 // Watch returns a context that ends if alive is not called for the duration stall. The cause of the context is then an
-// error after which a repeated request may succeed. what is the sender, for this error. The caller must call stop.
+// error after which a repeated request may succeed. The parameter what is the sender, for this error. The caller must
+// call stop.
 func Watch(ctx context.Context, what string, stall time.Duration) (watched context.Context, alive, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watch := time.AfterFunc(stall, func() { cancel(&transient{fmt.Errorf("%s sent nothing for %s", what, stall)}) })

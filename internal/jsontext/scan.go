@@ -421,7 +421,7 @@ func (s *Scanner) Number() {
 }
 
 // Position returns the line and the column of the byte offset pos. Both begin at 1, and the column counts bytes. An
-// offset beyond the end of in means the end.
+// offset beyond the end of the text means the end.
 func Position(in []byte, pos int) (line, column int) {
 	before := in[:min(pos, len(in))]
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')

@@ -27,7 +27,7 @@ type outer struct {
 	Raw   json.RawMessage `json:"raw"`
 }
 
-// TestValueIsAsTheLibraryWritesIt checks that structs are written as by encoding/json.
+// TestValueIsAsTheLibraryWritesIt checks that structs are written in the same form that encoding/json writes.
 func TestValueIsAsTheLibraryWritesIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		some := rapid.SliceOfN(rapid.String(), 0, 2)

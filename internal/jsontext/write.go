@@ -160,8 +160,8 @@ func (w *Writer) Raw(v []byte) {
 	w.Buf = appendLaidOut(w.Buf, v, w.depth)
 }
 
-// Members writes the members of the JSON object in the text object into the current object. For null and an empty text
-// it writes nothing. If the text is invalid, it writes the members before the mistake.
+// Members writes the members of another JSON object, which is given as text, into the current object. For null and an
+// empty text it writes nothing. If the text is invalid, it writes the members before the mistake.
 func (w *Writer) Members(object []byte) {
 	if len(object) == 0 {
 		return

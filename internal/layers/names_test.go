@@ -102,7 +102,8 @@ func silent(d ast.Decl) (names []*ast.Ident) {
 	return names
 }
 
-// named reports whether the path name exists below the directory dir, the root of the repository, internal or docs.
+// named reports whether a file or directory with this name exists below dir, the root of the repository, internal or
+// docs.
 func named(dir, name string) bool {
 	for _, base := range []string{dir, "../..", "../../internal", "../../docs"} {
 		if _, err := os.Stat(filepath.Join(base, name)); err == nil {

@@ -84,7 +84,7 @@ text { font: 13px ui-monospace, monospace; fill: #333 }
 	return out.Bytes()
 }
 
-// label returns the text for one layer inside the package of: the names of its packages.
+// label returns the text for one layer inside a package: the names of the packages in the layer.
 func label(of string, names []string) string {
 	text := ""
 	for _, n := range names {

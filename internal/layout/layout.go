@@ -33,9 +33,9 @@ type Graph struct {
 
 const (
 	gapX    = 48 // the distance between columns
-	gapY    = 12 // between nodes of a column
+	gapY    = 12 // the distance between the nodes of a column
 	padding = 12 // the distance between the border of a group and the boxes inside
-	heading = 22 // above the content of a group
+	heading = 22 // the height of the title above the content of a group
 )
 
 // Members returns the columns of the members of each group, by the index of the group. The last element has the columns

@@ -2,8 +2,9 @@ package operation
 
 import "testing"
 
-// TestPolicies checks all policies: a policy with ReadOnly overwrites no state, a policy with Force also overwrites,
-// only policies with Runs share or refresh a state, and each operation except None has a name for locks.
+// TestPolicies checks all policies: a policy with ReadOnly has neither Overwrites nor Forces, a policy with Forces also
+// has Overwrites, only policies with Runs have Concurrent or Refresh, and each operation except None has a name for
+// locks.
 func TestPolicies(t *testing.T) {
 	if len(policies) != int(TearDown)+1 {
 		t.Fatalf("%d policies", len(policies))
@@ -19,7 +20,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Only plans of Import are limited to the imported objects, and only plans of TearDown destroy protected objects.
+// TestPlanningPolicies checks that only plans of Import are limited to the imported objects, and that only plans of
+// TearDown destroy protected objects.
 func TestPlanningPolicies(t *testing.T) {
 	for o := None; o <= TearDown; o++ {
 		p := o.Policy()

@@ -69,8 +69,8 @@ type text struct {
 type counts struct {
 	words, sentences int
 	hits             [3]int // by rule
-	long             int    // sentences
-	paragraphs       int    // that are too long
+	long             int    // sentences that are too long
+	paragraphs       int    // paragraphs that are too long
 	worst            text
 	worstHits        int
 	found            []string // the first matches of rules, with their places

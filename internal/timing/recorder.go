@@ -233,8 +233,8 @@ func name(w *event.Walk, n int) string {
 	return ""
 }
 
-// ends returns the end of each node of w, by the index of the node. of has the visits. If a node has no visit, its end
-// is the end of its last predecessor.
+// ends returns the end of each node of w, by the index of the node. The parameter of has the visits. If a node has no
+// visit, its end is the end of its last predecessor.
 func (r *Recorder) ends(w *event.Walk, of visits) []ended {
 	out := make([]ended, len(w.Names))
 	for _, n := range order(w.After) {

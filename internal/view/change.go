@@ -64,7 +64,8 @@ func (r *renderer) group(c *review.Change, n *diff.Node) {
 	r.change(c.Change, n, false, text+")")
 }
 
-// change writes a change with its heading and remarks. more are further remarks, which the caller has escaped.
+// change writes a change with its heading and remarks. The parameter more are further remarks, which the caller has
+// escaped.
 func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool, more ...string) {
 	forget := c.Action == plan.Forget
 	margin := "  "
@@ -168,7 +169,8 @@ func Outside(c *plan.Change) string {
 	return "changed"
 }
 
-// remarks returns the lines between the title of a change and its content. drift: c was made outside of Lethe.
+// remarks returns the lines between the title of a change and its content. drift is true for a change that was made
+// outside of Lethe.
 func remarks(c *plan.Change, o Options, drift bool) []string {
 	var out []string
 	add := func(when bool, format string, a ...any) {

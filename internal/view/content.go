@@ -14,7 +14,7 @@ import (
 // ContentOptions are settings of Content.
 type ContentOptions struct {
 	Scrub func(string) string // masks secrets in every shown string; nil: the strings stay unchanged
-	Limit int                 // maximum size in bytes of a value that is shown completely, longer values lack their middle; 0: no limit
+	Limit int                 // maximum size in bytes of a value that is shown completely; longer values lack their middle; 0: no limit
 	Bare  bool                // hide unchanged id, name and tags: the content represents several objects
 	All   bool                // show unchanged attributes
 }

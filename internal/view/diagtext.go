@@ -13,7 +13,7 @@ import (
 
 func isError(d diag.Diagnostic) bool { return d.Severity == diag.Error }
 
-// gathered is a diagnostic, and in more the equal diagnostics that are printed with it.
+// gathered is a diagnostic that is printed for several equal diagnostics. The field more has the others.
 type gathered struct {
 	diag.Diagnostic
 	more []diag.Diagnostic

@@ -144,8 +144,8 @@ type moduleDocument[D any] struct {
 	Address   string              `json:"address,omitempty"`
 }
 
-// moduleTree makes a tree of the module with the address at and the modules below it, from a list that is sorted by
-// module. in returns the module of an element, and document converts an element.
+// moduleTree makes a tree of a module and the modules below it, from a list that is sorted by module. The function in
+// returns the module of an element, and document converts an element.
 func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.ModuleInstance, document func(T) D) moduleDocument[D] {
 	own := 0
 	for own < len(list) && in(list[own]) == at {

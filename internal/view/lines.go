@@ -11,7 +11,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/actionview"
 )
 
-// words are the words for an operation in its lines. If begins or ends is "", no line reports the begin or the end.
+// words are the words for an operation in its lines. If begins or ends is "", no line reports the start or the end.
 type words struct {
 	begins, ends, still, fails, action string
 	kind                               string // prefix of the types of -json lines; "" without such lines

@@ -170,8 +170,8 @@ func (l *live) loading(all []*move, now time.Time) []string {
 	return append(rows, l.row(fmt.Sprintf("%d/%d downloaded", l.loaded, l.loaded+len(all)), together(all).progress(now), bold))
 }
 
-// rows returns the rows of the block for operations. ops must be sorted by their begin: rows shows the oldest
-// operations. It sorts these by their addresses, so that a row keeps its place.
+// rows returns the rows of the block for operations. ops must be sorted by the time of their start: rows shows the
+// oldest operations. It sorts these by their addresses, so that a row keeps its place.
 func (l *live) rows(ops []*op, now time.Time) []string {
 	if len(ops) == 0 {
 		return nil
@@ -258,7 +258,7 @@ func (l *live) row(text, right string, s style) string {
 	return l.o.paint(text, s)
 }
 
-// space returns the number of columns that remain to the left of the text right in a row.
+// space returns the number of columns that remain in a row to the left of a text at its right end.
 func (l *live) space(right string) int {
 	space := min(l.width, maxWidth) - 1 - columns(right)
 	if right != "" {

@@ -535,7 +535,7 @@ func hinted(v cty.Value, sensitive json.RawMessage) cty.Value {
 	return cty.ObjectVal(attrs)
 }
 
-// sensitive marks the parts of a value that the document where lists as sensitive.
+// sensitive marks the parts of a value that a JSON document lists as sensitive.
 func sensitive(v cty.Value, where json.RawMessage) mark.Value {
 	out := mark.Plain(v)
 	var visit func(b json.RawMessage, p cty.Path, ty cty.Type)

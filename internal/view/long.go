@@ -28,7 +28,7 @@ func size(n *diff.Node) int {
 }
 
 // stringAtom writes a string in quotes. If the string is longer than r.limit, it writes the beginning, the end, and the
-// bytes around the offset at, where the string differs from another.
+// bytes around an offset at which the string differs from another.
 func (r *renderer) stringAtom(s string, at int) {
 	if r.limit == 0 || len(s) <= r.limit {
 		r.quoted(s)

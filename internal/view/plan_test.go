@@ -214,7 +214,7 @@ func sends(name string) func(*plan.Change) {
 	return func(c *plan.Change) { c.Sent = append(c.Sent, cty.GetAttrPath(name)) }
 }
 
-// many returns the strings "item N" for the numbers from from up to to, without to.
+// many returns the strings "item N" for the numbers N with from ≤ N < to.
 func many(from, to int) []cty.Value {
 	var out []cty.Value
 	for i := from; i < to; i++ {

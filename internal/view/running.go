@@ -13,8 +13,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 )
 
-// running has the operations in progress, when they began, and when the view last reported them. Its view must hold the
-// view's lock when it calls any method except stop.
+// running has the operations in progress, when they began, and when the view last reported them. The caller of each
+// method except stop must hold the lock of the view.
 type running struct {
 	ops     map[opKey]*op
 	moves   map[string]*move // downloads and other transfers, by name
@@ -65,7 +65,7 @@ func (o *op) still() string {
 // heartbeat is the time between two reports of an operation that takes long.
 const heartbeat = 10 * time.Second
 
-// follow records the begin and the end of operations, leases and transfers, and counts repeated calls.
+// follow records the start and the end of operations, leases and transfers, and counts repeated calls.
 func (r *running) follow(e event.Event) {
 	run := ""
 	if b, is := e.(event.Behind); is {

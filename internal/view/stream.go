@@ -21,7 +21,7 @@ import (
 )
 
 // JSON prints one JSON object per line: the machine-readable user interface, version 1.2. Readers must ignore types of
-// lines that they do not know. Its methods may be called concurrently.
+// lines that they do not know. The methods of JSON may be called concurrently.
 type JSON struct {
 	o Options
 

@@ -132,8 +132,8 @@ func hasModules(dir string) bool {
 
 const stateFile = "terraform.tfstate"
 
-// prepare creates the state or the saved plan that the command of the row needs, with the engine of. It does nothing if
-// the command needs neither.
+// prepare creates the state or the saved plan that the command of the row needs, with an engine. It does nothing if the
+// command needs neither.
 func (p *place) prepare(of engine) error {
 	switch {
 	case p.row.Op.stored():
@@ -217,7 +217,8 @@ func (p *place) run(of engine, arguments []string) (figures, error) {
 	return f, f.add(report)
 }
 
-// add adds the lines that provider processes have written to the file report. Without the file there is nothing to add.
+// add adds the lines that provider processes have written to a file. If the file does not exist, there is nothing to
+// add.
 func (f *figures) add(report string) error {
 	file, err := os.Open(report)
 	if errors.Is(err, os.ErrNotExist) {

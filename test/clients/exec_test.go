@@ -50,7 +50,7 @@ func client(t *testing.T, dir string) *tfexec.Terraform {
 	return tf
 }
 
-// must ends the test if err is not nil. what names the call in the message.
+// must ends the test if err is not nil. The parameter what names the call in the message.
 func must(t *testing.T, what string, err error) {
 	t.Helper()
 	if err != nil {

@@ -68,7 +68,7 @@ func (g *gen) edit(root *Module, st *Step) {
 	}
 }
 
-// change replaces or removes the value of an argument of b, which has the index at in its module.
+// change replaces or removes the value of an argument of b. The parameter at is the index of b in its module.
 func (g *gen) change(root, m *Module, b *Block, at int) {
 	if b.Kind != Call && b.Kind != Variable && g.one(3) && g.tweak(m, b, at) {
 		return

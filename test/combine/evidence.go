@@ -41,8 +41,8 @@ func (o *Outcome) only(what string, titles ...string) bool {
 	return told > 0
 }
 
-// idle reports whether Terraform's exit code reports changes and Lethe's does not, and only is true for all changes in
-// Terraform's plan. The plan must have changes.
+// idle reports whether Terraform's exit code reports changes and Lethe's does not, and the function only returns true
+// for all changes in Terraform's plan. The plan must have changes.
 func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	doc := c.b.PlanJSON
 	if d.What == "second plan" {
@@ -52,8 +52,8 @@ func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	return d.Section == "exits" && d.A == 0 && d.B == 2 && len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool { return !only(ch) })
 }
 
-// onlyOutputs reports whether Terraform's plan changes only outputs, Lethe's exit code reports no changes, and known is
-// true for all these outputs.
+// onlyOutputs reports whether Terraform's plan changes only outputs, Lethe's exit code reports no changes, and the
+// function known returns true for all these outputs.
 func (c *comparison) onlyOutputs(d Difference, known func(Difference) bool) bool {
 	outputs, _ := c.b.PlanJSON["output_changes"].(object)
 	return d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 &&
@@ -83,7 +83,7 @@ var failed = regexp.MustCompile(`(?m)with (\S+),$`)
 // usesStored matches Lethe's message about data that are not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
 
-// has reports whether the configuration has a block that satisfies such.
+// has reports whether the configuration has a block for which the function such returns true.
 func (c *comparison) has(such func(*Module, *Block) bool) bool {
 	yes := false
 	c.st.Config.each(func(m *Module, b *Block) { yes = yes || such(m, b) })
@@ -101,8 +101,8 @@ func (c *comparison) further(d Difference) bool {
 	})
 }
 
-// lethe reports whether holds is true for all objects that Lethe plans to change. It is true if there are no such
-// objects.
+// lethe reports whether the function holds returns true for all objects that Lethe plans to change. It is true if there
+// are no such objects.
 func (c *comparison) lethe(holds func(addr string) bool) bool {
 	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
 }
@@ -172,7 +172,8 @@ func (c *comparison) bereft(addr string) bool {
 	return yes
 }
 
-// delayed returns the data sources that only Terraform reads during apply, and for which holds is true.
+// delayed returns the data sources that only Terraform reads during apply, and for which the function holds returns
+// true.
 func (c *comparison) delayed(holds func(addr string) bool) []string {
 	var all []string
 	for _, ch := range c.b.changes() {
@@ -183,7 +184,7 @@ func (c *comparison) delayed(holds func(addr string) bool) []string {
 	return all
 }
 
-// triggered returns the objects that Terraform replaces because the objects in by change.
+// triggered returns the objects that Terraform replaces because the given objects change.
 func (c *comparison) triggered(by []string) []string {
 	var all []string
 	for _, ch := range c.b.changes() {
@@ -280,8 +281,8 @@ func (o *Outcome) waitsElsewhere(addr string) bool {
 
 var delayed = regexp.MustCompile(`(?m)# (\S+) will be read during apply`)
 
-// firstFor reports whether a resource that depends on an object has create_before_destroy, and holds is true for the
-// resource.
+// firstFor reports whether a resource that depends on an object has create_before_destroy, and the function holds
+// returns true for the resource.
 func (c *comparison) firstFor(addr string, holds func(*place) bool) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		l := p.b.nested("lifecycle")
@@ -486,7 +487,8 @@ var protected = regexp.MustCompile(`Resource\s+(\S+)\s+has\s+lifecycle\.prevent_
 // unprovided matches an object whose provider is no longer configured, in Terraform's output.
 var unprovided = regexp.MustCompile(`To work with\s+(\S+)`)
 
-// liesIn reports whether an address equals another address, as written in a module, or lies below it.
+// liesIn reports whether an address, without its keys, contains another address. So it is true if the two are equal, if
+// the first lies below the second, and if the second is relative to a module.
 func liesIn(addr, in string) bool {
 	return strings.Contains("."+keyless(addr)+".", "."+keyless(in)+".")
 }

@@ -66,8 +66,8 @@ func addJSON(to object, native string) {
 // jsonForm translates text from native syntax to JSON syntax.
 type jsonForm struct{ text string }
 
-// body adds the arguments and blocks of a body to an object. of is the type of the block with the body, or "" for a
-// file.
+// body adds the arguments and blocks of a body to an object. The argument of is the type of the block with the body, or
+// "" for a file.
 func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
 	for name, a := range b.Attributes {
 		to[name] = j.expr(a.Expr, plainName(of, name))
@@ -87,7 +87,8 @@ func (j *jsonForm) body(to object, b *hclsyntax.Body, of string) {
 	}
 }
 
-// plainName reports whether an argument of a block of type of is not an expression. JSON has its words verbatim.
+// plainName reports whether an argument of a block does not have an expression as its value, but names. JSON contains
+// these names verbatim. The argument of is the type of the block.
 func plainName(of, name string) bool {
 	switch name {
 	case "depends_on", "replace_triggered_by", "ignore_changes", "provider", "providers":

@@ -44,8 +44,8 @@ func (g *gen) swarm() {
 	}
 }
 
-// some returns true once in n draws on average. Depending on the taste of the scenario for the word, it never returns
-// true or returns it up to four times as often.
+// some returns true once in n draws on average. The taste of the scenario for the word changes this: some never returns
+// true, or returns true up to four times as often.
 func (g *gen) some(word string, n int) bool {
 	switch g.taste[word] {
 	case -1:

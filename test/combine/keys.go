@@ -10,7 +10,7 @@ import (
 // A tree maps each called module to its call. The root module has no entry.
 type tree map[*Module]call
 
-// call is a call of a module: the block by in the module in.
+// call is a call of a module: the block that calls, and the module that contains this block.
 type call struct {
 	in *Module
 	by *Block

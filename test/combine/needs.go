@@ -20,8 +20,8 @@ func (p *place) addr() string {
 	return p.up.addr() + "." + p.b.addr()
 }
 
-// inside returns the blocks of a module and of all modules below it. up is the call of m, or nil for the root. It
-// returns nil if m is nil.
+// inside returns the blocks of a module and of all modules below it. The parameter up is the call of m, or nil for the
+// root. It returns nil if m is nil.
 func inside(m *Module, up *place) []*place {
 	var all []*place
 	for _, b := range m.blocks() {
@@ -58,7 +58,7 @@ func (p *place) configured() bool {
 	return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 }
 
-// needs reports whether is returns true for the block or for one of its dependencies, direct or indirect.
+// needs reports whether the function is returns true for the block or for one of its dependencies, direct or indirect.
 func (p *place) needs(is func(*place) bool) bool {
 	seen := map[*Block]bool{}
 	var visit func(p *place) bool
@@ -72,7 +72,8 @@ func (p *place) needs(is func(*place) bool) bool {
 	return visit(p)
 }
 
-// needs reports whether the subject of a difference needs a block for which is returns true.
+// needs reports whether the subject of a difference, or a dependency of the subject, is a block for which the function
+// is returns true.
 func (c *comparison) needs(d Difference, is func(*place) bool) bool {
 	subject := keyless(c.subject(d))
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && p.needs(is) })

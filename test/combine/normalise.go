@@ -254,7 +254,8 @@ type Difference struct {
 // ofChecks reports whether the difference is about results of conditions, in a plan or in a state.
 func (d Difference) ofChecks() bool { return d.Section == "checks" || d.What == "checks" }
 
-// differences returns the differences between two documents in the form of planOf. Each difference gets the label what.
+// differences returns the differences between two documents in the form of planOf. The parameter what is the label of
+// each difference.
 func differences(what string, a, b map[string]any) []Difference {
 	var out []Difference
 	keys := maps.Clone(a)

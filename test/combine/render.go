@@ -15,8 +15,8 @@ func (m *Module) files() map[string]string {
 	return files
 }
 
-// render adds the files of a module and of the modules below it to files. dir is the directory of the module. wants
-// says whether the module must require the provider.
+// render adds the files of a module and of the modules below it to files. dir is the directory of the module. wants is
+// true if the module must require the provider.
 func (m *Module) render(dir string, files map[string]string, wants bool) {
 	var b, values strings.Builder
 	if wants {

@@ -114,8 +114,8 @@ func (x *side) close() {
 	x.attached.Close()
 }
 
-// step runs one step and returns its outcome. If a command is killed, step recovers like a user and runs the commands
-// again; the outcome of the killed commands is in Lost. A failed command is no error.
+// step runs one step and returns its outcome. If a command is killed, step recovers as a user does and runs the
+// commands again; the outcome of the killed commands is in Lost. A failed command is no error.
 func (x *side) step(st *Step) (*Outcome, error) {
 	o := &Outcome{}
 	if err := x.write(st.Config); err != nil {

@@ -56,8 +56,8 @@ func (l *Lab) Shrink(s *Scenario, class string, attempts int) (*Scenario, Findin
 	return s, seen
 }
 
-// A reduction changes a scenario: it makes the part number i of a kind smaller, counted from 0. more is true if part i
-// exists, and changed if the scenario changed.
+// A reduction changes a scenario: it makes the part number i of a kind smaller, counted from 0. The result more is true
+// if part i exists, and changed if the scenario changed.
 type reduction func(s *Scenario, i int) (more, changed bool)
 
 var reductions = []reduction{withoutLater, withoutStep, withoutBlocks, withoutBlock, asBefore, withoutEdit, withoutForm, withoutArg, plainCommand, withoutTrouble, plainExpr}

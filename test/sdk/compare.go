@@ -102,7 +102,8 @@ type sheet map[string]any
 // typeName finds the type in an address.
 var typeName = regexp.MustCompile(`(?:^|\.)(\w+)\.a[0-9]+`)
 
-// differ returns the differences between two sheets, in the order of their keys. Each difference gets the label what.
+// differ returns the differences between two sheets, in the order of their keys. The parameter what is the label of
+// each difference.
 func differ(what string, a, b sheet) []Difference {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
@@ -163,7 +164,8 @@ func compare(c Command, p, q *Outcome) []Difference {
 	return all
 }
 
-// results compares the results of a command, and returns nil if one of them is nil. what names the command.
+// results compares the results of a command, and returns nil if one of them is nil. The parameter what names the
+// command.
 func results(what string, p, q *Result) []Difference {
 	if p == nil || q == nil {
 		return nil

@@ -124,7 +124,7 @@ func TestMigrations(t *testing.T) {
 
 // migrate creates the workspaces in the first place of way, with one apply each, and moves them with "init
 // -migrate-state" from each place to the next. It checks that a plan before a move asks for init, that each workspace
-// keeps its value and its lineage, and that the former place keeps a copy. all has the places by name.
+// keeps its value and its lineage, and that the former place keeps a copy. The parameter all has the places by name.
 func migrate(t *testing.T, all map[string]place, way []string, workspaces ...string) {
 	ours, err := lethe()
 	check(t, err)

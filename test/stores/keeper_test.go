@@ -94,7 +94,8 @@ func (f *fleet) machine() *directory {
 }
 
 // making starts an apply of the last object and its dependency on a machine, and waits until the provider is creating
-// the last object. The creation takes the time delay, for example "6s". keeper is the process ID of the run's keeper.
+// the last object. The argument delay is the time that the creation takes, for example "6s". keeper is the process ID
+// of the run's keeper.
 func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	f.Helper()
 	cmd = u.cmd("apply", "-auto-approve", "-target=playground_thing.late", "-var", "delay="+delay)
@@ -111,8 +112,8 @@ func (f *fleet) making(u *directory, delay string) (cmd *exec.Cmd, keeper int) {
 	return cmd, keeper
 }
 
-// child returns the ID of a process that the process of has started with the last argument last, or 0 if no such
-// process exists.
+// child returns the ID of a child process whose last command-line argument is last, or 0 if no such process exists. The
+// parameter of is the ID of the parent process.
 func child(of int, last string) int {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, stat := range all {

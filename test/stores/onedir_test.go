@@ -123,7 +123,8 @@ func (s *shared) begins() {
 	s.agree()
 }
 
-// applies applies a new value with a program in the current workspace.
+// applies runs apply with a new value of the variable v in the current workspace. u is the directory with the program
+// to use.
 func (s *shared) applies(u *directory) {
 	s.v++
 	u.run(0, "apply", "-auto-approve", "-var", fmt.Sprint("v=", s.v))
@@ -197,8 +198,8 @@ func (s *shared) turn() {
 	s.agree()
 }
 
-// unlocks kills the program u while it holds the lock, and lets the program other break the lock. It does nothing on a
-// store where other cannot break the lock.
+// unlocks kills the program u while it holds the lock, and lets the second program (other) break the lock. It does
+// nothing on a store where the second program cannot break the lock.
 func (s *shared) unlocks(u, other *directory) {
 	l := s.programs[0]
 	if s.name == "http" && other != l || s.name == "local" || s.name == "cloud" || s.name == "remote" {
@@ -242,8 +243,8 @@ func (s *shared) encrypts() {
 	}
 }
 
-// moves moves all states into local files with the program u, and back with the program other. It does nothing if the
-// store has one workspace.
+// moves migrates all states to local files with the program of u, and back with the program of other. It does nothing
+// if the store has one workspace.
 func (s *shared) moves(u, other *directory) {
 	if slices.Contains(single, s.name) {
 		return

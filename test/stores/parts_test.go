@@ -108,14 +108,15 @@ func (s *shop) directory() *directory {
 	return d
 }
 
-// args returns the arguments of an apply of the module instance key with the value v. more are further arguments.
+// args returns the arguments of an apply of one module instance, with its key and the value v. The parameter more are
+// further arguments.
 func args(key, v string, more ...string) []string {
 	return append([]string{"apply", "-auto-approve", "-no-color", "-target=module.m[\"" + key + "\"]", "-var=key=" + key, "-var=v=" + v}, more...)
 }
 
-// hold starts an apply of the module instance key with the value v, and waits until the provisioner of its second
-// object runs. The provisioner ends when done is called. out receives the output, and may be read when the command has
-// ended.
+// hold starts an apply of one module instance, with its key and the value v, and waits until the provisioner of its
+// second object runs. The provisioner ends when done is called. out receives the output, and may be read when the
+// command has ended.
 func (s *shop) hold(d *directory, key, v string) (cmd *exec.Cmd, out *strings.Builder, done func()) {
 	s.Helper()
 	hold := filepath.Join(d.dir, "hold")

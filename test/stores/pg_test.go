@@ -86,8 +86,8 @@ func opener(t *testing.T, port, schema, layout string, flags ...string) func() s
 	}
 }
 
-// testSkipped checks the skip settings. If an object is missing that may not be created, the error names the setting.
-// If the object exists, no error occurs.
+// testSkipped checks the skip settings. If a missing object may not be created, the error names the setting. If the
+// object exists, no error occurs.
 func testSkipped(t *testing.T, port string) {
 	for _, layout := range []string{"document", "rows"} {
 		for _, c := range []struct{ skip, there, want string }{
@@ -277,7 +277,7 @@ type proxy struct {
 	late      atomic.Bool  // the server receives the request that breaks, but its answer is lost
 }
 
-// newProxy starts a proxy for the server at the address to, until the end of the test.
+// newProxy starts a proxy for the server at an address, until the end of the test.
 func newProxy(t *testing.T, to string) *proxy {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(t, err)

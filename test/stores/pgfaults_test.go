@@ -49,8 +49,8 @@ func (l *line) port() string {
 	return port
 }
 
-// cut ends all connections. It refuses the next new connections, refused of them, and all new connections during a
-// time.
+// cut ends all connections. It refuses the given number (refused) of the next connections, and all connections during
+// the given time.
 func (l *line) cut(refused int, during time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,8 +199,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// startReplica starts a replica of the server on the port of, until the end of the test. It returns the replica's port
-// and a function that promotes the replica.
+// startReplica starts a replica of a server, until the end of the test. The argument of is the port of the server. It
+// returns the replica's port and a function that promotes the replica.
 func startReplica(t *testing.T, of string) (port string, promote func()) {
 	t.Helper()
 	bin := serverPrograms(t)

@@ -168,7 +168,7 @@ func testRowDocuments(t *testing.T, port string) {
 	}
 }
 
-// testRowWorkspaces checks that writers of different states at most wait for each other.
+// testRowWorkspaces checks that concurrent writes of different states all succeed.
 func testRowWorkspaces(t *testing.T, port string) {
 	open := opener(t, port, "crowded", "rows")
 	var wg sync.WaitGroup

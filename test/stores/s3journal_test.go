@@ -116,8 +116,8 @@ func pieces(t *testing.T, url string) map[string]int64 {
 	return out
 }
 
-// s3Place returns a place in the bucket of the service at a URL, with a key and a lock object. more are further lines
-// of the backend block, and env further environment variables.
+// s3Place returns a place in the bucket of the service at a URL, with a key and a lock object. The parameter more are
+// further lines of the backend block, and env further environment variables.
 func s3Place(url, key, more string, env ...string) place {
 	return place{
 		fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = %q\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = { s3 = %q }\n%s  }\n}\n", key, url, more),
@@ -145,8 +145,8 @@ resource "terraform_data" "last" {
 }
 `
 
-// runner returns a new working directory with the chained configuration, in which init has run. more is added to the
-// configuration.
+// runner returns a new working directory with the chained configuration, in which init has run. The parameter more is
+// added to the configuration.
 func runner(t *testing.T, program string, p place, more string) *directory {
 	t.Helper()
 	u := &directory{t, program, t.TempDir(), slices.Concat(os.Environ(), []string{"TF_INPUT=0", "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=" + os.DevNull, "TF_IN_AUTOMATION=1"}, p.env)}

@@ -156,7 +156,7 @@ func (p *project) run(e engine, args ...string) []byte {
 	return out
 }
 
-// noSecretIn checks that a text contains no secret. of names the text in the message.
+// noSecretIn checks that a text contains no secret. The parameter of names the text in the message.
 func (p *project) noSecretIn(of string, text []byte) {
 	p.Helper()
 	for _, canary := range []string{secret, passphrase, planKey} {

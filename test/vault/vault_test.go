@@ -132,7 +132,7 @@ func (p *place) write(name, text string) {
 	check(p.t, os.WriteFile(filepath.Join(p.dir, name), []byte(text), 0o600))
 }
 
-// start starts an apply with a value of the variable command.
+// start starts `lethe apply` with a value for the variable command. It does not wait for the end.
 func (p *place) start(command string) *exec.Cmd {
 	p.t.Helper()
 	cmd := exec.Command(filepath.Join(p.dir, "bin/lethe"), "apply", "-auto-approve", "-no-color", "-var=command="+command)
@@ -142,7 +142,8 @@ func (p *place) start(command string) *exec.Cmd {
 	return cmd
 }
 
-// until waits until a condition is true. After two minutes, it ends the test with the message what.
+// until waits until a condition is true. After two minutes, it ends the test. The parameter what describes the
+// condition in the message.
 func (p *place) until(what string, is func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {

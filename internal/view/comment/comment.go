@@ -4,7 +4,6 @@
 // fences (code blocks), whose delimiters are longer than every run of backticks in the text. All HTML elements have
 // constant texts. If the comment is too long, blocks (such as one change) in the middle are left out. The most
 // dangerous changes are at the beginning, and outputs and leases (ephemeral resources) at the end.
-// outputs and leases at the end.
 //
 // comment.go has the sections, cut.go shortens the comment, span.go writes code spans and fences, draft.go has the blocks.
 package comment

@@ -54,7 +54,7 @@ func (d *Drawing) Names() []string {
 	return out
 }
 
-// Has reports whether a node or a module has the address name.
+// Has reports whether a node or a module has the given address.
 func (d *Drawing) Has(name string) bool { return len(d.under(name)) > 0 }
 
 func (d *Drawing) under(name string) (out []int) {
@@ -95,7 +95,7 @@ func (d *Drawing) Select(s Selection) *Drawing {
 	return out
 }
 
-// reach sets keep[i] to false for each node i that cannot be reached from the nodes in from: along edges (side 0) or
+// reach sets keep[i] to false for each node i that cannot be reached from the given nodes: along edges (side 0) or
 // against them (side 1). depth is the maximum number of edges; 0 means no limit.
 func (d *Drawing) reach(keep []bool, from []int, side, depth int) {
 	next := make([][]int, len(d.Nodes))
@@ -212,8 +212,8 @@ func (d *Drawing) FoldTo(fits func(*Drawing) bool) (*Drawing, bool) {
 // Few reports whether a drawing has at most Most nodes.
 func Few(d *Drawing) bool { return len(d.Nodes) <= Most }
 
-// Local returns the address name without the address of its innermost module. modules has the addresses of the modules
-// that contain the declaration, the innermost last.
+// Local returns an address without the address of its innermost module. modules has the addresses of the modules that
+// contain the declaration, the innermost last.
 func Local(name string, modules []string) string {
 	if len(modules) == 0 {
 		return name

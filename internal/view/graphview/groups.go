@@ -2,9 +2,9 @@ package graphview
 
 import "github.com/lethe-iac/lethe/internal/layout"
 
-// groups is the layout of a drawing. Each module is a group of nodes. layout.Nodes has first the modules, in the order
-// of names, and then the nodes of the drawing. So node i of the drawing is layout.Nodes[len(names)+i]. paths has the
-// ancestors of each module, the outermost first.
+// groups is the layout of a drawing. Each module is a group of nodes. Module i of the list names is layout.Nodes[i],
+// and node i of the drawing is layout.Nodes[len(names)+i]. paths[i] has the names of the modules around module i, the
+// outermost first.
 type groups struct {
 	names  []string
 	paths  [][]string

@@ -63,7 +63,7 @@ func SVG(w io.Writer, d *Drawing, scrub func(string) string) error {
 	return p.Flush()
 }
 
-// curve returns the SVG path of an edge between two boxes. to is usually left of from.
+// curve returns the SVG path of an edge between two boxes. The edge usually leads to the left.
 func curve(from, to layout.Box) string {
 	x1, y1 := from.X, from.Y+from.Height/2
 	x2, y2 := to.X+to.Width, to.Y+to.Height/2

@@ -81,7 +81,7 @@ func moment(s store.Past) string {
 }
 
 // state writes the section of one state: when and by whom it was written, and the names of the changed objects and
-// outputs. now is true for the present state.
+// outputs. The parameter now is true for the present state.
 func (p *page) state(s Writing, now bool) {
 	open, present := "", ""
 	if now {

@@ -19,10 +19,10 @@ import (
 var style string
 
 // Head writes the beginning of a page, from the doctype to the end of the head element. The caller must escape title.
-// own is the CSS that the page has in addition to the common CSS; it is written verbatim. script is the only script
-// that the Content-Security-Policy permits, or "" for a page without a script. Head does not write script: the caller
-// writes a script element with exactly this text. Head ignores errors of w, so w should be a bufio.Writer, whose Flush
-// returns them.
+// The parameter own is the CSS that the page has in addition to the common CSS; it is written verbatim. script is the
+// only script that the Content-Security-Policy permits, or "" for a page without a script. Head does not write script:
+// the caller writes a script element with exactly this text. Head ignores errors of w, so w should be a bufio.Writer,
+// whose Flush returns them.
 func Head(w io.Writer, title, own, script string) {
 	policy := "'none'"
 	if script != "" {

@@ -11,9 +11,9 @@ import (
 
 // Documents returns the texts in which the test command searches for the secrets of expect_no_leak. They are the state
 // after the run in its stored form, the plan of each round (plan and apply) as in show -json, the text that a person
-// would see without colors, and the log. The text for people shows the state, the plans and reported, the diagnostics
-// of the run. The name of a text completes the message "was found in". Documents omits the state of a run without an
-// apply, and a state or a plan that cannot be encoded.
+// would see without colors, and the log. The text for people shows the state, the plans and the diagnostics of the run,
+// which the parameter reported has. The name of a text completes the message "was found in". Documents omits the state
+// of a run without an apply, and a state or a plan that cannot be encoded.
 func Documents(r *suite.Run, reported []diag.Diagnostic, o Options) []suite.Document {
 	var out []suite.Document
 	add := func(name string, text []byte, err error) {

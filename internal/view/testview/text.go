@@ -35,7 +35,7 @@ var _ suite.Reporter = (*Text)(nil)
 // Found prints nothing: the text has no list of the files.
 func (t *Text) Found([]*suite.File) {}
 
-// File prints a line for each step of a file.
+// File prints a line for the step p of a file.
 func (t *Text) File(f *suite.File, p suite.Progress) {
 	t.Out.Print(t.O.Line(f.Name, p, f.Status)+"\n", false)
 }

@@ -141,8 +141,8 @@ func text(s string) msgpack.RawMessage {
 
 func isNull(m msgpack.RawMessage) bool { return len(m) == 1 && m[0] == null[0] }
 
-// set sets the attributes id and value to the arguments of the same names, if the object has them and from reports true
-// for their present values.
+// set sets the attributes id and value to the arguments of the same names. It sets only attributes that the object has,
+// and for whose present values the function from returns true.
 func (o object) set(from func(msgpack.RawMessage) bool, id, value msgpack.RawMessage) {
 	if v, ok := o["id"]; ok && from(v) {
 		o["id"] = id

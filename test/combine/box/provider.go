@@ -47,8 +47,8 @@ func (p *Provider) session(ctx context) *session {
 }
 
 // call does the work of one call, writes its log line, and applies a fault that is arranged for it. c has the name of
-// the call and its key, and work may fill in more. call returns the error of work or of the fault. The argument how of
-// work is the kind of the fault, or "".
+// the call and its key, and work may fill in more. call returns the error of work or of the fault. The function work
+// receives the kind of the fault as its second argument, or "".
 func (p *Provider) call(ctx context, c cloud.Call, work func(c *cloud.Call, how string) error) error {
 	s := p.session(ctx)
 	p.mu.Lock()

@@ -19,8 +19,8 @@ func SpareCollecting() {
 	}
 }
 
-// collectFor sets the frequency of collections for a number of live bytes. After each collection it sets it again, for
-// the live bytes of that time.
+// collectFor sets the frequency of collections for a number of live bytes. After each collection, collectFor sets the
+// frequency again, for the live bytes of that time.
 func collectFor(live uint64) {
 	debug.SetGCPercent(int(max(100, 100*spare/max(live, 1<<20))))
 	runtime.SetFinalizer(&watcher{}, func(*watcher) {

@@ -142,8 +142,8 @@ func secretName(name string) bool {
 	return strings.HasSuffix(name, "_wo")
 }
 
-// secretsIn adds the hash of each secret in the tree to into, under "which:path". An unknown secret has the word
-// "unknown" in place of the hash. path is the path of the tree, and under says whether the tree is part of a secret.
+// secretsIn adds the hash of each secret in the tree to a map, under "which:path". An unknown secret has the word
+// "unknown" in place of the hash. path is the path of the tree, and under is true if the tree is part of a secret.
 func secretsIn(into map[string]string, which string, tree any, path string, under bool) {
 	switch v := tree.(type) {
 	case map[string]any:

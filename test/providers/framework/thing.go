@@ -207,7 +207,7 @@ func become(ctx context.Context, state *tfsdk.State, id, name string, size types
 }
 
 // MoveState accepts a playground_old_thing, and the playground5_thing of the provider of protocol 5. If
-// PLAYGROUND_MOVE_FROM is set, it accepts only the provider with that address, like many providers.
+// PLAYGROUND_MOVE_FROM is set, it accepts only the provider with that address, as many providers do.
 func (t *thingKind) MoveState(context.Context) []resource.StateMover {
 	return []resource.StateMover{{StateMover: t.move}}
 }

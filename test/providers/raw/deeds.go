@@ -297,7 +297,8 @@ func (sc *scene) blab(severity tfprotov6.DiagnosticSeverity, layers string) erro
 	return sc.complain(severity, "Indiscretion", "The secret is "+packed+".", nil)
 }
 
-// complain adds a diagnostic to the answer. at may be nil. An answer that cannot have diagnostics is an error.
+// complain adds a diagnostic to the answer. The parameter at may be nil. An answer that cannot have diagnostics is an
+// error.
 func (sc *scene) complain(severity tfprotov6.DiagnosticSeverity, summary, detail string, at *tftypes.AttributePath) error {
 	if sc.diags == nil {
 		return sc.cannot("have diagnostics")

@@ -64,8 +64,9 @@ var storeDeeds = map[string]deedFunc{
 	},
 }
 
-// spoilChunks changes the chunks of a stream that has several, in the way that how names. It changes all in place, and
-// sets to if the number of chunks changes. It ignores an unknown how.
+// spoilChunks changes the chunks of a stream that has several. The parameter how names the fault. spoilChunks changes
+// the chunks in place, and stores the new list in *to if the number of chunks changes. If the fault is unknown, it does
+// nothing.
 func spoilChunks(all []tfprotov6.ReadStateByteChunk, how string, to *[]tfprotov6.ReadStateByteChunk) {
 	switch last := len(all) - 1; how {
 	case "swap":

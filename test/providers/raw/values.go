@@ -155,7 +155,7 @@ func (sc *scene) edit(f func(tftypes.Value) (tftypes.Value, error)) error {
 }
 
 // put sets the attribute at a path like disk.0.label. If no attribute has the path, the value is unchanged. Text
-// becomes a number or a bool if the type requires it; any other type is an error. to may also be nil and
+// becomes a number or a bool if the type requires it; any other type is an error. The new value may also be nil or
 // tftypes.UnknownValue.
 func (sc *scene) put(path string, to any) error {
 	return sc.edit(func(v tftypes.Value) (tftypes.Value, error) {

@@ -1,7 +1,8 @@
-// Package serve runs a provider like terraform-plugin-go, with a key of another curve. go-plugin makes a key of P-521
-// at every start. Making and proving it takes 30 ms of CPU time, which is most of a short command, and the tests start
-// providers thousands of times. A key of P-256 takes less than 1 ms. terraform-provider-playground5 and
-// terraform-provider-strict keep the key of real providers. With PLAYGROUND_KEY=sdk the others use it, too.
+// Package serve runs a provider as terraform-plugin-go does, but with a TLS key of another curve. go-plugin makes a key
+// of the curve P-521 at every start. This key and its use in the handshake cost 30 ms of CPU time, which is most of the
+// time of a short command, and the tests start providers thousands of times. A key of the curve P-256 costs less than 1
+// ms. terraform-provider-playground5 and terraform-provider-strict use the key of go-plugin, as real providers do. With
+// PLAYGROUND_KEY=sdk the others use it, too.
 package serve
 
 import (
@@ -52,7 +53,7 @@ func Protocol6(name string, provider func() tfprotov6.ProviderServer) error {
 const maxMessage = 256 << 20
 
 // run does the steps of the libraries of both protocols, and returns when the engine ends the provider. If the engine
-// sends no certificate, it uses no TLS, like go-plugin. A certificate that cannot be read is an error.
+// sends no certificate, it uses no TLS, as go-plugin does in this case. A certificate that cannot be read is an error.
 func run(protocol uint, p plugin.Plugin) error {
 	config := &plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{

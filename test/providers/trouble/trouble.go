@@ -52,7 +52,7 @@ func Fail(spec, point, key string) error {
 	return nil
 }
 
-// hit reports whether one word of a specification applies to this call.
+// hit reports whether one word of a specification applies to this call. If the word has a number, hit counts the call.
 func hit(word, point, key string) bool {
 	if name, first, ok := strings.Cut(word, "*"); ok {
 		return name == point && nth(word, key) <= number(first)

@@ -29,7 +29,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// fwTags are the tags of the provider's configuration. nil means that it has none or they are unknown.
+// fwTags are the tags of the provider's configuration. nil means that the configuration has no tags, or that they are
+// unknown.
 var fwTags map[string]string
 
 // An fwPlanned type has a function for its plans.
@@ -376,8 +377,8 @@ func withID(v tftypes.Value, id string) tftypes.Value {
 	return tftypes.NewValue(v.Type(), m)
 }
 
-// half returns an object with the attributes of is whose names are in the first half of the alphabet, and with the
-// other attributes of was.
+// half mixes two objects: the result has the attributes of the second object whose names are in the first half of the
+// alphabet, and the other attributes of the first object.
 func half(was, is tftypes.Value) tftypes.Value {
 	m := maps.Clone(attributes(was))
 	for k, v := range attributes(is) {

@@ -90,8 +90,8 @@ func (t *oldType) create(_ context.Context, d *schema.ResourceData, _ any) diag.
 	return t.write(d, name, 1, "create-after")
 }
 
-// write sets the computed attributes and stores the object. rev is the number of writes. It fails afterwards if the
-// fault after is requested.
+// write sets the computed attributes and stores the object. rev is the number of writes. The parameter after is the
+// name of a fault: if this fault is requested, write fails after it has stored the object.
 func (t *oldType) write(d *schema.ResourceData, name string, rev int, after string) diag.Diagnostics {
 	for attr, s := range t.schema {
 		if !s.Computed || s.WriteOnly {
