@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -156,6 +157,74 @@ variable "secret" {
 		d.see(want)
 		if text, _ := d.end(); strings.Contains(text, "can") {
 			t.Errorf("%q is shown:\n%s", typed, text)
+		}
+	}
+}
+
+// TestInterruptedQuestion ends a command that waits for an answer, by a key or a signal. The command leaves no lock, no
+// file and no directory, and the terminal has its former mode.
+func TestInterruptedQuestion(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		config, command, typed string
+		signal                 syscall.Signal
+	}{
+		"approval, interrupt key": {"", "apply", "\x03", 0},
+		"approval, end key":       {"", "apply", "\x04", 0},
+		"approval, quit key":      {"", "apply", "\x1c", 0},
+		"approval, hangup":        {"", "apply", "", syscall.SIGHUP},
+		"secret, interrupt key":   {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can\x03", 0},
+		"secret, SIGTERM":         {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can", syscall.SIGTERM},
+		"secret, SIGQUIT":         {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can", syscall.SIGQUIT},
+	} {
+		for _, workspace := range []string{"default", "w"} {
+			p := newProcess(t, "resource \"terraform_data\" \"a\" {\n}\n"+x.config)
+			p.env = append(p.env, "TF_WORKSPACE="+workspace)
+			files := func() (out []string) {
+				entries, err := os.ReadDir(p.dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					out = append(out, e.Name())
+				}
+				return out
+			}
+			mode := func(of *os.File) unix.Termios {
+				m, err := unix.IoctlGetTermios(int(of.Fd()), unix.TCGETS)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return *m
+			}
+			fresh, program := terminal(t)
+			was := mode(fresh)
+			fresh.Close()
+			program.Close()
+			before := files()
+			d := newDialog(t, p, x.command, "-input=true")
+			d.see("Enter a value: ")
+			d.write(x.typed)
+			if x.signal != 0 {
+				if err := d.cmd.Process.Signal(x.signal); err != nil {
+					t.Fatal(err)
+				}
+			}
+			go func() {
+				for more := range d.shown {
+					d.text.WriteString(more)
+				}
+			}()
+			if err := d.cmd.Wait(); err == nil || d.cmd.ProcessState.ExitCode() != 1 {
+				t.Errorf("%s, %s: ended with %v", name, workspace, err)
+			}
+			if is := mode(d.user); is != was {
+				t.Errorf("%s, %s: the terminal has the mode %+v, not %+v", name, workspace, is, was)
+			}
+			if after := files(); !slices.Equal(before, after) {
+				t.Errorf("%s, %s: left behind: %v", name, workspace, after)
+			}
+			d.user.Close()
 		}
 	}
 }

@@ -49,6 +49,8 @@ func (s *Screen) read(prompt string, secret bool) (string, bool) {
 		}
 		defer term.Restore(int(f.Fd()), shown)
 	}
+	s.asking.Store(true)
+	defer s.asking.Store(false)
 	fmt.Fprint(s.call.Stdout, prompt)
 	type answer struct {
 		text string

@@ -165,7 +165,8 @@ type Screen struct {
 	into       *os.File     // the file of -json-into; nil without it
 	writeError func() error // returns the error of writing to into; nil without it
 	in         *bufio.Reader
-	ended      bool // the last question got no answer (see Ask), so MayAsk returns false
+	ended      bool        // the last question got no answer (see Ask), so MayAsk returns false
+	asking     atomic.Bool // a question waits for its answer
 }
 
 // ViewFlags are the flags for the output of a command. Each command registers the flags that it supports.

@@ -49,8 +49,9 @@ func (s *Stops) started() <-chan struct{} {
 
 // interrupts creates the contexts of Stops and handles signals. The first signal ends Begin, the second signal ends
 // Abandon and Leave after a pause, and the third signal ends the program. SIGQUIT ends the program at once, after a
-// dump of the goroutines. The context returned is Begin. The function returned ends the handling of signals and all
-// contexts.
+// dump of the goroutines. If a question waits for its answer, SIGQUIT counts as any other signal, so that the command
+// releases its lock and restores the mode of the terminal. The context returned is Begin. The function returned ends the
+// handling of signals and all contexts.
 func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 	var begin context.CancelFunc
 	var abandon, leave context.CancelCauseFunc
@@ -84,7 +85,7 @@ func (c *Call) interrupts(parent context.Context) (context.Context, func()) {
 					}
 				})
 			case s := <-c.Signals:
-				if s == syscall.SIGQUIT {
+				if s == syscall.SIGQUIT && !c.UI.asking.Load() {
 					within(writeTime, c.dump)
 					n = 3
 				}
