@@ -45,7 +45,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,12 +176,35 @@ func (e *Env) selected() (name, by string, err error) {
 }
 
 // Select selects the workspace for later commands: it writes the name to a file in the data directory, and creates the
-// directory. It does not check the name.
+// directory. It does not check the name. If the directory cannot be written but the file can, as Terraform permits, it
+// overwrites the file.
 func (e *Env) Select(name string) error {
 	if err := e.MakeData(); err != nil {
 		return err
 	}
-	return disk.Replace(e.FS, e.selection(), []byte(name))
+	err := disk.Replace(e.FS, e.selection(), []byte(name))
+	if errors.Is(err, fs.ErrPermission) && e.overwrite(e.selection(), name) == nil {
+		return nil
+	}
+	return err
+}
+
+// overwrite overwrites a file with a name. One write replaces the whole text, with newlines up to its former length, so
+// that a kill leaves neither a part of the name nor an empty file, which would select the default workspace.
+func (e *Env) overwrite(file, name string) error {
+	was, err := e.FS.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	f, err := e.FS.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte(name + strings.Repeat("\n", max(0, len(was)-len(name)))))
+	if err == nil {
+		err = f.Truncate(int64(len(name)))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // MakeData creates the data directory.

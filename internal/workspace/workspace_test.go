@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -830,5 +831,41 @@ func TestNoCopyOfRepeatableChange(t *testing.T) {
 	b.reported("Failed to save state")
 	if entries, err := os.ReadDir(b.Dir); err != nil || len(entries) > 0 || !strings.Contains(detail, "has changed no real object") {
 		t.Errorf("%s: files %v, %v", detail, entries, err)
+	}
+}
+
+// noNewFiles is a directory in which files can be overwritten, but not created.
+type noNewFiles struct{ disk.FS }
+
+func (d noNewFiles) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	if flag&os.O_CREATE != 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return d.FS.OpenFile(name, flag, mode)
+}
+
+// TestSelectInPlace checks that a workspace is selected if only the file with the selection can be written, and that a
+// kill at each call leaves the former or the new selection.
+func TestSelectInPlace(t *testing.T) {
+	b := newBench(t)
+	b.FS = noNewFiles{disk.OS}
+	if err := b.Select("w"); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("without a file: %v", err)
+	}
+	for _, names := range [][2]string{{"w", "longer"}, {"longer", "w"}} {
+		for at, done := 1, false; !done; at++ {
+			b.FS = disk.OS
+			if err := b.Select(names[0]); err != nil {
+				t.Fatal(err)
+			}
+			faults := &disktest.Faults{FS: noNewFiles{disk.OS}, At: at, Err: errors.New("off"), Dead: true}
+			b.FS = faults
+			err := b.Select(names[1])
+			done = faults.Calls() < at
+			b.FS = disk.OS
+			if now := b.Selected(); now != names[1] && (now != names[0] || err == nil) {
+				t.Errorf("call %d: %q is selected, %v", at, now, err)
+			}
+		}
 	}
 }
