@@ -82,6 +82,7 @@ type Local struct {
 	backups map[string]bool     // workspaces whose backup was made
 	hurry   bool                // another program held a directory lock for longestGuard, so later writes do not wait for directory locks
 	written map[string]bool     // workspaces that were written; Get then reads Out instead of In
+	known   map[string]bool     // workspaces whose directories have these names exactly
 }
 
 // NewLocal returns a local store. It replaces empty options by the defaults that LocalOptions describes.
@@ -95,7 +96,7 @@ func NewLocal(o LocalOptions) *Local {
 	if o.FS == nil {
 		o.FS = disk.OS
 	}
-	return &Local{opts: o, fs: o.FS, held: map[string]*holding{}, backups: map[string]bool{}, written: map[string]bool{}}
+	return &Local{opts: o, fs: o.FS, held: map[string]*holding{}, backups: map[string]bool{}, written: map[string]bool{}, known: map[string]bool{}}
 }
 
 // Override returns a new local store with other options In, Out and Backup. An argument "" keeps the option.
@@ -153,8 +154,14 @@ func checkLocalName(l *Local, workspace string) error {
 	if err != nil {
 		return nil // a new workspace, or a workspace directory without a readable state
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known[workspace] {
+		return nil
+	}
 	entries, _ := l.fs.ReadDir(dir)
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == workspace }) {
+		l.known[workspace] = true
 		return nil
 	}
 	for _, e := range entries {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,5 +43,32 @@ func TestNamesOfOneDirectory(t *testing.T) {
 	}
 	if _, _, err := l.Get(ctx, "staging"); err != nil {
 		t.Error(err)
+	}
+}
+
+// listings counts the directories that are listed.
+type listings struct {
+	disk.FS
+	n int
+}
+
+func (l *listings) ReadDir(name string) ([]fs.DirEntry, error) {
+	l.n++
+	return l.FS.ReadDir(name)
+}
+
+// TestNamesAreListedOnce checks that reading the state of a workspace lists the workspaces only once.
+func TestNamesAreListedOnce(t *testing.T) {
+	files := &listings{FS: disk.OS}
+	l := NewLocal(LocalOptions{Dir: t.TempDir(), FS: files})
+	put(t, l, "w", 1)
+	files.n = 0
+	for range 3 {
+		if _, _, err := l.Get(ctx, "w"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files.n != 1 {
+		t.Errorf("%d listings", files.n)
 	}
 }
