@@ -46,6 +46,40 @@ func TestNamesOfOneDirectory(t *testing.T) {
 	}
 }
 
+// TestDeleteNoWorkspace checks that Delete removes no directory that has other files and no state. Such a directory is
+// listed as a workspace if workspace_dir names a directory for other purposes.
+func TestDeleteNoWorkspace(t *testing.T) {
+	dir := t.TempDir()
+	l := NewLocal(LocalOptions{Dir: dir, WorkspaceDir: "."})
+	file := filepath.Join(dir, "modules", "main.tf")
+	if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := l.Lock(ctx, "modules", NewLockInfo("test", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Delete(ctx, "modules"); err == nil || !strings.Contains(err.Error(), "main.tf") {
+		t.Errorf("%v", err)
+	}
+	if err := unlock(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+	put(t, l, "modules", 1) // with a state, the directory is a workspace
+	if err := l.Delete(ctx, "modules"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(file)); err == nil {
+		t.Error("the workspace stays")
+	}
+}
+
 // listings counts the directories that are listed.
 type listings struct {
 	disk.FS

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/disk"
@@ -158,6 +159,9 @@ func (l *Local) Delete(_ context.Context, workspace string) error {
 		return err
 	}
 	dir := l.at(l.opts.WorkspaceDir)
+	if other := otherFile(l, workspace); other != "" {
+		return fmt.Errorf("the workspace %q cannot be deleted, because it has no state, and its directory has another file: %s", workspace, other)
+	}
 	err := l.fs.RemoveAll(filepath.Join(dir, workspace))
 	if lingers && errors.Is(err, fs.ErrExist) { // the directory is not empty: it still contains the locked state file
 		l.mu.Lock()
@@ -172,4 +176,21 @@ func (l *Local) Delete(_ context.Context, workspace string) error {
 		return fmt.Errorf("the workspace %q cannot be deleted: %w", workspace, err)
 	}
 	return nil
+}
+
+// otherFile returns the path of a file in the directory of a workspace without a state, if the file does not belong to a
+// state. Such a directory may be no workspace at all: workspace_dir may name a directory for other purposes, too. If no
+// such file exists, otherFile returns "".
+func otherFile(l *Local, workspace string) string {
+	path := l.at(l.home(workspace))
+	if data, err := l.read(path); data != nil || err != nil {
+		return ""
+	}
+	entries, _ := l.fs.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		if !strings.Contains(e.Name(), filepath.Base(path)) {
+			return filepath.Join(filepath.Dir(path), e.Name())
+		}
+	}
+	return ""
 }
