@@ -30,13 +30,22 @@ type recorder struct {
 	written    state.Digest      // digest of the state that the command wrote last; its snapshot does not have it
 	before     *journal.Writer   // the closed journal of the previous round, if it has open leases; otherwise nil
 	earlier    *journal.Recovery // a journal of an earlier run that stays, because this run only reads
-	foreign    bool              // a journal of another state is at path, and stays until this run needs a journal
+	obstacle   obstacle          // the file at path that stays until this run needs a journal
 	unresolved journal.Notes     // notes in journals of interrupted runs that stay
 	notes      journal.Notes     // notes of interrupted runs, for the next journal
 	onDisk     bool              // the journal that contains notes is still in the file
 	parts      atomic.Bool       // the journal has a record that it is about a part of the state
 	keep       bool              // the journal has changes that the state lacks
 }
+
+// obstacle is a file in the place of a command's journal.
+type obstacle uint8
+
+// The obstacles. The zero value means that no such file exists.
+const (
+	foreignJournal obstacle = iota + 1 // the journal of another state
+	emptyJournal                       // the journal of a run that ended before it recorded anything
+)
 
 // invoked reports whether the command has begun to invoke an action of a provider.
 func (r *recorder) invoked() bool { return r.journal != nil && r.journal.Invoked() }
@@ -85,14 +94,24 @@ func (r *recorder) begin(base *state.Snapshot) error {
 	return err
 }
 
-// makeRoom renames a journal of another state. Its leases move to the notes of the new journal. If another reader has
-// done that and uses the file, makeRoom does nothing.
+// makeRoom removes an empty journal, or renames a journal of another state. The leases of a renamed journal move to the
+// notes of the new journal. If another command uses the file, makeRoom does nothing.
 func (r *recorder) makeRoom() error {
-	if !r.foreign || journal.Held(r.env.FS, r.path) {
+	if r.obstacle == 0 || journal.Held(r.env.FS, r.path) {
 		return nil
 	}
-	_, err := journal.Aside(r.env.FS, r.path)
-	r.foreign, r.notes.Leases, r.unresolved.Leases = err != nil, r.unresolved.Leases, nil
+	var err error
+	if r.obstacle == emptyJournal {
+		if begun, err := journal.Recover(r.env.FS, r.path, nil, r.seal); begun != nil || err != nil {
+			return nil // another command has begun a journal meanwhile, so create returns an error
+		}
+		err = journal.Remove(r.env.FS, r.path)
+	} else if _, err = journal.Aside(r.env.FS, r.path); err == nil {
+		r.notes.Leases, r.unresolved.Leases = r.unresolved.Leases, nil
+	}
+	if err == nil {
+		r.obstacle = 0
+	}
 	return err
 }
 

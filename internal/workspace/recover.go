@@ -63,6 +63,8 @@ func (rc *recovery) local(ctx context.Context) bool {
 	case r == nil:
 		if rc.lock.held() && !rc.req.Operation.Policy().ReadOnly {
 			_ = journal.Remove(fsys, path) // the journal has no calls, because the run ended before its first call
+		} else {
+			rc.record.obstacle = emptyJournal
 		}
 		return true
 	}
@@ -91,7 +93,7 @@ func (rc *recovery) local(ctx context.Context) bool {
 func (rc *recovery) foreign(mismatch *journal.MismatchError) {
 	kept := rc.record.path
 	if rc.req.Operation.Policy().ReadOnly {
-		rc.record.foreign, rc.record.unresolved.Leases = true, mismatch.Leases
+		rc.record.obstacle, rc.record.unresolved.Leases = foreignJournal, mismatch.Leases
 	} else {
 		if aside, err := journal.Aside(rc.env.FS, kept); err == nil {
 			kept = aside

@@ -834,6 +834,53 @@ func TestNoCopyOfRepeatableChange(t *testing.T) {
 	}
 }
 
+// TestEmptyJournal checks that a journal without a record, as a loss of power leaves it, prevents neither the leases of a
+// plan nor an apply without a lock, and that these do not replace a journal that another run has begun meanwhile.
+func TestEmptyJournal(t *testing.T) {
+	for _, of := range []operation.Operation{operation.Plan, operation.Apply} {
+		b := newBench(t)
+		path := filepath.Join(b.Dir, "terraform.tfstate.journal")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lock := func() *State {
+			s, ok := Lock(ctx, b.Env, Request{Store: b.store, Name: store.Default, Operation: of, Lock: of == operation.Plan})
+			if !ok {
+				t.Fatal(b.Bag.List())
+			}
+			return s
+		}
+		s := lock()
+		op, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x"))
+		if err != nil {
+			t.Errorf("%v: %v", of, err)
+		}
+		s.Closed(op)
+		s.Unlock()
+		if b.journals() {
+			t.Errorf("%v: the journal stays", of)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s = lock()
+		other, err := journal.Create(path, journal.Header{Run: "other"}, journal.Options{Replace: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Opening(object(t, "ephemeral.a.lease"), addr.Default("x")); !errors.Is(err, journal.ErrExists) {
+			t.Errorf("%v: the journal of another run: %v", of, err)
+		}
+		s.Unlock()
+		if !b.journals() {
+			t.Errorf("%v: the journal of another run is gone", of)
+		}
+	}
+}
+
 // noNewFiles is a directory in which files can be overwritten, but not created.
 type noNewFiles struct{ disk.FS }
 
