@@ -783,3 +783,56 @@ func TestInitSelectsLast(t *testing.T) {
 		t.Errorf("the new backend has the state of %s", s.Lineage)
 	}
 }
+
+// TestMigrationKeepsNotes checks that init -migrate-state takes along the notes about interrupted runs, also if a killed
+// init has copied the state already: without them, an apply would create an object again without asking.
+func TestMigrationKeepsNotes(t *testing.T) {
+	for name, prepare := range map[string]func(b *bench){
+		"a state":  func(b *bench) { b.save() },
+		"no state": func(*bench) {},
+		"interrupted": func(b *bench) {
+			b.save()
+			data, err := os.ReadFile(filepath.Join(b.Env.Dir, "one/s"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.write("two/s", string(data))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.configure(`backend "local" { path = "one/s" }`)
+			if _, ok := b.Init(ctx, InitRequest{Lock: workspace.Request{Lock: true}}); !ok {
+				t.Fatal(b.Env.Bag.List())
+			}
+			prepare(b)
+			o, ok := b.Open(ctx, Files{})
+			if !ok {
+				t.Fatal(b.Env.Bag.List())
+			}
+			s, ok := workspace.Lock(ctx, b.Env, workspace.Request{Store: o.Store, Name: store.Default, Lock: true})
+			if !ok {
+				t.Fatal(b.Env.Bag.List())
+			}
+			i, err := addr.ParseInstance("a.unknown")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Note(journal.Notes{Unknown: []journal.Unknown{{Intent: journal.Intent{Object: i.Current(), Action: "create"}, Run: "killed", Time: time.Unix(1, 0)}}})
+			s.Unlock()
+			b.configure(`backend "local" { path = "two/s" }`)
+			for range 2 { // the second init has nothing to do
+				if _, ok := b.Init(ctx, InitRequest{Migrate: true, ForceCopy: true, Lock: workspace.Request{Lock: true}}); !ok {
+					t.Fatal(b.Env.Bag.List())
+				}
+			}
+			if o, ok = b.Open(ctx, Files{}); !ok {
+				t.Fatal(b.Env.Bag.List())
+			}
+			notes, ok := workspace.ReadNotes(ctx, b.Env, o.Store, store.Default)
+			if !ok || len(notes.Unknown) != 1 || notes.Unknown[0].Run != "killed" || !b.exists("two/s.journal") {
+				t.Errorf("%+v %v", notes, b.Env.Bag.List())
+			}
+		})
+	}
+}

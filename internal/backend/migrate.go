@@ -13,6 +13,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 	"github.com/zclconf/go-cty/cty"
@@ -60,6 +61,7 @@ func (m *migration) putAside() bool {
 			m.env.Bag.Add(diag.Errorf("Failed to move the state", "The state was copied to the new backend, but its old file cannot be renamed: %s. Remove that file, because Lethe would read it as the current state.", disk.Reason(err)))
 			return false
 		}
+		l.locked.Note(journal.Notes{}) // the new backend has the notes
 	}
 	return true
 }
@@ -228,7 +230,13 @@ func (m *migration) exists(ctx context.Context, w transfer) (exists, ok bool) {
 		return false, false
 	}
 	defer source.Unlock()
-	return sameStored(ctx, w), true
+	if exists = sameStored(ctx, w); exists {
+		if err := workspace.CopyNotes(m.env, w.to, w.target, source.Snapshot(), source.Notes()); err != nil {
+			m.env.Bag.Add(workspace.Problem(err, diag.Errorf("Failed to begin the journal", "The journal of this run could not be created: %s.", err)))
+			return false, false
+		}
+	}
+	return exists, true
 }
 
 // sameStored reports whether both stores have the same state. It returns false if a state cannot be read; the copy will
@@ -254,7 +262,7 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	} else {
 		defer source.Unlock()
 	}
-	if !source.Stored() {
+	if !source.Stored() && source.Notes().Empty() {
 		return true // the state of the source is empty: the killed run had recorded changes without effect
 	}
 	lock.Store, lock.Name, lock.Operation = w.to, w.target, operation.MigrateTo
@@ -262,7 +270,15 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	if !ok {
 		return false
 	}
-	defer target.Unlock()
+	defer func() {
+		if ok { // the notes about interrupted runs are in no state, so a later apply in the new backend needs them, too
+			target.Note(target.Notes().Join(source.Notes()))
+		}
+		target.Unlock()
+	}()
+	if !source.Stored() {
+		return true
+	}
 	next := source.Snapshot()
 	if have := target.Snapshot(); target.Stored() {
 		same := state.Equal(have, next) && have.Serial == next.Serial // a copy of an earlier migration that did not finish

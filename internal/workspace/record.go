@@ -129,6 +129,20 @@ func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (
 	return w, err
 }
 
+// CopyNotes writes the notes about interrupted runs to the journal of a workspace whose state is now, unless the
+// workspace has a journal already.
+func CopyNotes(env *Env, st store.Store, name string, now *state.Snapshot, notes journal.Notes) error {
+	r := newRecorder(env, Request{Store: st, Name: name})
+	if r.notes = notes; notes.Empty() || exists(env, r.path) {
+		return nil
+	}
+	w, err := r.create(now, 0, journal.Options{})
+	if err != nil {
+		return err
+	}
+	return w.Close()
+}
+
 // presigned returns a signed request with which the keeper (the second process) can upload the journal if this process
 // ends. It returns nil if the store supports no such requests, or cannot sign one now.
 func (r *recorder) presigned() *store.PresignedRequest {

@@ -30,6 +30,27 @@ func (n Notes) And(more Notes) Notes {
 	return Notes{slices.Concat(n.Unknown, more.Unknown), slices.Concat(n.Leases, more.Leases), slices.Concat(n.Earlier, more.Earlier)}
 }
 
+// Join returns the notes of n, and after them the notes of more that n lacks.
+func (n Notes) Join(more Notes) Notes {
+	return Notes{
+		join(n.Unknown, more.Unknown, func(a, b Unknown) bool {
+			return a.Object == b.Object && a.Action == b.Action && a.Run == b.Run && a.Time.Equal(b.Time)
+		}),
+		join(n.Leases, more.Leases, func(a, b Lease) bool { return a.Object == b.Object && a.Run == b.Run && a.Time.Equal(b.Time) }),
+		join(n.Earlier, more.Earlier, func(a, b EarlierValue) bool { return a.Lease == b.Lease && slices.Equal(a.Objects, b.Objects) }),
+	}
+}
+
+func join[T any](have, more []T, same func(a, b T) bool) []T {
+	out := slices.Clone(have)
+	for _, m := range more {
+		if !slices.ContainsFunc(have, func(h T) bool { return same(h, m) }) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // Unsettled returns the notes that must be kept beside the state s. refreshed is true if the state was refreshed. It
 // marks the leases as known to the user.
 func (n Notes) Unsettled(s *state.Snapshot, refreshed bool) Notes {
