@@ -65,6 +65,11 @@ func remove(ctx context.Context, c *base.Call, st *states.States, name string, f
 		c.Bag.Add(diag.Errorf("Workspace is not empty", "Workspace %q is currently tracking the following resource instances:\n%s\n\nIf the workspace is deleted, Lethe no longer manages these objects. First destroy them with: lethe destroy\n\nTo delete the workspace anyway and forget the objects, use -force.", name, objectsOf(ws)))
 		return c.UI.Fail()
 	}
+	if left := unsettled(ws); left != "" && !force {
+		ws.Unlock()
+		c.Bag.Add(diag.Errorf("Workspace is not empty", "Interrupted runs in the workspace %q left these objects, which no state has:\n%s\n\nIf the workspace is deleted, Lethe forgets them. Set the environment variable %s to %s, and settle them with \"lethe state resolve\" and \"lethe leases close\". To delete the workspace anyway, use -force.", name, left, workspace.Variable, name))
+		return c.UI.Fail()
+	}
 	variable, err := ws.DisabledJournals(ctx)
 	if err == nil && variable != "" && !force {
 		ws.Unlock()
@@ -84,6 +89,21 @@ func remove(ctx context.Context, c *base.Call, st *states.States, name string, f
 		c.Bag.Add(diag.Warningf("Workspace was not empty", "%q was non-empty.\nThe resources managed by the deleted workspace may still exist, but are no longer manageable by Lethe since the state has been deleted.", name))
 	}
 	return c.UI.Done(base.ExitOK)
+}
+
+// unsettled lists the objects that interrupted runs may have created, and the leases that they left open, one on each
+// line.
+func unsettled(ws *workspace.State) string {
+	var lines []string
+	for _, u := range ws.Notes().Unknown {
+		if u.MayExist() {
+			lines = append(lines, "  - "+u.String())
+		}
+	}
+	for _, l := range ws.Notes().Leases {
+		lines = append(lines, "  - "+l.String())
+	}
+	return strings.Join(lines, "\n")
 }
 
 func objectsOf(ws *workspace.State) string {
