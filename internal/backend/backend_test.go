@@ -784,6 +784,56 @@ func TestInitSelectsLast(t *testing.T) {
 	}
 }
 
+// TestReplaced checks that an opened store reports that init has set up another backend since, and that it is in use as
+// long as init or another command records the same place.
+func TestReplaced(t *testing.T) {
+	b := newBench(t)
+	opened := func() *Opened {
+		t.Helper()
+		o, ok := b.Open(ctx, Files{})
+		if !ok {
+			t.Fatal(b.Env.Bag.List())
+		}
+		return o
+	}
+	replaced := func(o *Opened) bool {
+		_, is := o.Replaced()
+		return is
+	}
+	files := opened()
+	b.save()
+	if replaced(files) {
+		t.Error("replaced, although nothing was recorded")
+	}
+	b.configure(`backend "local" { path = "one/s" }`)
+	if _, ok := b.Init(ctx, InitRequest{ForceCopy: true, Lock: workspace.Request{Lock: true}}); !ok {
+		t.Fatal(b.Env.Bag.List())
+	}
+	one := opened()
+	if !replaced(files) || replaced(one) {
+		t.Error("init has moved the state into a backend")
+	}
+	if named, ok := b.Open(ctx, Files{In: filepath.Join(b.Env.Dir, "s"), Alone: true}); !ok || named.Replaced != nil {
+		t.Error("a named file belongs to no backend")
+	}
+	b.configure("")
+	if _, ok := b.Init(ctx, InitRequest{Migrate: true, ForceCopy: true, Lock: workspace.Request{Lock: true}, Unset: func(string) {}}); !ok {
+		t.Fatal(b.Env.Bag.List())
+	}
+	if !replaced(one) {
+		t.Error("init has moved the state out of the backend")
+	}
+	b.configure(`backend "local" { path = "two/s" }`)
+	if err := os.Remove(filepath.Join(b.Env.Dir, "terraform.tfstate")); err != nil {
+		t.Fatal(err)
+	}
+	two := opened()
+	b.save() // another command records the place
+	if replaced(two) {
+		t.Error("replaced by the same place")
+	}
+}
+
 // TestMigrationKeepsNotes checks that init -migrate-state takes along the notes about interrupted runs, also if a killed
 // init has copied the state already: without them, an apply would create an object again without asking.
 func TestMigrationKeepsNotes(t *testing.T) {

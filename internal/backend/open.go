@@ -17,6 +17,9 @@ type Opened struct {
 	// Written must be called after the first write of a state. It records the place of the state, as init would. Written
 	// is nil if nothing must be recorded.
 	Written func()
+	// Replaced returns the error for a store that the directory does not use any more, because init has recorded another
+	// store since Open. It returns false if the store is still in use. Replaced is nil if options name the state file.
+	Replaced func() (diag.Diagnostic, bool)
 
 	settings settings
 }
@@ -48,7 +51,8 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 		d.Env.Bag.Add(uninitialized(fmt.Sprintf("Initial configuration of the requested backend %q", current.driver.Name), fmt.Sprintf("The block names the workspace %q, and init selects it.", named.Only())))
 		return nil, false
 	}
-	if _, recorded := d.record.settings(); d.plan != nil && f.In == "" && !recorded && !d.placement.current(ctx, current, st, d.plan.directory()) {
+	before, recorded := d.record.settings()
+	if d.plan != nil && f.In == "" && !recorded && !d.placement.current(ctx, current, st, d.plan.directory()) {
 		return nil, false
 	}
 	if !known && f.In == "" {
@@ -60,6 +64,9 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 			o.Written = func() { d.placement.adopt(current, true) }
 		}
 	}
+	if f.In == "" {
+		o.Replaced = func() (diag.Diagnostic, bool) { return d.replaced(before, recorded, current) }
+	}
 	files := st.Capabilities().Files
 	switch {
 	case files != nil && f.named():
@@ -68,6 +75,16 @@ func (d *Directory) Open(ctx context.Context, f Files) (*Opened, bool) {
 		ok = d.applicable(f, o.Type)
 	}
 	return o, ok
+}
+
+// replaced returns an error if init has recorded another store than current since the settings before were recorded, or
+// has removed the record. recorded is false if before was not recorded.
+func (d *Directory) replaced(before settings, recorded bool, current settings) (diag.Diagnostic, bool) {
+	now, set := d.record.settings()
+	if set == recorded && (!set || now.same(before)) || set && now.same(current) {
+		return diag.Diagnostic{}, false
+	}
+	return diag.Errorf("Backend configuration changed", "While this command ran or waited for the lock, \"lethe init\" set up another backend for this directory, and may have moved the state there. This command would use the former state. Nothing was changed. Run the command again."), true
 }
 
 // applicable adds an error and returns false if options name state files although the backend stores states elsewhere.

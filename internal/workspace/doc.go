@@ -120,6 +120,10 @@ type Request struct {
 	Written   func()        // called after the first write of the state; may be nil
 	File      string        // the state file that the user named; "" means the state of the workspace
 
+	// Replaced returns an error if the directory does not use the store any more. Lock calls it when it holds the lock, and
+	// Record before the first change. It may be nil.
+	Replaced func() (diag.Diagnostic, bool)
+
 	arrived *arrived // set if a command in the target directory of an unfinished transfer locks the source
 }
 

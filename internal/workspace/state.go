@@ -214,6 +214,9 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 // Record creates the journal of an apply. From now on, the journal has changes that the stored state lacks. After an
 // error, Record reports the error and returns false.
 func (s *State) Record() (journal.Journal, bool) {
+	if replaced(s.env, &s.req) {
+		return nil, false
+	}
 	if err := s.doc.copyApart(&s.record.written); err != nil {
 		s.env.Bag.Add(diag.Errorf("Failed to save state", "Error saving state: %s\n\nNothing was changed.", err))
 		return nil, false

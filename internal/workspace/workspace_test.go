@@ -881,6 +881,31 @@ func TestEmptyJournal(t *testing.T) {
 	}
 }
 
+// TestStoreReplaced checks that no command uses a state if init has set up another backend since the command opened the
+// store: before the command got the lock, or before it recorded its first change.
+func TestStoreReplaced(t *testing.T) {
+	b := newBench(t)
+	moved := false
+	req := Request{Store: b.store, Name: store.Default, Lock: true, Replaced: func() (diag.Diagnostic, bool) {
+		return diag.Errorf("Backend configuration changed", "It moved."), moved
+	}}
+	s, ok := Lock(ctx, b.Env, req)
+	if !ok {
+		t.Fatal(b.Bag.List())
+	}
+	moved = true
+	if _, ok := s.Record(); ok {
+		t.Error("a change is recorded in the former place")
+	}
+	b.reported("Backend configuration changed")
+	s.Unlock()
+	if _, ok := Lock(ctx, b.Env, req); ok {
+		t.Error("the former place is used")
+	}
+	b.reported("Backend configuration changed")
+	b.lock(Request{}).Unlock() // the lock was released
+}
+
 // noNewFiles is a directory in which files can be overwritten, but not created.
 type noNewFiles struct{ disk.FS }
 

@@ -211,6 +211,7 @@ func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	}
 	req := s.Request(l.Operation)
 	req.Store, req.Name, req.Written, req.Part, req.Resolves, req.Shared = st.Store, name, st.Written, l.Part, l.Settles, l.Shared
+	req.Replaced = st.Replaced
 	if keeps := s.dir.Call.Keeps.Load(); keeps != nil {
 		req.Keeper = keeps
 	}
