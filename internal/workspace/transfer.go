@@ -151,3 +151,6 @@ func (s *State) writeRecord(ctx context.Context, r *transfer.Record, role transf
 // Place returns a text that identifies the state on this machine: two states with the same text are the same state. It
 // returns "" if the store cannot identify the state.
 func (s *State) Place() string { return PlaceOf(s.env, s.req.Store, s.req.Name) }
+
+// BackupPlace returns the place of the backup of a state in the form of Place, or "" if the store writes no backup.
+func BackupPlace(s *State) string { return BackupPlaceOf(s.env, s.req.Store, s.req.Name) }

@@ -33,12 +33,25 @@ func PlaceOf(env *Env, st store.Store, name string) string {
 	c := st.Capabilities()
 	switch {
 	case c.Files != nil:
-		return "file " + disk.Real(env.FS, c.Files.File(name))
+		return FilePlace(env, c.Files.File(name))
 	case c.Place != nil:
 		return c.Place.Place(name)
 	}
 	return ""
 }
+
+// BackupPlaceOf returns the result of PlaceOf for a state in the file to which the store writes the backup of the
+// workspace. It returns "" if the store writes no backup.
+func BackupPlaceOf(env *Env, st store.Store, name string) string {
+	f := st.Capabilities().Files
+	if f == nil || f.BackupFile(name) == "" {
+		return ""
+	}
+	return FilePlace(env, f.BackupFile(name))
+}
+
+// FilePlace returns the result of PlaceOf for a state in the file at path.
+func FilePlace(env *Env, path string) string { return "file " + disk.Real(env.FS, path) }
 
 // transferRecord reads the record of the unfinished transfer of a workspace. It returns nil if no record exists.
 func transferRecord(ctx context.Context, env *Env, st store.Store, name string) (*transfer.Record, error) {

@@ -3,24 +3,32 @@ package savedplan
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/loader"
+	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/plan/file"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
 // Save writes a plan to a file. It encrypts the plan if the configuration requires encryption, and seals the plan with
 // the user's plan key: the file then has a digest which only an owner of the key can make. ok is false if the
-// encryption settings are invalid; that error is already reported. err is the error of writing the file.
+// encryption settings are invalid; that error is already reported. err is the error of writing the file, or of a file
+// that has the state.
 func (p *Plans) Save(ctx context.Context, name string, made *plan.Plan) (ok bool, err error) {
 	s, locked := p.session, p.session.Locked
+	if path := s.Dir.Call.Path(name); locked.State.Place() == workspace.FilePlace(workdir.Workspaces(s.Dir.Call), path) {
+		return true, &fs.PathError{Op: "write", Path: path, Err: errors.New("the state is in this file")}
+	}
 	made.Ephemeral, made.Place, made.Settings = s.Loader.Vars.GivenEphemeral(), locked.Place, locked.Settings
 	e, ok := s.States.Backend.Encryption()
 	if !ok {

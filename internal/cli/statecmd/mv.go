@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
+	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
@@ -112,6 +113,10 @@ func moveInto(ctx context.Context, c *base.Call, f *mvFlags, from, to addr.Targe
 			return c.UI.Fail()
 		}
 		return c.UI.Done(base.ExitOK)
+	}
+	if is := workspace.PlaceOf(env, req.Store, req.Name); workspace.BackupPlace(source) == is || workspace.BackupPlaceOf(env, req.Store, req.Name) == source.Place() {
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The backup of one of the two states would replace the other state. Nothing was moved. Name other files with -state-out, -backup and -backup-out."))
+		return c.UI.Fail()
 	}
 	target, ok := workspace.Lock(ctx, env, req)
 	if !ok {
