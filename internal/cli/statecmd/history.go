@@ -63,11 +63,36 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 // readPast reads the current state without a lock, and opens the store with its former states. If a state or the store
 // cannot be read, or the store keeps no former states, it reports an error and returns false.
 func readPast(ctx context.Context, c *base.Call, st *states.States) (past, bool) {
-	now, ok := read(ctx, c, st)
-	if !ok {
+	now, ok := st.Read(ctx)
+	switch {
+	case !ok:
+		return past{}, false
+	case now == nil:
+		_, problem := lost(ctx, c, st)
+		c.Bag.Add(problem)
 		return past{}, false
 	}
 	return pastOf(ctx, c, st, now)
+}
+
+// lost returns the former states of a workspace without a state, the latest first, and the error about the missing
+// state. The list is empty if the store keeps no former states or cannot be read.
+func lost(ctx context.Context, c *base.Call, st *states.States) ([]store.Past, diag.Diagnostic) {
+	problem := noState()
+	opened, ok := st.OpenStore(ctx)
+	if !ok || opened.Capabilities().History == nil {
+		return nil, problem
+	}
+	kept, err := opened.Capabilities().History.History(ctx, workdir.Workspaces(c).Selected())
+	if err != nil || len(kept) == 0 {
+		return nil, problem
+	}
+	serials := ""
+	for _, p := range kept {
+		serials += fmt.Sprintf(", %d", p.Serial)
+	}
+	problem.Detail = fmt.Sprintf("The state of the workspace is missing, but former states are kept. Their serials: %s. They lack the changes of the last command that wrote the state. To restore the latest, run: lethe state restore %d", serials[2:], kept[0].Serial)
+	return kept, problem
 }
 
 // serialOf parses a serial number in an operand. It reports an error and returns false if the text is not a number.
@@ -323,9 +348,13 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
+	var kept []store.Past
 	if ws.Missing() {
-		c.Bag.Add(noState())
-		return c.UI.Fail()
+		var problem diag.Diagnostic
+		if kept, problem = lost(ctx, c, st); len(kept) == 0 {
+			c.Bag.Add(problem)
+			return c.UI.Fail()
+		}
 	}
 	now := ws.Snapshot()
 	t, ok := pastOf(ctx, c, st, now)
@@ -336,7 +365,7 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	if then.Lineage != now.Lineage {
+	if !ws.Missing() && then.Lineage != now.Lineage {
 		c.Bag.Add(diag.Errorf("State of another lineage", "The state with the serial %d has the lineage %q, but the current state has %q. It describes other objects and cannot be restored here.", serial, then.Lineage, now.Lineage))
 		return c.UI.Fail()
 	}
@@ -345,7 +374,13 @@ func runRestore(ctx context.Context, c *base.Call, f *restoreFlags) int {
 		c.UI.Print(fmt.Sprintf("The state equals the state with the serial %d. Nothing was written.\n", serial))
 		return c.UI.Done(base.ExitOK)
 	}
-	if !agreed(c, diff, serial, f.autoApprove) || !ws.Save(then) {
+	write := ws.Save
+	if ws.Missing() { // the missing state had a later serial than its former states
+		e := then.WithOverridden(nil).Edit()
+		e.Head().Serial, e.Head().Version = kept[0].Serial+2, base.Version
+		then, write = e.Done(), ws.Put
+	}
+	if !agreed(c, diff, serial, f.autoApprove) || !write(then) {
 		return c.UI.Fail()
 	}
 	c.UI.Print(fmt.Sprintf("The state with the serial %d was restored. It has the serial %d now.\n", serial, ws.Snapshot().Serial))
