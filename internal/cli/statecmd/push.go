@@ -37,7 +37,7 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !ok {
 		return c.UI.Fail()
 	}
-	pushed, ok := ReadFile(ctx, c, st, c.Operands[0])
+	pushed, notes, ok := ReadFile(ctx, c, st, c.Operands[0])
 	if !ok {
 		return c.UI.Fail()
 	}
@@ -53,6 +53,7 @@ func runPush(ctx context.Context, c *base.Call, f *pushFlags) int {
 	if !f.force && !follows(ws, pushed, &c.Bag) || !ws.Put(pushed) {
 		return c.UI.Fail()
 	}
+	ws.Note(ws.Notes().Join(notes))
 	return c.UI.Done(base.ExitOK)
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
+	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
 
@@ -89,9 +91,10 @@ func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.
 	return c.UI.Done(base.ExitOK)
 }
 
-// ReadFile reads a state from a file, or from standard input if its name is "-". The state may be encrypted. It reports
-// an error and returns false if the file cannot be read, decrypted or decoded.
-func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string) (*state.Snapshot, bool) {
+// ReadFile reads a state from a file, or from standard input if its name is "-". The state may be encrypted. If a run
+// that used the file was interrupted, the state has the changes in the journal of that run, and notes are the notes about
+// it. ReadFile reports an error and returns false if the file cannot be read, decrypted or decoded.
+func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string) (s *state.Snapshot, notes journal.Notes, ok bool) {
 	which := "The file is " + name + "."
 	var data []byte
 	var err error
@@ -103,7 +106,27 @@ func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string)
 	}
 	if err != nil {
 		c.Bag.Add(diag.Errorf("Error reading source state", "The file %s cannot be read: %s.", name, disk.Reason(err)))
-		return nil, false
+		return nil, notes, false
 	}
-	return st.OpenState(ctx, data, which, &c.Bag)
+	if s, ok = st.OpenState(ctx, data, which, &c.Bag); !ok || name == "-" {
+		return s, notes, ok
+	}
+	if _, err := c.FS().Lstat(journal.Path(c.Path(name))); err != nil {
+		return s, notes, true
+	}
+	file, ok := st.Backend.OpenFile(c.Path(name), "")
+	if !ok {
+		return nil, notes, false
+	}
+	env := workdir.Workspaces(c)
+	left, ok := workspace.ReadNotes(ctx, env, file, store.Default)
+	if !ok {
+		return nil, notes, false
+	}
+	ws, ok := workspace.Lock(ctx, env, workspace.Request{Store: file, Name: store.Default, Operation: operation.Plan})
+	if !ok {
+		return nil, notes, false
+	}
+	defer ws.Unlock()
+	return ws.Snapshot(), left.Notes, true
 }

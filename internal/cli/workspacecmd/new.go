@@ -53,7 +53,7 @@ func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
 	}
 	initial := empty()
 	if from != "" {
-		if initial, ok = statecmd.ReadFile(ctx, c, st, from); !ok {
+		if initial, _, ok = statecmd.ReadFile(ctx, c, st, from); !ok {
 			return c.UI.Fail()
 		}
 		initial = begun(initial)
