@@ -72,6 +72,19 @@ func (l *lock) acquire(ctx context.Context) bool {
 	return err == nil
 }
 
+// replaced adds an error and returns true if the directory does not use the store any more. A command that waits for the
+// lock while init moves the state would find no state, and create all objects again.
+func (l *lock) replaced() bool {
+	if l.req.Replaced == nil {
+		return false
+	}
+	problem, is := l.req.Replaced()
+	if is {
+		l.env.Bag.Add(problem)
+	}
+	return is
+}
+
 // unlock releases the lock, if the command holds it. It reports an error of the store. Further calls do nothing.
 func (l *lock) unlock() {
 	if l.release == nil {

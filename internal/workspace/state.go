@@ -214,7 +214,7 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 // Record creates the journal of an apply. From now on, the journal has changes that the stored state lacks. After an
 // error, Record reports the error and returns false.
 func (s *State) Record() (journal.Journal, bool) {
-	if replaced(s.env, &s.req) {
+	if s.lock.replaced() {
 		return nil, false
 	}
 	if err := s.doc.copyApart(&s.record.written); err != nil {

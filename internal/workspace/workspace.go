@@ -19,24 +19,11 @@ func Lock(ctx context.Context, env *Env, req Request) (*State, bool) {
 	if req.Lock && !s.lock.acquire(ctx) {
 		return nil, false
 	}
-	if replaced(env, &s.req) || !s.load(ctx) {
+	if s.lock.replaced() || !s.load(ctx) {
 		s.Unlock()
 		return nil, false
 	}
 	return s, true
-}
-
-// replaced adds an error and returns true if the directory does not use the store any more. A command that waits for the
-// lock while init moves the state would find no state, and create all objects again.
-func replaced(env *Env, req *Request) bool {
-	if req.Replaced == nil {
-		return false
-	}
-	problem, is := req.Replaced()
-	if is {
-		env.Bag.Add(problem)
-	}
-	return is
 }
 
 // take locks and unlocks a workspace, so that Lock finishes the work of crashed commands. If the workspace cannot be
