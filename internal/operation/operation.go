@@ -26,6 +26,7 @@ const (
 	Resolve     // state resolve
 	CloseLeases // leases close
 	Scrub       // secrets scrub
+	Create      // workspace new
 	Delete      // workspace delete
 	MigrateFrom // the former backend of init -migrate-state
 	MigrateTo   // the new backend of init -migrate-state
@@ -86,6 +87,7 @@ var policies = [...]Policy{
 	Resolve:     {Lock: "state-resolve"},
 	CloseLeases: {Lock: "leases-close"},
 	Scrub:       {Lock: "secrets-scrub"},
+	Create:      {Lock: "workspace-new"},
 	Delete:      {Lock: "workspace-delete"},
 	MigrateFrom: {Lock: "migration source state"},
 	MigrateTo:   {Lock: "migration destination state", Overwrites: true},

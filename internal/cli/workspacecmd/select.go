@@ -57,6 +57,7 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand.%s", diag.DidYouMean(name, names)))
 			return c.UI.Fail()
 		}
+		f.Lock = true // for create; select has no options for locks
 		if !create(ctx, c, st, name, empty()) || !choose(c, name) {
 			return c.UI.Fail()
 		}
