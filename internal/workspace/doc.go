@@ -180,13 +180,13 @@ func (e *Env) selected() (name, by string, err error) {
 }
 
 // Select selects the workspace for later commands: it writes the name to a file in the data directory, and creates the
-// directory. It does not check the name. If the directory cannot be written but the file can, as Terraform permits, it
-// overwrites the file.
+// directory. It does not check the name. Other users may read the file, which has no secret. If the directory cannot be
+// written but the file can, as Terraform permits, Select overwrites the file.
 func (e *Env) Select(name string) error {
 	if err := e.MakeData(); err != nil {
 		return err
 	}
-	err := disk.Replace(e.FS, e.selection(), []byte(name))
+	err := disk.ReplaceShared(e.FS, e.selection(), []byte(name))
 	if errors.Is(err, fs.ErrPermission) && e.overwrite(e.selection(), name) == nil {
 		return nil
 	}

@@ -917,9 +917,13 @@ func (d noNewFiles) OpenFile(name string, flag int, mode fs.FileMode) (disk.File
 }
 
 // TestSelectInPlace checks that a workspace is selected if only the file with the selection can be written, and that a
-// kill at each call leaves the former or the new selection.
+// kill at each call leaves the former or the new selection. Other users may read the file.
 func TestSelectInPlace(t *testing.T) {
 	b := newBench(t)
+	shared := filepath.Join(b.Dir, "shared")
+	if err := os.WriteFile(shared, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	b.FS = noNewFiles{disk.OS}
 	if err := b.Select("w"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("without a file: %v", err)
@@ -935,9 +939,21 @@ func TestSelectInPlace(t *testing.T) {
 			err := b.Select(names[1])
 			done = faults.Calls() < at
 			b.FS = disk.OS
+			if mode := modeOf(t, b.selection()); mode != modeOf(t, shared) {
+				t.Errorf("call %d: the mode is %v", at, mode)
+			}
 			if now := b.Selected(); now != names[1] && (now != names[0] || err == nil) {
 				t.Errorf("call %d: %q is selected, %v", at, now, err)
 			}
 		}
 	}
+}
+
+func modeOf(t *testing.T, path string) fs.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Mode()
 }
