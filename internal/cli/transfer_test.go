@@ -250,6 +250,33 @@ func TestTransferKilled(t *testing.T) {
 	}
 }
 
+// TestPushAfterKilledTransfer checks that state push and workspace new -state read the source of a killed transfer
+// without the objects that the target has already.
+func TestPushAfterKilledTransfer(t *testing.T) {
+	t.Parallel()
+	from := newTransferPair(t, [2]bool{})
+	all := &disktest.Faults{FS: disk.OS}
+	whole := from.copyOf(t)
+	whole.source.run(all, whole.transferArgs()...)
+	for at := all.Calls(); ; at-- {
+		p := from.copyOf(t)
+		p.source.run(&disktest.Faults{FS: disk.OS, At: at, Err: errors.New("the process was killed"), Dead: true}, p.transferArgs()...)
+		if !strings.Contains(p.target.read("terraform.tfstate"), p.ids[0]) {
+			t.Fatal("no kill leaves the objects in both states")
+		}
+		if !strings.Contains(p.source.read("terraform.tfstate"), p.ids[0]) {
+			continue
+		}
+		file := filepath.Join(p.source.dir, "terraform.tfstate")
+		other := &transferPair{source: newSite(t, keptObject), target: p.target, ids: p.ids}
+		other.source.must("state", "push", file)
+		other.once("after state push")
+		other.source.must("workspace", "new", "-state="+file, "w")
+		other.once("after workspace new")
+		return
+	}
+}
+
 // TestTransferKilledAtRandom ends transfers at random calls of the file system, also with encrypted states, and then
 // runs a command in one of the directories. In some transfers the process survives the error, and in some the command
 // that finishes the transfer is killed, too.

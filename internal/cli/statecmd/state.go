@@ -93,7 +93,8 @@ func change(ctx context.Context, c *base.Call, o *workdir.Options, of operation.
 
 // ReadFile reads a state from a file, or from standard input if its name is "-". The state may be encrypted. If a run
 // that used the file was interrupted, the state has the changes in the journal of that run, and notes are the notes about
-// it. ReadFile reports an error and returns false if the file cannot be read, decrypted or decoded.
+// it. If a transfer was interrupted, the state is the state after its end. ReadFile reports an error and returns false if
+// the file cannot be read, decrypted or decoded.
 func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string) (s *state.Snapshot, notes journal.Notes, ok bool) {
 	which := "The file is " + name + "."
 	var data []byte
@@ -111,14 +112,14 @@ func ReadFile(ctx context.Context, c *base.Call, st *states.States, name string)
 	if s, ok = st.OpenState(ctx, data, which, &c.Bag); !ok || name == "-" {
 		return s, notes, ok
 	}
-	if _, err := c.FS().Lstat(journal.Path(c.Path(name))); err != nil {
-		return s, notes, true
-	}
 	file, ok := st.Backend.OpenFile(c.Path(name), "")
 	if !ok {
 		return nil, notes, false
 	}
 	env := workdir.Workspaces(c)
+	if left, err := workspace.Unfinished(ctx, env, file, store.Default); err == nil && !left {
+		return s, notes, true
+	}
 	left, ok := workspace.ReadNotes(ctx, env, file, store.Default)
 	if !ok {
 		return nil, notes, false
