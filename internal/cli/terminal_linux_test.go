@@ -174,6 +174,7 @@ func TestInterruptedQuestion(t *testing.T) {
 		"approval, quit key":      {"", "apply", "\x1c", 0},
 		"approval, hangup":        {"", "apply", "", syscall.SIGHUP},
 		"secret, interrupt key":   {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can\x03", 0},
+		"secret, quit key":        {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can\x1a\x1c", 0},
 		"secret, SIGTERM":         {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can", syscall.SIGTERM},
 		"secret, SIGQUIT":         {"variable \"s\" {\n  sensitive = true\n}\n", "plan", "can", syscall.SIGQUIT},
 	} {

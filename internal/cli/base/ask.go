@@ -102,11 +102,13 @@ const (
 	eraseKey     = 8 // the byte that Ctrl-H sends: erase a character
 	deleteKey    = 127
 	clearKey     = 21 // the byte that Ctrl-U sends: erase the line
+	suspendKey   = 26 // the byte that Ctrl-Z sends: stop the program, which is not possible in raw mode
+	quitKey      = 28 // the byte that Ctrl-\ sends: interrupt the command, too
 )
 
 // hiddenLine reads a line from a terminal in raw mode, and returns it with the key that ended it: enterKey (also for a
-// newline), interruptKey, or endKey at the end of the input. If the key is not enterKey, the line is "". It reads
-// single bytes, so that later lines remain for the next question. ^D ends only an empty line.
+// newline), interruptKey (also for quitKey), or endKey at the end of the input. If the key is not enterKey, the line is
+// "". It reads single bytes, so that later lines remain for the next question. ^D ends only an empty line.
 func hiddenLine(in io.Reader) (text string, end byte) {
 	var line []byte
 	for {
@@ -117,9 +119,11 @@ func hiddenLine(in io.Reader) (text string, end byte) {
 		switch k := key[0]; {
 		case k == enterKey || k == '\n':
 			return string(line), enterKey
-		case k == interruptKey || k == endKey && len(line) == 0:
+		case k == interruptKey || k == quitKey:
+			return "", interruptKey
+		case k == endKey && len(line) == 0:
 			return "", k
-		case k == endKey:
+		case k == endKey || k == suspendKey:
 		case k == eraseKey || k == deleteKey:
 			_, size := utf8.DecodeLastRune(line)
 			line = line[:len(line)-size]
