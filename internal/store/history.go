@@ -26,11 +26,14 @@ const keptStates = 20 // the maximum number of former states
 // keptBytes is the maximum size of all former states of a workspace together, in bytes. Tests reduce it.
 var keptBytes int64 = 256 << 20
 
-// historyDir returns the directory of former states. The directory is beside the state, and its name begins with a dot.
-// The pattern *.tfstate.*, by which users exclude states and backups from version control, matches the directory. The
-// pattern terraform.tfstate*, by which users delete files, does not.
-func (l *Local) historyDir(workspace string) string {
-	dir, base := filepath.Split(l.File(workspace))
+// historyDir returns the directory of former states.
+func (l *Local) historyDir(workspace string) string { return HistoryDir(l.File(workspace)) }
+
+// HistoryDir returns the directory of the former states of a state file. The directory is beside the file, and its name
+// begins with a dot. The pattern *.tfstate.*, by which users exclude states and backups from version control, matches
+// the directory. The pattern terraform.tfstate*, by which users delete files, does not.
+func HistoryDir(file string) string {
+	dir, base := filepath.Split(file)
 	return filepath.Join(dir, "."+base+".history")
 }
 

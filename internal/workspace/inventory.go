@@ -102,7 +102,8 @@ func Versions(ctx context.Context, st store.Store, name string) ([]Text, error) 
 }
 
 // remains lists the files beside a state: backups, states that were renamed or could not be stored, and journals. If
-// the state is not a local file, remains also lists files of a former local state in the working directory.
+// the backend does not store the state in the file that the working directory uses without a backend, remains also lists
+// this file, its backup and its former states, because init may have moved the state.
 func remains(env *Env, st store.Store, name string) ([]Text, error) {
 	var out []Text
 	var problems error
@@ -133,18 +134,27 @@ func remains(env *Env, st store.Store, name string) ([]Text, error) {
 		}
 	}
 	journals := journalFile(env, st, name)
-	base := "terraform.tfstate"
-	dir := env.Dir
+	dir, base := "", ""
 	if f := st.Capabilities().Files; f != nil {
 		own, backup = f.File(name), f.BackupFile(name)
 		dir, base = filepath.Split(own)
 		find(filepath.Clean(dir), func(name string) TextKind { return besides(name, base) })
-	} else {
-		find(dir, func(name string) TextKind {
+	}
+	former := store.NewLocal(store.LocalOptions{Dir: env.Dir})
+	p, file := st.Capabilities().Place, former.File(name)
+	if (p == nil || p.Place(name) != former.Place(name)) && (own == "" || disk.Real(env.FS, file) != disk.Real(env.FS, own)) {
+		at, base := filepath.Split(file)
+		find(filepath.Clean(at), func(name string) TextKind {
 			if name == base {
 				return BackupText
 			}
 			return besides(name, base)
+		})
+		find(store.HistoryDir(file), func(name string) TextKind {
+			if strings.HasSuffix(name, ".tfstate") {
+				return BackupText
+			}
+			return 0
 		})
 	}
 	if backup != "" && filepath.Dir(backup) != filepath.Clean(dir) {
