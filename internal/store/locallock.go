@@ -43,7 +43,7 @@ func (l *Local) Lock(_ context.Context, workspace string, who LockInfo) (func(co
 	}
 	if err := writeInfo(l.fs, h.info, who); err != nil {
 		l.release(h)
-		return nil, fmt.Errorf("the lock info cannot be written: %w", err)
+		return nil, fmt.Errorf("the lock info %s cannot be written: %w", h.info, disk.Reason(err))
 	}
 	l.held[workspace] = h
 	if h.mode == exclusive {

@@ -106,3 +106,21 @@ func TestNamesAreListedOnce(t *testing.T) {
 		t.Errorf("%d listings", files.n)
 	}
 }
+
+// noLockInfo is a file system in which no file about the holder of a lock can be created.
+type noLockInfo struct{ disk.FS }
+
+func (n noLockInfo) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+	if strings.Contains(name, "lock.info") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return n.FS.OpenFile(name, flag, mode)
+}
+
+// TestLockInfoNamed checks that the error for an unwritable lock info names the file, and not a temporary file.
+func TestLockInfoNamed(t *testing.T) {
+	_, err := NewLocal(LocalOptions{Dir: t.TempDir(), FS: noLockInfo{disk.OS}}).Lock(ctx, Default, NewLockInfo("test", "1"))
+	if err == nil || !strings.Contains(err.Error(), ".terraform.tfstate.lock.info cannot be written: permission denied") || strings.Contains(err.Error(), ".tmp") {
+		t.Error(err)
+	}
+}

@@ -3,6 +3,7 @@ package workspacecmd
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/states"
@@ -48,7 +49,11 @@ func runForceUnlock(ctx context.Context, c *base.Call, f *unlockFlags) int {
 		c.Bag.Add(diag.Errorf("Local state cannot be unlocked by another process", "%s.", store.Sentence(err)))
 		return c.UI.Fail()
 	} else if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s.", err))
+		why := strings.TrimSpace(err.Error())
+		if !strings.Contains(why, "\n") { // a text of several lines ends with the description of another lock
+			why += "."
+		}
+		c.Bag.Add(diag.Errorf("Failed to unlock state", "Nothing was unlocked: %s", why))
 		return c.UI.Fail()
 	}
 	c.UI.Print(c.Renamed("Lethe state has been successfully unlocked!\n\nThe state has been unlocked, and Lethe commands should now be able to\nobtain a new lock on the remote state.\n"))
