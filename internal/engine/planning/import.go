@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/engine/validating"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -123,17 +124,14 @@ func (x *instance) imported(ctx context.Context) (*plan.Change, func() mark.Valu
 }
 
 // importsDeclared reports an error for each import block whose target resource is not declared, and returns false if it
-// reports an error. Only plans call it: the validate command accepts such blocks, because a plan can generate their
-// configuration.
+// reports an error. Only plans call it: validate accepts a block whose target a plan can generate.
 func importsDeclared(prog *program.Program, bag *diag.Bag) bool {
-	ok := true
+	ok := validating.Imports(prog, bag)
 	for to, b := range prog.UndeclaredImports() {
-		why := "Declare the resource, or generate its configuration:\n\n  lethe plan -generate-config-out=generated.tf"
-		if b.Keyed() {
-			why = "Declare the resource. The option -generate-config-out does not support resources with for_each or count."
+		if program.NotGenerated(to, b) == "" {
+			bag.Add(validating.Undeclared(to, b, "Declare the resource, or generate its configuration:\n\n  lethe plan -generate-config-out=generated.tf"))
+			ok = false
 		}
-		bag.Add(diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. %s", to, why).At(b.To.Range()))
-		ok = false
 	}
 	return ok
 }

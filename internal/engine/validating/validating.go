@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/run"
@@ -31,10 +32,29 @@ func Program(ctx context.Context, env run.Env, prog *program.Program, o frame.Op
 			todo = append(todo, d)
 		}
 	}
+	Imports(prog, bag)
 	if !Resources(ctx, env, prog, o, todo, bag) {
 		return false
 	}
 	return !bag.HasErrors()
+}
+
+// Imports reports an error for each import block whose target resource is not declared, if a plan cannot generate its
+// configuration. It returns false if it reports an error.
+func Imports(prog *program.Program, bag *diag.Bag) bool {
+	ok := true
+	for to, b := range prog.UndeclaredImports() {
+		if what := program.NotGenerated(to, b); what != "" {
+			bag.Add(Undeclared(to, b, "Declare the resource. The option -generate-config-out supports "+what+"."))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// Undeclared returns the error for an import block whose target resource is not declared. what is the advice.
+func Undeclared(to addr.Resource, b *config.Import, what string) diag.Diagnostic {
+	return diag.Errorf("Configuration for import target does not exist", "The configuration for the given import target %s does not exist. %s", to, what).At(b.To.Range())
 }
 
 // Alternatives returns the arguments that the provider p recommends to replace by write-only arguments. config is the

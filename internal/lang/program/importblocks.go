@@ -90,6 +90,18 @@ func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	return out
 }
 
+// NotGenerated returns the reason why a plan cannot generate configuration for the target to of the import block im. It
+// returns "" if a plan can generate it.
+func NotGenerated(to addr.Resource, im *config.Import) string {
+	switch {
+	case !to.Module.IsRoot():
+		return "only resources of the root module"
+	case im.Keyed():
+		return "only resources without count and for_each"
+	}
+	return ""
+}
+
 // mayHave reports whether the resource r, which is not declared, may be declared in a part of its module, or of a
 // module around it, that could not be read.
 func (p *Program) mayHave(r addr.Resource) bool {
