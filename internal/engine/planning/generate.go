@@ -24,14 +24,22 @@ type importFinisher struct {
 	blocks map[addr.Resource]string // blocks that Generate writes; nil if blocks are not requested
 }
 
-// finish reports each import that was not carried out because its resource has no such instance. If Generate requested
-// blocks, finish writes a block for each import target that no resource block declares. It does nothing in destroy and
-// refresh-only plans, and after an interrupt.
+// finish reports each import that was not carried out because its resource has no such instance, or because an earlier
+// import gives another object to this instance. If Generate requested blocks, finish writes a block for each import
+// target that no resource block declares. It does nothing in destroy and refresh-only plans, and after an interrupt.
 func (x *importFinisher) finish(ctx context.Context) {
 	if x.p.req.Mode != plan.Normal || x.p.run.Budget.Interrupted() {
 		return
 	}
+	into := map[addr.Instance]frame.Import{}
 	for _, im := range x.imports() {
+		if first, again := into[im.To]; again {
+			if x.p.sel.Includes(im.To) && !im.SameObject(first) {
+				x.p.run.Bag.Add(diag.Errorf("Duplicate import configuration for \""+im.To.String()+"\"", "Two imports have the target %s, and a resource instance can be imported only once. Remove one of them, or give the target a key that differs.", im.To).At(im.Block.To.Range()).See("the first import", first.Block.Range).About(im.To))
+			}
+			continue
+		}
+		into[im.To] = im
 		d, declared := x.p.run.Program.Resource(im.To.Resource())
 		switch {
 		case !x.p.sel.Includes(im.To):

@@ -64,6 +64,14 @@ type Import struct {
 	Range    diag.Range
 }
 
+// SameObject reports whether both imports have the same id or the same identity.
+func (im Import) SameObject(other Import) bool {
+	if im.Identity == cty.NilVal || other.Identity == cty.NilVal {
+		return im.Identity == other.Identity && im.Unknown == other.Unknown && im.ID == other.ID
+	}
+	return im.Identity.RawEquals(other.Identity)
+}
+
 // imported is the result of evaluating an import block.
 type imported struct {
 	once    sync.Once
