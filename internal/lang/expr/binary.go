@@ -3,6 +3,7 @@ package expr
 import (
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -29,6 +30,13 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if s != nil && s.Meter != nil && !s.Meter.Work(costMake, l, e.SrcRange) {
 		return Raise(cty.DynamicVal, l, r), nil
 	}
+	if e.undecided(l, r) {
+		diags := slices.Concat(ldiags, rdiags)
+		if !diags.HasErrors() {
+			diags = append(diags, errorIn(e, ctx, e.SrcRange, e.SrcRange, "Operation failed", "Error during operation: argument must not be null."))
+		}
+		return Raise(cty.UnknownVal(cty.Bool), l, r), diags
+	}
 	stub := *e.BinaryOpExpr
 	stub.LHS, stub.RHS = &evaluated{e.LHS, l, ldiags}, &evaluated{e.RHS, r, rdiags}
 	v, diags := stub.Value(ctx)
@@ -46,6 +54,27 @@ func (e *Binary) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		v = Raise(v, l, r)
 	}
 	return v, diags
+}
+
+// undecided reports whether a logical operation has a null operand, and the other operand does not decide the result. The
+// HCL library treats null as false in such an operation if it short-circuits.
+func (e *Binary) undecided(l, r cty.Value) bool {
+	if e.Op != hclsyntax.OpLogicalAnd && e.Op != hclsyntax.OpLogicalOr {
+		return false
+	}
+	null := false
+	for _, v := range []cty.Value{l, r} {
+		v, _ = mark.Unmark(v)
+		if v.IsNull() {
+			null = true
+			continue
+		}
+		b, err := convert.To(v, cty.Bool)
+		if err != nil || b.IsKnown() && b.True() == (e.Op == hclsyntax.OpLogicalOr) {
+			return false
+		}
+	}
+	return null
 }
 
 // howToJoin adds to the errors of an addition whose operands are strings, collections or objects how to join such
