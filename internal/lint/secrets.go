@@ -46,8 +46,10 @@ func (c *checker) literals(m *module) {
 					}
 				}
 			case *hclsyntax.TemplateExpr:
-				if text, ok := textOf(n); ok && secretText().MatchString(text) {
-					c.secret(n.Range(), text, "its form is that of a credential")
+				for _, part := range n.Parts {
+					if text, ok := textOf(part); ok && secretText().MatchString(text) {
+						c.secret(n.Range(), text, "its form is that of a credential")
+					}
 				}
 			}
 		})
