@@ -20,8 +20,8 @@ func (x *explainer) marks(v *Value) {
 type marks struct{ v *Value }
 
 // walk adds the reasons why a source is sensitive, ephemeral or unknown, and the reasons of the sources of this source.
-// It searches for the reasons of sensitive and ephemeral values only if the parameter of that name is true. A function
-// that removes a mark ends the search for it.
+// It searches for the reasons of sensitive and ephemeral values only if the parameter of that name is true. The search
+// does not enter the arguments of a function that removes the mark.
 func (m marks) walk(s *Source, sensitive, ephemeral bool) {
 	d := s.of
 	declares := func(is bool, list *[]Reason, what string) {
@@ -54,13 +54,9 @@ func (m marks) walk(s *Source, sensitive, ephemeral bool) {
 		for _, c := range part.Calls {
 			switch c.Name {
 			case "sensitive":
-				if sensitive {
+				if sensitive && !part.Within("nonsensitive", c) {
 					add(&m.v.Sensitive, Reason{"The function sensitive is called.", c.At})
 				}
-			case "nonsensitive":
-				sensitive = false
-			case "ephemeralasnull":
-				ephemeral = false
 			case "timestamp", "uuid", "bcrypt":
 				add(&m.v.Unknown, Reason{fmt.Sprintf("The function %s returns another value at each call, so a plan does not know it.", c.Name), c.At})
 			}
@@ -73,7 +69,7 @@ func (m marks) walk(s *Source, sensitive, ephemeral bool) {
 		add(&m.v.Unknown, Reason{fmt.Sprintf("%s is read during the apply if its arguments are unknown, or if an object that it depends on changes.", Name(d)), d.Range})
 	}
 	for _, from := range s.From {
-		m.walk(from, sensitive, ephemeral)
+		m.walk(from, sensitive && from.sensitive, ephemeral && from.ephemeral)
 	}
 }
 

@@ -44,6 +44,9 @@ type Source struct {
 	How  string     // how the value is set, if it does not come from the sources in From; "" otherwise
 	From []*Source
 
+	// The mark of the value reaches the value that is made from it: no function removes the mark.
+	sensitive, ephemeral bool
+
 	of    *program.Declaration
 	path  []string
 	attrs []*schema.Attr // the attributes on the path; empty for other values
@@ -158,11 +161,13 @@ func (x *explainer) source(name string, d *program.Declaration, path []string, d
 		for _, n := range part.Names {
 			to := x.Program.Decls()[n.To]
 			x.follow(s, written(n, to), to, pathIn(n, to), depth)
+			s.marked(written(n, to), !part.Unmarks("nonsensitive", n), !part.Unmarks("ephemeralasnull", n))
 		}
 	}
 	if d.Kind == program.Call {
 		for _, to := range outputsOf(x.Program, d) {
 			x.follow(s, Name(to), to, nil, depth)
+			s.marked(Name(to), true, true)
 		}
 	}
 	return s
@@ -204,6 +209,15 @@ func (s *Source) add(from *Source) {
 		}
 	}
 	s.From = append(s.From, from)
+}
+
+// marked records that the marks of the source with a name reach the value.
+func (s *Source) marked(name string, sensitive, ephemeral bool) {
+	for _, from := range s.From {
+		if from.Name == name {
+			from.sensitive, from.ephemeral = from.sensitive || sensitive, from.ephemeral || ephemeral
+		}
+	}
 }
 
 // written returns the address that a reference reads.

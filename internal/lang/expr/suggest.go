@@ -112,6 +112,15 @@ func NamesIn(v cty.Value) []string {
 	return nil
 }
 
+// Visit calls f for a compiled expression and all nodes inside it. In place of a wrapper of this package it passes the
+// wrapped node, which hclsyntax.VisitAll does not visit.
+func Visit(e hclsyntax.Node, f func(hclsyntax.Node)) {
+	_ = hclsyntax.VisitAll(e, func(n hclsyntax.Node) hcl.Diagnostics {
+		f(unwrapNode(n))
+		return nil
+	})
+}
+
 // unwrapNode returns the node inside the wrappers of this package.
 func unwrapNode(n hclsyntax.Node) hclsyntax.Node {
 	for {
@@ -121,6 +130,8 @@ func unwrapNode(n hclsyntax.Node) hclsyntax.Node {
 		case *remembered:
 			n = w.Expression
 		case *evaluated:
+			n = w.Expression
+		case *Deferred:
 			n = w.Expression
 		case *LoopVar:
 			n = w.ScopeTraversalExpr

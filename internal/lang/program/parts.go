@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -20,12 +19,33 @@ type Part struct {
 	At    diag.Range
 	Names []Name
 	Calls []FunctionCall
+
+	outside map[string][]Name // by function in unmarking: the references outside of all its calls; nil if it is not called
 }
 
 // FunctionCall is a call of a function of the language, not of a provider.
 type FunctionCall struct {
 	Name string
-	At   diag.Range
+	At   diag.Range // the name of the function
+
+	whole diag.Range
+}
+
+// unmarking lists the functions whose results lack a mark of their arguments.
+var unmarking = []string{"nonsensitive", "ephemeralasnull"}
+
+// Unmarks reports whether all uses of the reference n in the part are in arguments of the function, which is
+// nonsensitive or ephemeralasnull.
+func (p Part) Unmarks(function string, n Name) bool {
+	outside, called := p.outside[function]
+	return called && !slices.Contains(outside, n)
+}
+
+// Within reports whether the call c is in an argument of the function.
+func (p Part) Within(function string, c FunctionCall) bool {
+	return slices.ContainsFunc(p.Calls, func(of FunctionCall) bool {
+		return of.Name == function && of.whole != c.whole && contains(of.whole, c.whole)
+	})
 }
 
 // Parts returns the texts that set the value of a declaration, or the part of its value at path. A number in path is
@@ -150,15 +170,29 @@ func (x *partReader) add(at []string, e hclsyntax.Expression, names []string) {
 	r.expression(e, path, "")
 	within := expr.InsideExpr(e, e.Range(), path)
 	part := Part{Path: at, At: within, Names: r.list}
-	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
+	expr.Visit(e, func(node hclsyntax.Node) {
 		f, is := node.(*hclsyntax.FunctionCallExpr)
 		if call, compiled := node.(*expr.Call); compiled {
 			f, is = call.FunctionCallExpr, true
 		}
 		if is && f.NameRange.Start.Byte >= within.Start.Byte && f.NameRange.End.Byte <= within.End.Byte {
-			part.Calls = append(part.Calls, FunctionCall{strings.TrimPrefix(f.Name, "core::"), f.NameRange})
+			part.Calls = append(part.Calls, FunctionCall{strings.TrimPrefix(f.Name, "core::"), f.NameRange, f.Range()})
 		}
-		return nil
 	})
+	for _, name := range unmarking {
+		r := nameReader{p: x.p, n: x.n, def: x.def}
+		for _, c := range part.Calls {
+			if c.Name == name {
+				r.not = append(r.not, c.whole)
+			}
+		}
+		if r.not != nil {
+			r.expression(e, path, "")
+			if part.outside == nil {
+				part.outside = map[string][]Name{}
+			}
+			part.outside[name] = r.list
+		}
+	}
 	x.list = append(x.list, part)
 }

@@ -1,6 +1,8 @@
 package program
 
 import (
+	"slices"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/lang/expr"
@@ -75,7 +77,8 @@ type nameReader struct {
 	p      *Program
 	n      *Node // the module that contains the text
 	def    *Def
-	repeat bool // the references in count or for_each are in the list already
+	not    []hcl.Range // the ranges whose references are left out
+	repeat bool        // the references in count or for_each are in the list already
 	list   []Name
 }
 
@@ -119,10 +122,13 @@ func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via strin
 	}
 	within := expr.InsideExpr(e, e.Range(), path)
 	splat := map[*expr.Ref]hcl.Traversal{} // for each reference before [*], the steps after [*]
-	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
+	expr.Visit(e, func(node hclsyntax.Node) {
 		at := node.Range()
 		if at.Start.Byte < within.Start.Byte || at.End.Byte > within.End.Byte {
-			return nil
+			return
+		}
+		if slices.ContainsFunc(x.not, func(r hcl.Range) bool { return contains(r, at) }) {
+			return
 		}
 		switch node := node.(type) {
 		case *expr.Splat:
@@ -136,7 +142,6 @@ func (x *nameReader) expression(e hclsyntax.Expression, path cty.Path, via strin
 				x.output(node.Target, name, syntax.ReferenceText(node.Target.Traversal)+"[...]."+name, via)
 			}
 		}
-		return nil
 	})
 }
 
