@@ -22,6 +22,7 @@ var pieceExpressions = []string{
 	`flatten([["x${PIECE}"], []])[0]`, `split(",", "x,${PIECE}")[1]`, `split("@", "u:${PIECE}@h")[0]`, `substr("xx${PIECE}", 1, -1)`, `trimprefix("xx${PIECE}", "xx")`,
 	`reverse(["x${PIECE}"])[0]`, `strrev(PIECE)`, `chomp("${PIECE}\n")`, `indent(2, "a\n${PIECE}")`, `regex("^(.*)$", "x${PIECE}")[0]`,
 	`regexall("[a-z0-9-]+", "x ${PIECE}")[1]`, `templatefile("t.tftpl", { p = PIECE })`, `templatestring(local.template, { p = PIECE })`,
+	`templatefile("v.tftpl", { v = var.v, k = "pN" })`, `templatefile("w.tftpl", { v = var.v, k = "pN" })`,
 	`provider::rogue::echo("x${PIECE}")`, `sensitive("x${PIECE}")`, `csvdecode("a,b\n1,${PIECE}")[0].b`, `"%{ for x in [PIECE] }${x};%{ endfor }"`,
 	`"%{ if PIECE != "" }${PIECE}!%{ endif }"`, `title(PIECE)`, `textencodebase64(PIECE, "UTF-16LE")`, `module.m[N].o`, `local.deep[N].b[0]`, `local.joined[N]`,
 }
@@ -43,6 +44,7 @@ func TestPieces(t *testing.T) {
 				doc[fmt.Sprintf("p%d", i)] = secret
 				rules = append(rules, fmt.Sprintf("Create/r%d=set:leaked=%s", i, secret))
 				e = strings.ReplaceAll(strings.ReplaceAll(e, "PIECE", p), "[N]", fmt.Sprintf("[%d]", i))
+				e = strings.ReplaceAll(e, `"pN"`, fmt.Sprintf("\"p%d\"", i))
 				config += fmt.Sprintf("resource \"rogue_thing\" \"r%d\" {\n  name      = \"r%d\"\n  secret_wo = %s\n}\n", i, i, e)
 			}
 			v, _ := json.Marshal(doc)
@@ -52,6 +54,8 @@ func TestPieces(t *testing.T) {
 			}
 			p.write("m/main.tf", "variable \"v\" {\n  "+kind+" = true\n}\nvariable \"k\" {}\noutput \"o\" {\n  value = \"x${jsondecode(var.v)[var.k]}\"\n  "+kind+" = true\n}\n")
 			p.write("t.tftpl", "x-${upper(p)}-y")
+			p.write("v.tftpl", "x-${upper(jsondecode(v)[k])}-y")
+			p.write("w.tftpl", "%{ for x in [v] }${upper(jsondecode(x)[k])};%{ endfor }")
 			if code, out := p.run("init"); code != 0 {
 				t.Fatal(out)
 			}

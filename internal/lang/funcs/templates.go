@@ -183,16 +183,20 @@ func (r *render) parse(name string, src []byte, l limits.Limits) (*template, hcl
 		return nil, diags
 	}
 	t := &template{expr: expr, refs: expr.Variables()}
-	r.budget.Bind(expr)
+	var pieces [][]hclsyntax.Expression // found before Bind, because HCL's visitor does not visit the inside of its wrappers
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch n := n.(type) {
 		case *hclsyntax.TemplateExpr:
-			notePieces(n.Parts)
+			pieces = append(pieces, n.Parts)
 		case *hclsyntax.FunctionCallExpr:
-			notePieces(n.Args)
+			pieces = append(pieces, n.Args)
 		}
 		return nil
 	})
+	r.budget.Bind(expr)
+	for _, list := range pieces {
+		notePieces(list)
+	}
 	r.parsed[key] = t
 	return t, nil
 }
