@@ -150,6 +150,9 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 	var out []addr.Target
 	for _, s := range given {
 		t, err := addr.ParseTarget(s)
+		if err == nil && t.Mode == addr.Managed && slices.Contains(noTypes, t.Type) && !strings.Contains(s, "resource.") {
+			err = fmt.Errorf("the word %q is reserved and cannot be used to target a resource address; if you are targeting a resource type of that name, prefix the address with \"resource.\"", t.Type)
+		}
 		if err != nil {
 			c.Bag.Add(diag.Errorf(fmt.Sprintf("Invalid "+option+" %q", s), "%s.", err))
 			ok = false
@@ -158,6 +161,10 @@ func Addresses(c *base.Call, option string, given, files []string) ([]addr.Targe
 	}
 	return out, ok
 }
+
+// noTypes lists words with which references to other things than resources begin. Without the prefix "resource.", a
+// target that begins with one of them is a mistake.
+var noTypes = []string{"count", "each", "local", "path", "self", "terraform", "var"}
 
 // NoAssignment returns the error for a -var without a name or an equals sign. The error quotes name, unless name is "".
 func NoAssignment(name string) diag.Diagnostic {
