@@ -17,8 +17,8 @@ const (
 )
 
 // allowed reports whether the expression may use the symbol count, each or self. In a lifecycle argument, each.key is
-// allowed, and each.value is not. If the symbol is not allowed, allowed reports an error. It returns true for all other
-// references.
+// allowed, and each.value is not. The same holds in a provisioner of a removed block. If the symbol is not allowed,
+// allowed reports an error. It returns true for all other references.
 func (r *rewriter) allowed(e *expr.Ref) bool {
 	switch e.Root {
 	case expr.RootCount:
@@ -30,6 +30,10 @@ func (r *rewriter) allowed(e *expr.Ref) bool {
 	case expr.RootEach:
 		if r.place.Each && r.why == ByLifecycle && e.Field == "value" {
 			r.c.error(`Invalid "each" reference`, `Only each.key can be used in this argument: it is also evaluated for objects whose key is no longer in "for_each".`, e.SrcRange)
+			return false
+		}
+		if r.place.Each && r.place.Keys && e.Field == "value" {
+			r.c.error("Invalid reference from destroy provisioner", `A removed block has no for_each, so there is no each.value. Use each.key or an attribute of "self".`, e.SrcRange)
 			return false
 		}
 		if r.place.Each {

@@ -246,7 +246,7 @@ func (c *compiler) moduleLevel() {
 func (c *compiler) removed(r *config.Removed) {
 	c.d = &Def{Kind: Resource}
 	body := func(b hcl.Body) {
-		bodyRewriter{c.in(ByProvision, AllowedRefs{Count: true, Each: true, Self: true})}.body(b)
+		bodyRewriter{c.in(ByProvision, AllowedRefs{Count: true, Each: true, Keys: true, Self: true})}.body(b)
 	}
 	if r.Connection != nil {
 		body(r.Connection.Body)

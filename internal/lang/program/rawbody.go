@@ -14,6 +14,7 @@ import (
 type AllowedRefs struct {
 	Count bool     // count may be used: the block has it, and the expression is evaluated for each instance
 	Each  bool     // each may be used: the block has for_each, and the expression is evaluated for each instance
+	Keys  bool     // of each, only each.key may be used: a removed block has no for_each, and its objects have keys
 	Self  bool     // self may be used, or caller in an action
 	Names []string // additional names, whose values the caller passes to the evaluation
 	Vary  bool     // a static evaluation may call functions such as uuid, because its result is used only once
