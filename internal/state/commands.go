@@ -86,7 +86,7 @@ func (s *Snapshot) setTaint(i addr.Instance, tainted bool, bag *diag.Bag) (*Snap
 		return nil, false
 	}
 	entry := *old
-	entry.Tainted = tainted
+	entry.Tainted, entry.Complete = tainted, tainted && old.Complete
 	e := s.Edit()
 	e.Put(i.Current(), &entry)
 	return e.Done(), true

@@ -121,7 +121,7 @@ func (c *comparison) entries(at addr.AbsResource, x, y *Entry) bool {
 		return true
 	}
 	return y != nil && x.Schema == y.Schema && x.Provider == y.Provider && x.IdentitySchema == y.IdentitySchema &&
-		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Protected == y.Protected && x.Tainted == y.Tainted &&
+		x.CreateFirst == y.CreateFirst && x.SkipDestroy == y.SkipDestroy && x.Protected == y.Protected && x.Tainted == y.Tainted && x.Complete == y.Complete &&
 		bytes.Equal(x.Private, y.Private) && maps.Equal(x.Flatmap, y.Flatmap) && mark.SamePaths(x.Sensitive, y.Sensitive) &&
 		c.recorded(at, x.Recorded, y.Recorded) &&
 		jsontext.Same(x.Attrs, y.Attrs) && jsontext.Same(x.Identity, y.Identity) && jsontext.Same(x.Extra, y.Extra)

@@ -221,6 +221,8 @@ func (f *fields) read(key []byte) {
 		e.SkipDestroy = f.Boolean()
 	case "prevent_destroy":
 		e.Protected = f.Boolean()
+	case completeObject:
+		e.Complete = f.Boolean()
 	case "provider":
 		e.Provider, f.n.provider = f.provided()
 	case objectProvider:

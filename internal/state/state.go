@@ -39,6 +39,7 @@ type Entry struct {
 	SkipDestroy    bool            // forget the object instead of destroying it (lifecycle.destroy = false)
 	Protected      bool            // do not destroy the object unless the user decides so (lifecycle.prevent_destroy = true)
 	Tainted        bool            // the next plan replaces the object, because its creation failed in part or a user tainted it
+	Complete       bool            // Tainted only because a command ended before the round that replaces the object: its destroy-time provisioners run
 	Extra          []byte          // a JSON object with unknown fields, which are kept
 }
 

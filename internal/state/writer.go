@@ -58,8 +58,14 @@ func (e *writer) instance(s slot, n *Entry, provider string, deps func()) {
 	if n.Protected {
 		e.KeyTrue("prevent_destroy")
 	}
+	if n.Complete {
+		e.KeyTrue(completeObject)
+	}
 	e.Members(n.Extra)
 }
+
+// completeObject is the key that marks a tainted object as complete (Entry.Complete). Terraform and OpenTofu ignore it.
+const completeObject = "complete_object"
 
 func (e *writer) instanceKey(k addr.Key) {
 	if k.IsNone() {

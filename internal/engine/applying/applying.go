@@ -135,7 +135,7 @@ func (a *applier) taint() {
 	for _, c := range a.plan.Deferred {
 		if e := a.edit.Get(c.Object); e != nil && c.ReplacedLater() {
 			tainted := *e
-			tainted.Tainted = true
+			tainted.Tainted, tainted.Complete = true, !e.Tainted || e.Complete
 			changed = append(changed, journal.Change{Object: c.Object, Entry: &tainted})
 		}
 	}

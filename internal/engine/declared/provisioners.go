@@ -19,13 +19,15 @@ type Provisioners struct {
 
 // ProvisionersOf returns the provisioners that a change runs: at the destruction of the object if destroy is true, and
 // at its creation otherwise. It returns no provisioners if the change does not create or destroy a managed object, or
-// if destroy is true and the object is tainted. e is the state entry of the object to destroy; at a creation it is nil.
+// if destroy is true and the object is tainted and not complete. e is the state entry of the object to destroy; at a
+// creation it is nil.
 func ProvisionersOf(prog *program.Program, removed *Removals, c *plan.Change, e *state.Entry, destroy bool) Provisioners {
 	runs := c.Action == plan.Create || c.Action.Replaces()
 	if destroy {
 		// As in Terraform, no destroy-time provisioner runs for a tainted object: its creation may have ended too early
-		// for these provisioners to have something to clean up.
-		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && !e.Tainted
+		// for these provisioners to have something to clean up. A complete object is tainted only because its
+		// replacement was left to a later command.
+		runs = (c.Action == plan.Delete || c.Action == plan.DeleteCreate || c.Action == plan.CreateDelete) && e != nil && (!e.Tainted || e.Complete)
 	}
 	if !runs || c.Object.Mode != addr.Managed {
 		return Provisioners{}

@@ -57,7 +57,7 @@ func (e *Earlier) untainted(s *state.Snapshot) *state.Snapshot {
 	for o := range e.replaced {
 		if x := s.Get(o); x != nil {
 			complete := *x
-			complete.Tainted = false
+			complete.Tainted, complete.Complete = false, false
 			edit.Put(o, &complete)
 		}
 	}
