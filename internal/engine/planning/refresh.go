@@ -315,11 +315,12 @@ func (x *storedObject) keep(cur, last object.Current, t *object.Tools) {
 }
 
 // drifted records a change that was made outside of Lethe, for the report of the plan. Only in a refresh-only plan it
-// also records moves, and changes of deposed objects, because other plans destroy deposed objects anyway.
+// also records moves, and changes of deposed objects, because other plans destroy deposed objects anyway. A destroy plan
+// destroys all objects, so it records nothing, as in Terraform.
 func (x *storedObject) drifted(t *object.Tools, was, is object.Current) {
 	from := x.p.moved.Origin(x.o)
 	moved := from != x.o && x.p.req.Mode == plan.RefreshOnly
-	if was.Entry == is.Entry && !moved || x.o.IsDeposed() && x.p.req.Mode != plan.RefreshOnly {
+	if was.Entry == is.Entry && !moved || x.p.req.Mode == plan.Destroy || x.o.IsDeposed() && x.p.req.Mode != plan.RefreshOnly {
 		return
 	}
 	before, ok := t.Value(was.Entry, was.Known)
