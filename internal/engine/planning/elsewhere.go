@@ -23,7 +23,7 @@ func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Us
 	}
 	was, ok := x.run.StoredUse(ctx, x.inst, cur.Entry.Provider)
 	if !ok || was.Instance == u.Instance {
-		return false, plan.Done(ok)
+		return false, plan.Done(ok && (x.p.req.Refresh || x.stays(ctx, t, u, cur)))
 	}
 	before, known := x.run.Sessions.Settle(ctx, x.run.Bag, was, frame.After)
 	after, settled := x.run.Sessions.Settle(ctx, x.run.Bag, u, frame.After)
@@ -43,11 +43,29 @@ func (x *instance) elsewhere(ctx context.Context, t *object.Tools, u declared.Us
 	return found == nil, plan.Done(ok)
 }
 
+// stays reports whether an object that was not refreshed still belongs to its resource. If the resource has another
+// provider block now, which does not find the object, and the former block cannot be asked, stays reports an error and
+// returns false.
+func (x *instance) stays(ctx context.Context, t *object.Tools, u declared.Use, cur object.Current) bool {
+	if !x.run.Unaskable(x.d, cur.Entry.Provider) || x.run.Sessions.Unknown(u) {
+		return true
+	}
+	found, _, ok := t.Read(ctx, cur.Entry, cur.Known)
+	if ok && found == nil {
+		x.run.Lost(x.d, x.inst, cur.Entry.Provider)
+	}
+	return found != nil && ok
+}
+
 // unsettled leaves the decision about an instance to a later round, because the settings of its new provider instance u
 // are unknown. It then returns the outcome Deferred. If the command has no rounds, unsettled reports an error and
 // returns Failed.
 func (x *instance) unsettled(u, was declared.Use) plan.Outcome {
-	d := diag.Errorf("Invalid provider instance key", "The object of %s was created through %s, and its resource now selects %s. The settings of this instance depend on values that are known only after apply, so Lethe cannot ask it for the object. First apply the changes of these values, for example with -exclude=%[1]s. To replace the object, use -replace=%[1]s.",
+	title := "Invalid provider instance key"
+	if u.Instance.ProviderConfig != was.Instance.ProviderConfig {
+		title = "Invalid provider configuration"
+	}
+	d := diag.Errorf(title, "The object of %s was created through %s, and its resource now selects %s. The settings of this instance depend on values that are known only after apply, so Lethe cannot ask it for the object. First apply the changes of these values, for example with -exclude=%[1]s. To replace the object, use -replace=%[1]s.",
 		x.inst, was.Instance, u.Instance).At(x.d.Range).About(x.inst)
 	if x.p.req.Options.Defers {
 		x.p.deferred.blame(d)

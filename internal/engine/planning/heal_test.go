@@ -1,6 +1,8 @@
 package planning_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,6 +19,8 @@ import (
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/state"
+	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -24,16 +28,23 @@ import (
 // invocation of an action fail.
 type cloud struct {
 	*world.World
-	objects map[string]int
+	objects map[string]int       // by "name@region"
+	foreign map[string]int       // the objects that runs have forgotten, by "name@region"
 	leaves  map[addr.Object]bool // forgotten in the present run
+	comes   map[addr.Object]bool // imported in the present run
+	byName  bool                 // an object is found by its name alone, so that regions confuse objects
 	calls   int
 	failAt  int  // the number of the change that fails; 0: none fails
 	late    bool // the change fails after it was made
+	kills   bool // the engine is killed in the place of the failure
+	killed  bool
+	reads   int
+	failing int // the number of the read that fails; 0: none fails
 	history []string
 }
 
 func newCloud(t *testing.T) *cloud {
-	c := &cloud{World: world.New(t), objects: map[string]int{}, leaves: map[addr.Object]bool{}}
+	c := &cloud{World: world.New(t), objects: map[string]int{}, foreign: map[string]int{}, leaves: map[addr.Object]bool{}, comes: map[addr.Object]bool{}}
 	c.Settings.Sink = c
 	c.divide()
 	return c
@@ -44,7 +55,17 @@ func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyRe
 	prior, next := c.Value(r.Prior), c.Value(r.Planned)
 	c.calls++
 	failed, private := provider.Diags{diag.Errorf("failed", "")}, []byte("of "+region)
+	if c.killed {
+		return provider.ApplyResponse{State: r.Prior, Private: private}, failed
+	}
+	c.killed = c.kills && c.calls == c.failAt
 	switch {
+	case c.killed && c.late && next.IsNull(): // the answer is lost
+		if name := world.Text(prior, "name") + "@" + region; c.objects[name] > 0 {
+			add(c.objects, name, -1)
+		}
+		c.history = append(c.history, "killed")
+		return provider.ApplyResponse{State: r.Prior, Private: private}, failed
 	case c.calls == c.failAt && !c.late:
 		c.history = append(c.history, "failed")
 		return provider.ApplyResponse{State: r.Prior, Private: private}, failed
@@ -56,6 +77,9 @@ func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyRe
 			add(c.objects, name, -1)
 		}
 		c.history = append(c.history, "-"+world.Text(prior, "name"))
+	case prior.IsNull() && c.killed: // the user is told of the object, and destroys it
+		c.history = append(c.history, "killed")
+		return provider.ApplyResponse{State: r.Prior, Private: private}, failed
 	case prior.IsNull():
 		add(c.objects, world.Text(next, "name")+"@"+region, 1)
 		c.history = append(c.history, "+"+world.Text(next, "name"))
@@ -64,6 +88,9 @@ func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyRe
 	}
 	made := c.Made(r)
 	made.Private = private
+	if !next.IsNull() {
+		made.Identity = identity(world.Text(next, "name"))
+	}
 	if c.calls == c.failAt {
 		c.history = append(c.history, "failed late")
 		return made, failed
@@ -72,12 +99,34 @@ func (c *cloud) change(region string, r provider.ApplyRequest) (provider.ApplyRe
 }
 
 // read answers that an object does not exist if it is in another region, or was deleted outside of Lethe. The private data
-// of the object has its region, because another region may have an object with the same id.
+// of the object has its region, because another region may have an object with the same id. With byName, it does not.
 func (c *cloud) read(region string, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
-	if string(r.Private) != "of "+region || c.objects[world.Text(c.Value(r.State), "name")+"@"+region] == 0 {
+	name := world.Text(c.Value(r.State), "name")
+	if c.reads++; c.reads == c.failing {
+		c.history = append(c.history, "unread")
+		return provider.ReadResponse{State: r.State}, provider.Diags{diag.Errorf("failed", "")}
+	}
+	if !c.byName && string(r.Private) != "of "+region || c.objects[name+"@"+region] == 0 {
 		return provider.ReadResponse{State: c.Wire(cty.NullVal(c.Value(r.State).Type()))}, nil
 	}
-	return provider.ReadResponse{State: r.State, Private: r.Private}, nil
+	return provider.ReadResponse{State: r.State, Private: r.Private, Identity: identity(name)}, nil
+}
+
+// find answers an import of a forgotten object by its id or its identity.
+func (c *cloud) find(region string, r provider.ImportRequest) (out provider.ImportResponse) {
+	name := strings.TrimPrefix(r.ID, "id-")
+	if r.ID == "" {
+		v, err := objectIdentity.Decode(r.Identity.Msgpack)
+		if err != nil {
+			panic(err)
+		}
+		name = world.Text(v, "name")
+	}
+	if c.foreign[name+"@"+region] > 0 {
+		v := cty.ObjectVal(map[string]cty.Value{"id": cty.StringVal("id-" + name), "name": cty.StringVal(name), "note": cty.StringVal("")})
+		out.Objects = []provider.Imported{{Type: "fake_thing", State: c.Wire(v), Private: []byte("of " + region), Identity: identity(name)}}
+	}
+	return out
 }
 
 func add(to map[string]int, name string, n int) {
@@ -90,18 +139,20 @@ func add(to map[string]int, name string, n int) {
 func (c *cloud) stored() map[string]int {
 	out := map[string]int{}
 	for _, e := range c.State.Objects() {
-		_, name, _ := strings.Cut(string(e.Attrs), `"name":"`)
-		name, _, _ = strings.Cut(name, `"`)
-		add(out, name+"@"+regionOf(e.Provider), 1)
+		var attrs struct{ Name string }
+		if err := json.Unmarshal(e.Attrs, &attrs); err != nil {
+			panic(err)
+		}
+		add(out, attrs.Name+"@"+regionOf(e.Provider), 1)
 	}
 	return out
 }
 
-// lost reports whether an object exists that is not in the state.
+// lost reports whether an object exists that is not in the state, and that no run has forgotten.
 func (c *cloud) lost() bool {
 	stored := c.stored()
 	for name, n := range c.objects {
-		if stored[name] < n {
+		if stored[name]+c.foreign[name] < n {
 			return true
 		}
 	}
@@ -111,48 +162,98 @@ func (c *cloud) lost() bool {
 // command applies a configuration, in rounds (plans, each with its apply) if rounds is true. It returns false if a plan
 // or an apply failed.
 func (c *cloud) command(text string, rounds bool, change func(*planning.Request)) bool {
-	if _, ok := c.Plan(text, change); change != nil && !ok {
-		return false // the options of the command do not fit: for example, a target excludes an object that has moved
-	}
 	earlier := &planning.Earlier{}
 	for {
-		var p *plan.Plan
-		_, ok := c.Apply(text, func(r *planning.Request) {
+		p, ok := c.Plan(text, func(r *planning.Request) {
 			if change != nil {
 				change(r)
 			}
 			if rounds {
 				r.Rounds, r.Earlier = true, earlier
 			}
-		}, func(r *applying.Request) { p = r.Plan })
+		})
+		if !ok {
+			return false // a read failed, or the options of the command do not fit: for example, a target excludes an object that has moved
+		}
+		result, before := c.Result, c.State
+		records := &records{cloud: c, state: before.Edit()}
+		_, ok = c.Carry(text, p, func(r *applying.Request) { r.Journal = records })
 		c.history = append(c.history, "|")
 		for _, f := range p.Changes {
 			if c.leaves[f.Object] {
 				c.forget(world.Text(f.Before.Raw, "name"), regionOf(f.Entry.Provider))
 			}
+			if c.comes[f.Object] {
+				add(c.foreign, world.Text(f.Before.Raw, "name")+"@"+regionOf(f.Provider), -1)
+			}
 		}
 		clear(c.leaves)
+		clear(c.comes)
+		if c.killed {
+			c.killed, c.kills, c.failAt, c.State = false, false, 0, c.again(records.state.Done())
+			return false
+		}
+		c.State = c.again(c.State)
 		if !ok || len(p.Deferred) == 0 {
 			return ok
 		}
 		if !p.Decides() {
 			c.Fatalf("nothing is decided:\n%s", text)
 		}
-		earlier.Add(c.Result)
+		earlier.Add(result)
 	}
 }
 
-// forget deletes an object that a run has forgotten.
+// again writes a state to a file and reads it.
+func (c *cloud) again(s *state.Snapshot) *state.Snapshot {
+	text, err := s.Bytes()
+	var bag diag.Bag
+	out, ok := state.Read(text, &bag)
+	if err != nil || !ok {
+		c.Fatal(err, bag.List())
+	}
+	return out
+}
+
+// records is a journal that a killed engine can no longer write. It has the state that a recovery makes from the records.
+type records struct {
+	cloud *cloud
+	state *state.Edit
+}
+
+func (r *records) Intent(journal.Intent) (journal.Op, error) {
+	if r.cloud.killed {
+		return 0, errors.New("killed")
+	}
+	return 1, nil
+}
+
+func (r *records) Later(done func(error), _ journal.Op, changed ...journal.Change) {
+	if !r.cloud.killed {
+		for _, c := range changed {
+			r.state.Put(c.Object, c.Entry)
+		}
+	}
+	done(nil)
+}
+
+// forget records that a run has forgotten an object. With byName, it deletes the object, because another region could find
+// it in the place of another one.
 func (c *cloud) forget(name, region string) {
-	if name += "@" + region; c.objects[name] > 0 {
+	if name += "@" + region; c.objects[name] > 0 && c.byName {
 		add(c.objects, name, -1)
+	} else if c.objects[name] > 0 {
+		add(c.foreign, name, 1)
 	}
 }
 
-// Send records which objects a run forgets.
+// Send records which objects a run forgets and imports.
 func (c *cloud) Send(e event.Event) {
-	if done, ok := e.(event.Done); ok && done.Op == event.Forget {
+	if done, ok := e.(event.Done); ok && done.Op == event.Forget && !c.killed {
 		c.leaves[done.Object] = true
+	}
+	if done, ok := e.(event.Imported); ok && !c.killed {
+		c.comes[done.Object] = true
 	}
 }
 
@@ -199,6 +300,7 @@ func TestCommandsLoseNoObject(t *testing.T) {
 	for seed := range seeds() {
 		r := rand.New(rand.NewPCG(seed, 7))
 		c := newCloud(t)
+		c.byName = r.IntN(2) == 0
 		all := drawn(r)
 		for step := range 4 {
 			redraw(r, all)
@@ -208,9 +310,11 @@ func TestCommandsLoseNoObject(t *testing.T) {
 				options, named = nil, ""
 			}
 			c.history, c.calls, c.failAt, c.late = append(c.history, named), 0, r.IntN(9), r.IntN(2) == 0
+			c.kills, c.reads, c.failing = r.IntN(3) == 0, 0, max(0, r.IntN(40)-25)
 			for _, name := range slices.Sorted(maps.Keys(c.objects)) {
 				if r.IntN(12) == 0 {
 					delete(c.objects, name)
+					delete(c.foreign, name)
 					c.history = append(c.history, "gone "+name)
 				}
 			}
@@ -222,7 +326,7 @@ func TestCommandsLoseNoObject(t *testing.T) {
 			if c.lost() {
 				t.Fatalf("seed %d, step %d %s: exist %v, the state has %v\n%s\n%s", seed, step, named, c.objects, c.stored(), c.history, text)
 			}
-			if c.failAt = 0; r.IntN(2) == 0 {
+			if c.failAt, c.failing, c.kills = 0, 0, false; r.IntN(2) == 0 {
 				continue
 			}
 			fresh := newCloud(t)

@@ -1,7 +1,6 @@
 package planning
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // Import requests, for the import command, the import of the existing object with the given ID to the address To.
@@ -132,62 +130,4 @@ func (r importRequests) refuse(from addr.Object, e *state.Entry, to addr.Object,
 	}
 	d, _ := r.run.Program.Resource(to.Resource())
 	r.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object%s, which is %s in the state, and this plan destroys it there. Replace the import by a moved block from %[3]s to %[1]s, or add a removed block for %[3]s with destroy = false.%s", to, id, from, other).At(d.Range).About(to.Instance))
-}
-
-// name is a name of an object for its provider: its id, or the JSON of its identity.
-type name struct {
-	id       string
-	identity string
-}
-
-// namesOf returns the names of the object of an entry.
-func namesOf(e *state.Entry) (out []name) {
-	if id := e.ID(); id != "" {
-		out = append(out, name{id: id})
-	}
-	if identity := identityOf(e); identity != "" {
-		out = append(out, name{identity: identity})
-	}
-	return out
-}
-
-// identityOf returns the identity of an entry as JSON with sorted attributes, or "" if it has none.
-func identityOf(e *state.Entry) string {
-	var identity any
-	if e == nil || e.Identity == nil || json.Unmarshal(e.Identity, &identity) != nil {
-		return ""
-	}
-	return textOf(identity)
-}
-
-// isIn reports whether an import with this id or identity names the object with the name n. An identity may lack the
-// optional attributes of n. An id is in an identity if one of its attributes has this value.
-func (n name) isIn(id string, identity cty.Value) bool {
-	if identity == cty.NilVal || identity.IsNull() || !identity.Type().IsObjectType() {
-		return n.id != "" && n.id == id
-	}
-	var attrs map[string]any
-	_ = json.Unmarshal([]byte(n.identity), &attrs)
-	id = textOf(n.id)
-	set := 0
-	for name, v := range identity.AsValueMap() {
-		if v.IsNull() || !v.IsKnown() {
-			continue
-		}
-		set++
-		text, err := ctyjson.Marshal(v, v.Type())
-		switch stored := textOf(attrs[name]); {
-		case n.id == "" && (err != nil || stored != string(text)):
-			return false
-		case n.id != "" && err == nil && string(text) == id:
-			return true
-		}
-	}
-	return n.id == "" && set > 0
-}
-
-// textOf returns a value as JSON.
-func textOf(v any) string {
-	b, _ := json.Marshal(v)
-	return string(b)
 }

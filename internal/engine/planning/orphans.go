@@ -100,7 +100,7 @@ func (p *planner) addGhost(res addr.Resource) {
 		}
 	}
 	for _, o := range objects {
-		stored := &storedObject{p, o, p.prior.Get(o)}
+		stored := &storedObject{p: p, o: o, entry: p.prior.Get(o)}
 		use(stored.entry.Provider)
 		if implied, ok := stored.impliedProvider(); ok {
 			use(implied)

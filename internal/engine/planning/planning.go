@@ -116,6 +116,7 @@ func (p *planner) prepare() bool {
 	p.moved = moving.Make(p.run.Program, p.req.State)
 	p.prior = p.req.Earlier.untainted(p.moved.State)
 	p.state = newRefreshedState(p.prior, run.HostsFor(p.run.Settings, p.run.Program.Tree(), p.prior))
+	p.state.holders = &holders{run: p.run, prior: p.prior}
 	filling.ExpandBefore(p.run.Program, p.run.Frame, p.prior)
 	p.named = targeting.Request{
 		Program: p.run.Program, Receivers: p.run.Receivers, Prior: p.prior, Stored: p.moved.ByDeclaration(),

@@ -25,7 +25,7 @@ import (
 func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide walk.Node, through ...program.Decl) walk.Node {
 	n := p.nodes.add(res.String(), func(_ context.Context, f *walk.Fan) bool {
 		f.Jobs(len(objects), func(ctx context.Context, i int) bool {
-			return (&storedObject{p, objects[i], p.prior.Get(objects[i])}).look(ctx)
+			return (&storedObject{p: p, o: objects[i], entry: p.prior.Get(objects[i])}).look(ctx)
 		})
 		return true
 	})
@@ -39,9 +39,10 @@ func (p *planner) addRefresh(objects []addr.Object, res addr.Resource, decide wa
 
 // storedObject is an object of the state that a plan refreshes.
 type storedObject struct {
-	p     *planner
-	o     addr.Object
-	entry *state.Entry // the stored entry of the object, at the address after moves
+	p      *planner
+	o      addr.Object
+	entry  *state.Entry      // the stored entry of the object, at the address after moves
+	errors []diag.Diagnostic // why the present provider instance could not be asked for the object; see find
 }
 
 // look refreshes the object and sets its prior value (before face) to the result. It returns false if the object cannot
@@ -53,9 +54,12 @@ func (x *storedObject) look(ctx context.Context) bool {
 		x.again()
 		return true
 	}
-	present, first := x.presentUse()
-	if first && x.found(ctx, present) {
-		return true
+	present, first := x.presentUse(ctx)
+	var asked answered
+	if first {
+		if asked = x.find(ctx, present); asked == finds {
+			return true
+		}
 	}
 	t, u, s, ok := x.tools(ctx)
 	if !ok {
@@ -85,8 +89,26 @@ func (x *storedObject) look(ctx context.Context) bool {
 		x.fail()
 		return false
 	}
-	if read && cur.Entry == nil && present.Declared && !first && x.found(ctx, present) {
-		return true
+	if read && cur.Entry == nil && present.Declared {
+		if !first {
+			asked = x.find(ctx, present)
+		}
+		switch {
+		case asked == finds:
+			return true
+		case asked == fails:
+			x.p.run.Bag.Add(x.errors...)
+			x.fail()
+			return false
+		case asked == unsettled: // a later round asks the instance, or instance.elsewhere reports that it cannot be asked
+			x.p.state.doubt(x.o)
+			cur, read = last, false
+		}
+	}
+	if d, ok := x.p.run.Program.Resource(x.o.Resource()); ok && read && cur.Entry == nil && x.p.moved.Retyped[x.o] == (addr.Instance{}) && x.p.run.Unaskable(d, x.entry.Provider) {
+		x.p.run.Lost(d, x.o.Instance, x.entry.Provider)
+		x.fail()
+		return false
 	}
 	if read {
 		x.drifted(t, last, cur)
@@ -111,14 +133,17 @@ func (x *storedObject) look(ctx context.Context) bool {
 //
 //   - The provider block no longer has the key of the stored instance: usually the key was renamed.
 //   - The resource has another provider block now. Usually both have the same settings, or the block was renamed.
-func (x *storedObject) presentUse() (u declared.Use, first bool) {
+//
+// A deposed object is first looked for through the stored instance, which made it: through the new instance, the current
+// object of the same name could be found in its place.
+func (x *storedObject) presentUse(ctx context.Context) (u declared.Use, first bool) {
 	d, ok := x.p.run.Program.Resource(x.o.Resource())
 	if !ok || x.p.moved.Retyped[x.o] != (addr.Instance{}) || x.p.req.Rewrite[x.o] != "" {
 		return declared.Use{}, false
 	}
-	if _, former := x.p.run.FormerUse(d, x.entry.Provider); former {
+	if _, former := x.p.run.FormerUse(ctx, d, x.entry.Provider); former {
 		if u, ok := x.p.run.EarlyUse(d, x.o.Instance); ok {
-			return u, true
+			return u, !x.o.IsDeposed()
 		}
 		return declared.Use{}, false
 	}
@@ -137,31 +162,51 @@ func (x *storedObject) presentUse() (u declared.Use, first bool) {
 	return u, home.Keys(u.Decl, frame.After, &diag.Bag{}).Lacks(x.entry.Provider.Key)
 }
 
-// found reads the object through the provider instance u. If u finds the object, found keeps the result and returns
-// true. Otherwise it returns false without an error.
-func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
+// answered is the answer of a provider instance to the question whether it finds an object.
+type answered uint8
+
+const (
+	misses    answered = iota // it does not find the object, or the object that it finds is another one in the state
+	finds                     // it finds the object
+	fails                     // an error prevented the answer
+	unsettled                 // its settings are not known yet
+)
+
+// find reads the object through the provider instance u. If u finds the object, find keeps the result. If the answer is
+// fails, x.errors has the errors: the caller reports them only if no other provider instance finds the object.
+func (x *storedObject) find(ctx context.Context, u declared.Use) answered {
 	var bag diag.Bag
-	face := frame.After
-	if x.p.req.Mode == plan.Destroy {
-		face = frame.Before
+	answer := x.findThrough(ctx, u, &bag)
+	switch answer {
+	case misses:
+		x.p.state.miss(x.o, u.Instance)
+	case fails:
+		x.errors = bag.List()
 	}
-	s, ok := x.p.run.Sessions.GetIf(ctx, &bag, u, face, true)
-	if !ok || s.Unknown {
-		return false
+	return answer
+}
+
+func (x *storedObject) findThrough(ctx context.Context, u declared.Use, bag *diag.Bag) answered {
+	s, ok := x.p.run.Sessions.GetIf(ctx, bag, u, x.face(), true)
+	if ok && s.Unknown && x.p.req.Mode == plan.Destroy {
+		s, ok = x.p.run.Sessions.GetDown(ctx, bag, u) // reports the error
 	}
-	typ := x.p.run.Types.Of(ctx, &bag, u.Instance.Provider, x.o.Resource(), x.o.Instance)
-	if typ == nil {
-		return false
+	if ok && s.Unknown {
+		return unsettled
 	}
-	t, last, cur := x.p.run.With(&bag).Tools(x.o, s, typ), object.Current{}, object.Current{}
-	if last.Entry, last.Known, ok = t.Upgrade(ctx, x.entry); !ok {
-		return false
+	typ := x.p.run.Types.Of(ctx, bag, u.Instance.Provider, x.o.Resource(), x.o.Instance)
+	if !ok || typ == nil {
+		return fails
 	}
-	if cur.Entry, cur.Known, ok = t.Read(ctx, last.Entry, last.Known); !ok || cur.Entry == nil {
-		if ok {
-			x.p.state.miss(x.o, u.Instance)
-		}
-		return false
+	t, last, cur := x.p.run.With(bag).Tools(x.o, s, typ), object.Current{}, object.Current{}
+	if last.Entry, last.Known, ok = t.Upgrade(ctx, x.entry); ok {
+		cur.Entry, cur.Known, ok = t.Read(ctx, last.Entry, last.Known)
+	}
+	switch {
+	case !ok:
+		return fails
+	case cur.Entry == nil || x.p.state.holders.another(ctx, x.o, u.Instance, cur.Entry) && !x.sameSettings(ctx, u):
+		return misses
 	}
 	if here := *cur.Entry; x.p.req.Mode != plan.RefreshOnly { // such a plan decides nothing about providers
 		here.Provider = u.Instance
@@ -171,7 +216,28 @@ func (x *storedObject) found(ctx context.Context, u declared.Use) bool {
 	x.p.run.Bag.Add(bag.List()...)
 	x.drifted(t, last, cur)
 	x.keep(cur, cur, t)
-	return true
+	return finds
+}
+
+// face returns the face whose settings find stored objects: the prior settings in a destroy plan, and otherwise the
+// planned settings.
+func (x *storedObject) face() frame.Face {
+	if x.p.req.Mode == plan.Destroy {
+		return frame.Before
+	}
+	return frame.After
+}
+
+// sameSettings reports whether the provider instance u has the same settings as the stored provider instance, so that both
+// find the same objects.
+func (x *storedObject) sameSettings(ctx context.Context, u declared.Use) bool {
+	was, ok := x.p.run.StoredUse(ctx, x.o.Instance, x.entry.Provider)
+	if !ok {
+		return false
+	}
+	a, known := x.p.run.Sessions.Settle(ctx, &diag.Bag{}, was, x.face())
+	b, settled := x.p.run.Sessions.Settle(ctx, &diag.Bag{}, u, x.face())
+	return known && settled && a.Same(b)
 }
 
 // tools returns the tools to refresh the object, its provider instance and the session (the configured process). The

@@ -13,8 +13,9 @@ import (
 // refreshedState is the prior state with the results of a plan: refreshed and imported objects, and results of data
 // sources. The methods may be called concurrently.
 type refreshedState struct {
-	prior *state.Snapshot
-	hosts run.Hosts
+	prior   *state.Snapshot
+	hosts   run.Hosts
+	holders *holders // the objects of the prior state by their names
 
 	mu     sync.Mutex
 	found  map[addr.Object]object.Current // refreshed and imported objects; a nil entry if the object no longer exists

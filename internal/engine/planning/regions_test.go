@@ -40,11 +40,26 @@ func (c *cloud) divide() {
 		}{{addr.Managed, "fake_thing"}, {addr.Data, "fake_data"}} {
 			out.Add(of.mode, of.name, func() (*schema.Schema, error) { return s.Type(of.mode, of.name) })
 		}
+		out.AddIdentity("fake_thing", func() (*provider.Identity, error) {
+			return &provider.Identity{Attrs: []provider.IdentityAttr{{Name: "name", Type: cty.String, Required: true}}}, nil
+		})
 		out.Add(addr.Action, "fake_act", func() (*schema.Schema, error) { return actSettings, nil })
 		return out, ds
 	}
 	c.Settings.Pool = provider.NewPool(nil)
 	c.Settings.Pool.Builtin(c.Address, &regions{c.Fake, c})
+}
+
+// objectIdentity encodes the identity of an object, which is its name.
+var objectIdentity = &schema.Schema{Block: &schema.Block{Attrs: []*schema.Attr{{Name: "name", Type: cty.String, Required: true}}}}
+
+// identity returns the identity of an object with a name.
+func identity(name string) provider.Dynamic {
+	b, err := objectIdentity.Encode(cty.ObjectVal(map[string]cty.Value{"name": cty.StringVal(name)}))
+	if err != nil {
+		panic(err)
+	}
+	return provider.Dynamic{Msgpack: b}
 }
 
 // Session returns a provider with its own region, for one provider block. It implements provider.Divisible.
@@ -61,6 +76,9 @@ func (p *regions) Session() provider.Provider {
 	}
 	f.OnRead = func(_ context.Context, r provider.ReadRequest) (provider.ReadResponse, provider.Diags) {
 		return c.read(region, r)
+	}
+	f.OnImport = func(_ context.Context, r provider.ImportRequest) (provider.ImportResponse, provider.Diags) {
+		return c.find(region, r), nil
 	}
 	f.OnApply = func(_ context.Context, r provider.ApplyRequest) (provider.ApplyResponse, provider.Diags) {
 		return c.change(region, r)

@@ -152,16 +152,16 @@ func (ss *Sessions) settleIn(ctx context.Context, s *Session, u declared.Use, fa
 	}
 }
 
-// collect runs a part of opening a session, and returns its result. It appends the diagnostics of the part to a list,
-// from which every caller that needs the part reports them. If the part fails, its diagnostics also count in Failures,
-// with two exceptions: on the before face, because the session on the after face replaces this session, and for
-// settings that are unknown until a later round.
+// collect runs part, a part of opening a session, and returns its result. It appends the diagnostics of the part to the
+// list to, from which every caller that needs the part reports them. If the part fails, its diagnostics also count in
+// Failures, with three exceptions: on the before face, because the session on the after face replaces this session; for
+// settings that are unknown until a later round; and for a provider without a block, which only stored objects use.
 func (ss *Sessions) collect(s *Session, to *diag.Shared, u declared.Use, face frame.Face, part func(*diag.Bag) bool) bool {
 	var bag diag.Bag
 	ok := part(&bag)
 	reported := bag.List()
 	*to = append(*to, reported...)
-	if !ok && !ss.past(u, face) && !(ss.defers && s.Unknown) {
+	if !ok && u.Declared && !ss.past(u, face) && !(ss.defers && s.Unknown) {
 		ss.mu.Lock()
 		defer ss.mu.Unlock()
 		ss.failures = append(ss.failures, reported...)

@@ -100,7 +100,7 @@ func (r *Run) where(i addr.Instance) func(cty.Path) diag.Range {
 // provider needs no settings. If there is no such instance, StoredUse reports an error and returns false.
 func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.ProviderInstance) (declared.Use, bool) {
 	if d, ok := r.Program.Resource(i.Resource()); ok {
-		if u, ok := r.FormerUse(d, stored); ok {
+		if u, ok := r.FormerUse(ctx, d, stored); ok {
 			return u, true
 		}
 		if declared.Fits(r.Program, d, stored) {
@@ -128,9 +128,45 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 
 // FormerUse returns the stored provider instance of a declared object, if the resource now has another block of the same
 // provider (see declared.FormerUse). The former block may be the only one that finds the object, for example in another
-// region.
-func (r *Run) FormerUse(d *program.Declaration, stored addr.ProviderInstance) (declared.Use, bool) {
-	return declared.FormerUse(r.Program, r.Receivers.FromResources, d, stored)
+// region. If the provider had no block, the former provider instance is the provider without settings, if it can be
+// configured: it may have settings of the environment.
+func (r *Run) FormerUse(ctx context.Context, d *program.Declaration, stored addr.ProviderInstance) (declared.Use, bool) {
+	now := r.Program.Decls()[r.Program.ProviderOf(d.ID)].Provider
+	if stored.ProviderConfig == now { // most objects
+		return declared.Use{}, false
+	}
+	if u, ok := declared.FormerUse(r.Program, r.Receivers.FromResources, d, stored); ok {
+		return u, true
+	}
+	if stored.Provider.Canon() != now.Provider.Canon() || !stored.Module.IsRoot() || stored.Alias != "" || !stored.Key.IsNone() {
+		return declared.Use{}, false
+	}
+	if _, ok := declared.SameUse(r.Program, stored); ok || !r.needsNothing(ctx, stored.Provider) {
+		return declared.Use{}, false
+	}
+	u := declared.Use{Instance: stored}
+	_, ok := r.Sessions.Get(ctx, &diag.Bag{}, u, frame.After)
+	return u, ok
+}
+
+// Unaskable reports whether the program still has the provider block that made an object of d, the resource now has another
+// block of the same provider, and the former block cannot be asked for the object, because its settings depend on
+// resources. If the present block does not find the object, it may still exist.
+func (r *Run) Unaskable(d *program.Declaration, stored addr.ProviderInstance) bool {
+	now := r.Program.Decls()[r.Program.ProviderOf(d.ID)].Provider
+	if stored.ProviderConfig == now { // most objects
+		return false
+	}
+	was, ok := declared.SameUse(r.Program, stored)
+	return ok && was.Instance.ProviderConfig != now && now.Provider.Canon() == stored.Provider.Canon() && r.Receivers.FromResources(was.Decl)
+}
+
+// Lost reports an error for an object that its present provider block does not find, if Unaskable is true: the object must
+// neither leave the state nor be created again.
+func (r *Run) Lost(d *program.Declaration, i addr.Instance, stored addr.ProviderInstance) {
+	r.Bag.Add(diag.Errorf("Provider configuration not present",
+		"%s was created through %s. Its resource now selects %s, which does not find it. The settings of the former block depend on other resources or on ephemeral resources, so Lethe cannot ask it for the object. Select the former block again and destroy the object, and change the block after that. If the object no longer exists, run: lethe state rm '%[1]s'",
+		i, stored, r.Program.Decls()[r.Program.ProviderOf(d.ID)].Provider).At(d.Range).About(i))
 }
 
 // presentUse returns the provider instance that the configuration names for a stored object. It is for an object whose

@@ -260,10 +260,17 @@ func (w *World) Apply(text string, change func(*planning.Request), also func(*ap
 	if !ok {
 		w.Fatal(w.Bag.List())
 	}
+	return w.Carry(text, p, also)
+}
+
+// Carry applies a plan of a configuration, and keeps the new state in w. It returns the result, and false if the apply
+// failed. change changes the apply request; it may be nil.
+func (w *World) Carry(text string, p *plan.Plan, change func(*applying.Request)) (*applying.Result, bool) {
+	w.Helper()
 	w.Done()
 	req := applying.Request{Program: w.Compile(text), Plan: p}
-	if also != nil {
-		also(&req)
+	if change != nil {
+		change(&req)
 	}
 	w.Bag = &diag.Bag{}
 	r, ok := applying.Apply(context.Background(), w.env(), req, w.Bag)
