@@ -59,6 +59,9 @@ func (l *Lab) play(s *Scenario) ([]Finding, []*Outcome, error) {
 				return nil, nil, fmt.Errorf("step %d of %s: %w", n+1, other, err)
 			}
 			left, apart := beside(x, y, a, b), false
+			if other == twin && a.rounds() != b.rounds() {
+				left, apart = nil, true // only the side that applied directly has made the changes of later rounds
+			}
 			if other == peer {
 				left, apart = explained(left, st, a, b, known)
 				if st.fault(cloud.Crash, cloud.Lost) { // which other calls were in progress at a crash of the provider is random

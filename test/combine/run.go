@@ -78,6 +78,9 @@ func (o *Outcome) through() bool {
 	return (o.Plan == nil || o.Plan.Exit != 1) && (o.Apply == nil || o.Apply.Exit == 0)
 }
 
+// rounds reports whether the apply of a saved plan left changes to later rounds.
+func (o *Outcome) rounds() bool { return o.Apply != nil && o.Apply.Exit == 2 }
+
 // side returns a new side with empty directories, and starts its provider. The caller must close it.
 func (l *Lab) side(name, program string) (*side, error) {
 	dir := filepath.Join(l.Dir, name)
