@@ -12,7 +12,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/engine/declared"
 	"github.com/lethe-iac/lethe/internal/engine/leases"
 	"github.com/lethe-iac/lethe/internal/engine/moving"
-	"github.com/lethe-iac/lethe/internal/engine/receivers"
 	"github.com/lethe-iac/lethe/internal/engine/run"
 	"github.com/lethe-iac/lethe/internal/engine/targeting"
 	"github.com/lethe-iac/lethe/internal/event"
@@ -210,7 +209,7 @@ type recordedDependencies struct {
 }
 
 // of returns the dependencies of the resource d that the state will store.
-func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.Resource {
+func (r *recordedDependencies) of(run *run.Run, d program.Decl) []addr.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	deps, ok := r.by[d]
@@ -218,15 +217,26 @@ func (r *recordedDependencies) of(a *receivers.Analysis, d program.Decl) []addr.
 		if r.by == nil {
 			r.by = map[program.Decl][]addr.Resource{}
 		}
-		deps = a.Recorded(d, r.throughData)
+		deps = run.Receivers.Recorded(d, func(to *program.Declaration) bool {
+			return r.throughData && to.Resource.Mode == addr.Data || empty(run.Frame, to)
+		})
 		r.by[d] = deps
 	}
 	return deps
 }
 
+// empty reports whether a resource will have no instances, so that the state will lack its dependencies.
+func empty(f *frame.Frame, d *program.Declaration) bool {
+	in, status := f.Instances(d.Module, frame.After)
+	return status == frame.Known && !slices.ContainsFunc(in, func(f *frame.Frame) bool {
+		keys := f.Expanded(d.ID, frame.After)
+		return keys.Status != frame.Known || len(keys.List) > 0
+	})
+}
+
 // recordedOf returns the dependencies that the state will store for the resource d. It caches them.
 func (p *planner) recordedOf(d program.Decl) []addr.Resource {
-	return p.recorded.of(p.run.Receivers, d)
+	return p.recorded.of(p.run, d)
 }
 
 // useStored returns the stored result of a data source and its state entry. It returns false if the walk must read the

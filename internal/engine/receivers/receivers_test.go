@@ -161,15 +161,15 @@ data "t_thing" "e" {
 		}
 	}
 	for _, c := range []struct {
-		name, want  string
-		throughData bool
+		name, want string
+		lacksData  bool
 	}{
 		{"data.t_thing.d", "[t_item.a]", false},
 		{"data.t_thing.e", "[data.t_thing.d]", false},
 		{"data.t_thing.e", "[data.t_thing.d t_item.a]", true},
 	} {
-		if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, c.name).ID, c.throughData)); got != c.want {
-			t.Errorf("%s, through data %t: recorded %s", c.name, c.throughData, got)
+		if got := fmt.Sprint(a.Recorded(enginetest.Declaration(t, p, c.name).ID, func(d *program.Declaration) bool { return c.lacksData && d.Resource.Mode == addr.Data })); got != c.want {
+			t.Errorf("%s, lacks data %t: recorded %s", c.name, c.lacksData, got)
 		}
 	}
 }

@@ -192,9 +192,9 @@ func (r *Analysis) references(d program.Decl, visit func(program.Ref)) {
 
 // Recorded returns the dependencies that the state stores for a resource: the managed and data resources to which it
 // refers, directly, through values, through ephemeral resources and through provider settings. The resource itself is
-// not among them. If throughData is true, Recorded also follows the references of data sources, because the state may
-// lack the data source and its recorded dependencies.
-func (r *Analysis) Recorded(d program.Decl, throughData bool) []addr.Resource {
+// not among them. lacks reports whether the state may lack a dependency, and with it the dependencies of the dependency:
+// Recorded follows its references, too.
+func (r *Analysis) Recorded(d program.Decl, lacks func(*program.Declaration) bool) []addr.Resource {
 	var out []addr.Resource
 	self := r.prog.Decls()[d].Resource
 	seen := map[program.Decl]bool{}
@@ -209,7 +209,7 @@ func (r *Analysis) Recorded(d program.Decl, throughData bool) []addr.Resource {
 		case to.Kind == program.Provider || to.Resource.Mode == addr.Ephemeral:
 			r.references(ref.To, visit)
 		case to.Resource != self:
-			if out = append(out, to.Resource); throughData && to.Resource.Mode == addr.Data {
+			if out = append(out, to.Resource); lacks(to) {
 				r.references(ref.To, visit)
 			}
 		}
