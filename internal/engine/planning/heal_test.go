@@ -302,9 +302,11 @@ func TestCommandsLoseNoObject(t *testing.T) {
 		c := newCloud(t)
 		c.byName = r.IntN(2) == 0
 		all := drawn(r)
+		behind := false // the state may have objects whose moved blocks are gone; such objects invoke no actions
 		for step := range 4 {
 			redraw(r, all)
 			text := written(all)
+			imports := c.imports(r, all)
 			options, named := drawnOptions(r, all)
 			if step == 0 {
 				options, named = nil, ""
@@ -319,19 +321,20 @@ func TestCommandsLoseNoObject(t *testing.T) {
 				}
 			}
 			began := len(c.history)
-			done := c.command(text, r.IntN(4) == 0, options)
-			if name := untold(c.history[began:], invoking(all)); done && name != "" && (c.failAt == 0 || c.calls < c.failAt) {
+			done := c.command(imports+text, r.IntN(4) == 0, options)
+			if name := untold(c.history[began:], invoking(all)); done && !behind && name != "" && (c.failAt == 0 || c.calls < c.failAt) {
 				t.Fatalf("seed %d, step %d %s: invocations of %s\n%s\n%s", seed, step, named, name, c.history, text)
 			}
+			behind = behind || !done
 			if c.lost() {
-				t.Fatalf("seed %d, step %d %s: exist %v, the state has %v\n%s\n%s", seed, step, named, c.objects, c.stored(), c.history, text)
+				t.Fatalf("seed %d, step %d %s: exist %v, the state has %v\n%s\n%s", seed, step, named, c.objects, c.stored(), c.history, imports+text)
 			}
 			if c.failAt, c.failing, c.kills = 0, 0, false; r.IntN(2) == 0 {
 				continue
 			}
 			fresh := newCloud(t)
 			if !c.command(text, false, nil) || !fresh.command(text, false, nil) {
-				t.Fatalf("seed %d, step %d: %v\n%s\n%s", seed, step, c.Bag.List(), c.history, text)
+				t.Fatalf("seed %d, step %d: %v\n%s\n%s\n%s", seed, step, c.Bag.List(), c.history, entries(c), text)
 			}
 			if c.lost() {
 				t.Fatalf("seed %d, step %d: exist %v, the state has %v\n%s\n%s", seed, step, c.objects, c.stored(), c.history, text)
@@ -339,6 +342,7 @@ func TestCommandsLoseNoObject(t *testing.T) {
 			if got, want := entries(c), entries(fresh); got != want {
 				t.Fatalf("seed %d, step %d: the state has\n%s\nfrom nothing it would have\n%s\n%s\n%s", seed, step, got, want, c.history, text)
 			}
+			behind = false
 			if p, ok := c.Plan(text, nil); !ok || len(world.Actions(p)) > 0 {
 				t.Fatalf("seed %d, step %d: plans %v again\n%s", seed, step, world.Actions(p), text)
 			}
@@ -367,34 +371,78 @@ type thing struct {
 	repeat                        int // 0: none, 1: count, 2: for_each, 3: enabled
 	keys, generation, note        int
 	region                        int   // the provider: 0: the default block, 1 to 3: a constant key, 4: the key of the instance, 5: another block
-	acts                          int   // 0: invokes no actions; otherwise, the index of on_failure in failures
+	acts                          int   // 0 or less: invokes no actions; otherwise, the index of on_failure in failures
 	refers                        []int // indexes of earlier resources to which this resource refers
 	byName                        bool  // the references are part of the name
+	inside, crossed               bool  // inside: declared in the module; crossed: not so before this change
+	moves                         bool  // a moved block has the former address of a resource that crossed
 }
 
-func drawn(r *rand.Rand) []*thing {
-	var all []*thing
+// call is the call of the module in a random configuration. Its fields have the same meaning as those of thing.
+type call struct{ repeat, keys, region int }
+
+// draft is a random configuration.
+type draft struct {
+	*call
+	things []*thing
+}
+
+// address returns the address of a resource with a name, without the key of the module.
+func (x *thing) address(name string, inside bool) string {
+	if inside {
+		return "module.m.fake_thing." + name
+	}
+	return "fake_thing." + name
+}
+
+// object returns the first part of the names of a resource's objects. The resource has the index i. In the module, the part
+// does not begin with "o": objects of the module do not have all invocations, because its instances may be removed.
+func (x *thing) object(i int) string {
+	if x.inside {
+		return fmt.Sprintf("m%d-%d", i, x.generation)
+	}
+	return fmt.Sprintf("o%d-%d", i, x.generation)
+}
+
+// key returns the key of one instance of the module, as a part of an address.
+func (c *call) key() string { return []string{"", "[0]", `["a"]`}[c.repeat] }
+
+func drawn(r *rand.Rand) *draft {
+	out := &draft{call: &call{keys: 2}}
 	for i := range 3 + r.IntN(4) {
-		x := &thing{name: fmt.Sprintf("r%d", i), repeat: max(0, r.IntN(6)-2), keys: r.IntN(4), region: max(0, r.IntN(8)-3), acts: max(0, r.IntN(6)-2)}
+		x := &thing{inside: r.IntN(4) == 0, name: fmt.Sprintf("r%d", i), repeat: max(0, r.IntN(6)-2), keys: r.IntN(4), region: max(0, r.IntN(8)-3), acts: max(0, r.IntN(6)-2)}
 		for j := range i {
 			if r.IntN(3) == 0 {
 				x.refers = append(x.refers, j)
 			}
 		}
-		all = append(all, x)
+		out.things = append(out.things, x)
 	}
-	return all
+	return out
 }
 
 // redraw changes a random configuration: it renames, removes, adds or edits some of its resources.
-func redraw(r *rand.Rand, all []*thing) {
-	for i, x := range all {
-		x.was, x.removed = "", false
-		switch r.IntN(14) {
+func redraw(r *rand.Rand, all *draft) {
+	switch r.IntN(8) {
+	case 0:
+		all.repeat = r.IntN(3)
+	case 1:
+		all.keys = r.IntN(3)
+	case 2:
+		all.region = r.IntN(6)
+	}
+	for i, x := range all.things {
+		x.was, x.removed, x.crossed = "", false, false
+		switch r.IntN(16) {
+		case 13:
+			x.acts = -1 // from now on, the objects at the former address do not invoke actions
+			x.inside, x.crossed, x.moves = !x.inside, !x.absent, r.IntN(3) > 0
 		case 11:
 			x.region = r.IntN(6)
 		case 12:
-			x.acts = r.IntN(4)
+			if acts := r.IntN(4); x.acts >= 0 {
+				x.acts = acts
+			}
 		case 0, 1:
 			x.generation++
 		case 2:
@@ -428,95 +476,164 @@ func redraw(r *rand.Rand, all []*thing) {
 }
 
 // invoking returns a function that reports whether the object with a name invokes actions.
-func invoking(all []*thing) func(string) bool {
+func invoking(all *draft) func(string) bool {
 	return func(name string) bool {
 		var i int
 		if _, err := fmt.Sscanf(name, "o%d-", &i); err != nil {
 			panic(name)
 		}
-		return all[i].acts > 0 && !all[i].absent
+		return all.things[i].acts > 0 && !all.things[i].absent && !all.things[i].inside
 	}
 }
 
 // failures are the values of on_failure.
 var failures = []string{"", "halt", "continue", "taint"}
 
-// written returns the text of the configuration with these resources.
-func written(all []*thing) string {
-	var b strings.Builder
-	b.WriteString("provider \"fake\" {\n}\nprovider \"fake\" {\n  alias = \"other\"\n  region = \"r4\"\n}\n")
-	b.WriteString("provider \"fake\" {\n  alias = \"by\"\n  for_each = toset([\"r1\", \"r2\", \"r3\"")
-	if slices.ContainsFunc(all, func(x *thing) bool { return x.region == 4 && !x.absent && x.repeat == 2 }) {
-		b.WriteString(", \"a\", \"b\", \"c\"") // keys of the provider block for resources whose for_each has these keys
+// written returns the text of the configuration.
+func written(all *draft) string {
+	var root, inner strings.Builder
+	root.WriteString("provider \"fake\" {\n}\nprovider \"fake\" {\n  alias = \"other\"\n  region = \"r4\"\n}\n")
+	root.WriteString("provider \"fake\" {\n  alias = \"by\"\n  for_each = toset([\"r1\", \"r2\", \"r3\"")
+	if all.region == 4 && all.repeat == 2 || slices.ContainsFunc(all.things, func(x *thing) bool { return x.region == 4 && !x.absent && x.repeat == 2 }) {
+		root.WriteString(", \"a\", \"b\", \"c\"") // keys of the provider block for resources whose for_each has these keys
 	}
-	b.WriteString("])\n  region = each.key == \"r3\" ? \"r1\" : each.key\n}\n")
-	b.WriteString("action \"fake_act\" \"before\" {\n  config {\n    text = \"before ${caller.name}\"\n  }\n}\n")
-	b.WriteString("action \"fake_act\" \"after\" {\n  config {\n    text = \"after ${caller.name}\"\n  }\n}\n")
-	for i, x := range all {
+	root.WriteString("])\n  region = each.key == \"r3\" ? \"r1\" : each.key\n}\n")
+	key := repeated(&root, "module \"m\"", all.repeat, all.keys)
+	fmt.Fprintf(&root, "  source = \"./m\"\n  n = \"%s\"\n", key)
+	if p := providerOf(all.region, all.repeat); p != "" {
+		fmt.Fprintf(&root, "  providers = {\n    fake = %s\n  }\n", p)
+	}
+	root.WriteString("}\n")
+	inner.WriteString("variable \"n\" {\n}\n")
+	for _, b := range []*strings.Builder{&root, &inner} {
+		b.WriteString("action \"fake_act\" \"before\" {\n  config {\n    text = \"before ${caller.name}\"\n  }\n}\n")
+		b.WriteString("action \"fake_act\" \"after\" {\n  config {\n    text = \"after ${caller.name}\"\n  }\n}\n")
+	}
+	for i, x := range all.things {
 		if x.removed {
-			fmt.Fprintf(&b, "removed {\n  from = fake_thing.%s\n  lifecycle {\n    destroy = %t\n  }\n}\n", x.name, x.keeps)
+			fmt.Fprintf(&root, "removed {\n  from = %s\n  lifecycle {\n    destroy = %t\n  }\n}\n", x.address(x.name, x.inside), x.keeps)
 		}
 		if x.absent {
 			continue
 		}
-		key, refs := "", ""
-		fmt.Fprintf(&b, "resource \"fake_thing\" %q {\n", x.name)
-		switch x.repeat {
-		case 1:
-			fmt.Fprintf(&b, "  count = %d\n", x.keys)
-			key = "-${count.index}"
-		case 2:
-			fmt.Fprintf(&b, "  for_each = toset(slice([\"a\", \"b\", \"c\"], 0, %d))\n", x.keys)
-			key = "-${each.key}"
+		b := &root
+		if x.inside {
+			b = &inner
 		}
-		switch {
-		case x.region == 4 && x.repeat == 2:
-			b.WriteString("  provider = fake.by[each.key]\n")
-		case x.region == 5:
-			b.WriteString("  provider = fake.other\n")
-		case x.region > 0:
-			fmt.Fprintf(&b, "  provider = fake.by[\"r%d\"]\n", min(x.region, 3))
-		}
-		for _, j := range x.refers {
-			if y := all[j]; !y.absent && y.repeat == 0 {
-				refs += "${fake_thing." + y.name + ".id}"
-			} else if !y.absent && y.repeat == 3 {
-				refs += "${join(\",\", fake_thing." + y.name + "[*].id)}"
-			} else if !y.absent {
-				refs += "${join(\",\", [for v in fake_thing." + y.name + " : v.id])}"
-			}
-		}
-		name, note := fmt.Sprintf("o%d-%d%s", i, x.generation, key), fmt.Sprintf("n%d", x.note)
-		if x.byName {
-			name += refs
-		} else {
-			note += refs
-		}
-		fmt.Fprintf(&b, "  name = \"%s\"\n  note = \"%s\"\n  lifecycle {\n    create_before_destroy = %t\n", name, note, x.first)
-		if x.keeps {
-			b.WriteString("    destroy = false\n")
-		}
-		if x.acts > 0 {
-			const trigger = "    action_trigger {\n      events = [%s]\n      actions = [action.fake_act.%s]\n%s    }\n"
-			fmt.Fprintf(&b, trigger, "before_update, before_destroy", "before", "")
-			fmt.Fprintf(&b, trigger, "after_create", "after", "      on_failure = "+failures[x.acts]+"\n")
-			fmt.Fprintf(&b, trigger, "after_update, after_destroy", "after", "")
-		}
-		if x.repeat == 3 {
-			fmt.Fprintf(&b, "    enabled = %t\n", x.keys > 0)
-		}
-		b.WriteString("  }\n}\n")
+		x.write(b, i, all)
+		from, to := x.address(x.name, x.inside), x.address(x.name, x.inside)
 		if x.was != "" {
-			fmt.Fprintf(&b, "moved {\n  from = fake_thing.%s\n  to = fake_thing.%s\n}\n", x.was, x.name)
+			from = x.address(x.was, x.inside)
+		} else if x.crossed && x.moves {
+			from = x.address(x.name, !x.inside)
+			from, to = strings.Replace(from, "module.m.", "module.m"+all.key()+".", 1), strings.Replace(to, "module.m.", "module.m"+all.key()+".", 1)
 		}
+		if from != to {
+			fmt.Fprintf(&root, "moved {\n  from = %s\n  to = %s\n}\n", from, to)
+		}
+	}
+	return root.String() + world.Module + inner.String()
+}
+
+// write appends the block of a resource, which has the index i.
+func (x *thing) write(b *strings.Builder, i int, all *draft) {
+	key := repeated(b, fmt.Sprintf("resource \"fake_thing\" %q", x.name), x.repeat, x.keys)
+	if x.inside {
+		key += "${var.n}"
+	} else if p := providerOf(x.region, x.repeat); p != "" {
+		fmt.Fprintf(b, "  provider = %s\n", p)
+	}
+	refs := ""
+	for _, j := range x.refers {
+		if y := all.things[j]; y.absent || y.inside != x.inside {
+			continue
+		} else if y.repeat == 0 {
+			refs += "${fake_thing." + y.name + ".id}"
+		} else if y.repeat == 3 {
+			refs += "${join(\",\", fake_thing." + y.name + "[*].id)}"
+		} else {
+			refs += "${join(\",\", [for v in fake_thing." + y.name + " : v.id])}"
+		}
+	}
+	name, note := x.object(i)+key, fmt.Sprintf("n%d", x.note)
+	if x.byName {
+		name += refs
+	} else {
+		note += refs
+	}
+	fmt.Fprintf(b, "  name = \"%s\"\n  note = \"%s\"\n  lifecycle {\n    create_before_destroy = %t\n", name, note, x.first)
+	if x.keeps {
+		b.WriteString("    destroy = false\n")
+	}
+	if x.acts > 0 {
+		const trigger = "    action_trigger {\n      events = [%s]\n      actions = [action.fake_act.%s]\n%s    }\n"
+		fmt.Fprintf(b, trigger, "before_update, before_destroy", "before", "")
+		fmt.Fprintf(b, trigger, "after_create", "after", "      on_failure = "+failures[x.acts]+"\n")
+		fmt.Fprintf(b, trigger, "after_update, after_destroy", "after", "")
+	}
+	if x.repeat == 3 {
+		fmt.Fprintf(b, "    enabled = %t\n", x.keys > 0)
+	}
+	b.WriteString("  }\n}\n")
+}
+
+// repeated begins a block, and returns a text for names that differs in each of its instances.
+func repeated(b *strings.Builder, header string, repeat, keys int) string {
+	b.WriteString(header + " {\n")
+	switch repeat {
+	case 1:
+		fmt.Fprintf(b, "  count = %d\n", keys)
+		return "-${count.index}"
+	case 2:
+		fmt.Fprintf(b, "  for_each = toset(slice([\"a\", \"b\", \"c\"], 0, %d))\n", keys)
+		return "-${each.key}"
+	}
+	return ""
+}
+
+// providerOf returns the provider instance of a resource or module, or "" for the default block; see thing.region.
+func providerOf(region, repeat int) string {
+	switch {
+	case region == 4 && repeat == 2:
+		return "fake.by[each.key]"
+	case region == 5:
+		return "fake.other"
+	case region > 0:
+		return fmt.Sprintf("fake.by[\"r%d\"]", min(region, 3))
+	}
+	return ""
+}
+
+// imports returns import blocks for some of the objects that runs have forgotten, by their id or their identity.
+func (c *cloud) imports(r *rand.Rand, all *draft) string {
+	var b strings.Builder
+	for i, x := range all.things {
+		region, name := x.region, x.object(i)
+		if x.inside {
+			region = all.region
+		}
+		if x.absent || x.repeat != 0 && x.repeat != 3 || x.inside && all.repeat != 0 || r.IntN(3) > 0 {
+			continue
+		}
+		if region = min(region, 5); c.foreign[name+"@"+[]string{"", "r1", "r2", "r1", "r1", "r4"}[region]] == 0 {
+			continue
+		}
+		by := fmt.Sprintf("id = \"id-%s\"", name)
+		if r.IntN(2) == 0 {
+			by = fmt.Sprintf("identity = {\n    name = %q\n  }", name)
+		}
+		fmt.Fprintf(&b, "import {\n  to = %s\n  %s\n}\n", x.address(x.name, x.inside), by)
 	}
 	return b.String()
 }
 
 // drawnOptions returns a function that sets random options of a command, and the name of these options.
-func drawnOptions(r *rand.Rand, all []*thing) (change func(*planning.Request), name string) {
-	x := all[r.IntN(len(all))]
-	text := "fake_thing." + x.name
+func drawnOptions(r *rand.Rand, all *draft) (change func(*planning.Request), name string) {
+	x := all.things[r.IntN(len(all.things))]
+	text := x.address(x.name, x.inside)
+	if x.inside {
+		text = strings.Replace(text, "module.m", "module.m"+all.key(), 1)
+	}
 	if x.repeat == 1 && r.IntN(2) == 0 {
 		text += "[0]"
 	} else if x.repeat == 2 && r.IntN(2) == 0 {
@@ -526,7 +643,7 @@ func drawnOptions(r *rand.Rand, all []*thing) (change func(*planning.Request), n
 	if err != nil {
 		panic(err)
 	}
-	moves := slices.ContainsFunc(all, func(x *thing) bool { return x.was != "" })
+	moves := slices.ContainsFunc(all.things, func(x *thing) bool { return x.was != "" || x.crossed && x.moves })
 	mode := plan.Normal
 	if r.IntN(4) == 0 {
 		mode, name = plan.Destroy, "-destroy "

@@ -76,7 +76,7 @@ func (x *triggering) event(ctx context.Context, block int, t *program.ActionTrig
 			parts := []any{x.p.run.Program.Decls()[i.Decl].Res}
 			x.p.run.Leases.ReceiveAll(ctx, x.p.run.Bag, x.p.run.Receivers.ReceivedByParts(x.d.ID, parts), x.f.Addr(), addr.NoKey, face)
 		}
-		a := &invoking{p: x.p, f: x.f, i: i, at: ref.At, t: trigger, face: face}
+		a := &invoking{p: x.p, f: x.f, i: i, at: ref.At, t: trigger, face: face, through: x.c.Provider}
 		ok = a.plan(ctx, &caller) && ok
 	}
 	return ok
@@ -90,6 +90,8 @@ type invoking struct {
 	at   diag.Range // the reference to the action
 	t    plan.Trigger
 	face frame.Face
+
+	through addr.ProviderInstance // the provider instance of the object whose change invokes the action
 }
 
 // plan plans the invocation. After an error, which it reports, plan returns false. caller is the value of the object
@@ -101,7 +103,7 @@ func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 	if out != frame.OK || x.t.Event.Ends() && !x.final(inst, config) || x.t.Requested() && !x.exists(inst, config) {
 		return false
 	}
-	pk, out := frame.Actions(x.f).ProviderKey(i, x.face, r.Bag)
+	pk, out := x.providerKey()
 	if out != frame.OK {
 		return false
 	}
@@ -123,6 +125,17 @@ func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 		Config: typ.Marked(typ.Block.NullWriteOnly(config.Raw), config),
 	})
 	return true
+}
+
+// providerKey evaluates the key of the action's provider instance. If the module instance is no longer declared, the key
+// may depend on values that are gone, such as each.key of the module call. If the action has the provider configuration
+// of the object that is destroyed, it then uses the same instance.
+func (x *invoking) providerKey() (addr.Key, frame.Status) {
+	r := x.p.run
+	if u := declared.UseOf(r.Program, r.Program.Decls()[x.i.Decl], x.through.Key); x.t.Event.Ends() && u.Instance == x.through && r.Frame.At(x.f.Addr(), frame.After) == nil {
+		return x.through.Key, frame.OK
+	}
+	return frame.Actions(x.f).ProviderKey(x.i, x.face, r.Bag)
 }
 
 // final reports whether the plan can contain the configuration of an action that the destruction of an object invokes.
