@@ -302,7 +302,7 @@ func TestCommandsLoseNoObject(t *testing.T) {
 		c := newCloud(t)
 		c.byName = r.IntN(2) == 0
 		all := drawn(r)
-		behind := false // the state may have objects whose moved blocks are gone; such objects invoke no actions
+		behind := false // the state may have objects whose moved blocks were removed; such objects invoke no actions
 		for step := range 4 {
 			redraw(r, all)
 			text := written(all)

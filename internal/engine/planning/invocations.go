@@ -128,8 +128,8 @@ func (x *invoking) plan(ctx context.Context, caller *mark.Value) bool {
 }
 
 // providerKey evaluates the key of the action's provider instance. If the module instance is no longer declared, the key
-// may depend on values that are gone, such as each.key of the module call. If the action has the provider configuration
-// of the object that is destroyed, it then uses the same instance.
+// may depend on values that are no longer known, such as each.key of the module call. If the action has the provider
+// configuration of the object that is destroyed, it then uses the same instance.
 func (x *invoking) providerKey() (addr.Key, frame.Status) {
 	r := x.p.run
 	if u := declared.UseOf(r.Program, r.Program.Decls()[x.i.Decl], x.through.Key); x.t.Event.Ends() && u.Instance == x.through && r.Frame.At(x.f.Addr(), frame.After) == nil {
