@@ -25,6 +25,9 @@ type comparison struct {
 // classes are the rules. The reason of each is the beginning of its row, and several rules may have one reason.
 // Differences of exit codes are explained last in a step, so that a rule for exit codes affects no other difference.
 var classes = []class{
+	{"use `count` or `for_each` that depends on an object of the same run", func(c *comparison, d Difference) bool { // after an error, the objects of the first round stay
+		return strings.Contains(c.a.said(), "in a later round") && c.a.Apply != nil && c.a.Apply.Exit == 1 && c.b.only("", "Invalid count argument", "Invalid for_each argument")
+	}},
 	{"name a resource without instances in `replace_triggered_by`", func(c *comparison, d Difference) bool {
 		const title = "no change found for"
 		return c.refused(d, title) || d.B == nil && c.b.only("", title)
