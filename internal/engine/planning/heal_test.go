@@ -148,6 +148,15 @@ func (c *cloud) stored() map[string]int {
 	return out
 }
 
+// owned counts the objects that exist and that no run has forgotten by "name@region".
+func (c *cloud) owned() map[string]int {
+	out := maps.Clone(c.objects)
+	for name, n := range c.foreign {
+		add(out, name, -n)
+	}
+	return out
+}
+
 // lost reports whether an object exists that is not in the state, and that no run has forgotten.
 func (c *cloud) lost() bool {
 	stored := c.stored()
@@ -338,6 +347,9 @@ func TestCommandsLoseNoObject(t *testing.T) {
 			}
 			if c.lost() {
 				t.Fatalf("seed %d, step %d: exist %v, the state has %v\n%s\n%s", seed, step, c.objects, c.stored(), c.history, text)
+			}
+			if stored, owned := c.stored(), c.owned(); !maps.Equal(stored, owned) {
+				t.Fatalf("seed %d, step %d: runs own %v, the state has %v\n%s\n%s", seed, step, owned, stored, c.history, text)
 			}
 			if got, want := entries(c), entries(fresh); got != want {
 				t.Fatalf("seed %d, step %d: the state has\n%s\nfrom nothing it would have\n%s\n%s\n%s", seed, step, got, want, c.history, text)
