@@ -309,14 +309,14 @@ var (
 	applied = regexp.MustCompile(`(?:Apply|Destroy) complete! Resources: (?:(\d+) imported, )?(?:(\d+) added, (\d+) changed, )?(\d+) destroyed`)
 )
 
-// counts compares the numbers of changes that the plan announces with the numbers that the apply reports. Fewer updates
-// than planned are no finding.
+// counts compares the numbers of changes that the plans of all rounds announce with the numbers that the apply reports.
+// Fewer updates than planned are no finding.
 func (j *judgement) counts() {
 	out := j.o.Apply.Out
 	if j.o.Plan != nil {
 		out = j.o.Plan.Out + out
 	}
-	p, a := planned.FindStringSubmatch(out), applied.FindStringSubmatch(j.o.Apply.Out)
+	plans, a := planned.FindAllStringSubmatch(out, -1), applied.FindStringSubmatch(j.o.Apply.Out)
 	if a == nil {
 		if strings.Contains(j.o.Apply.Out, "omplete!") {
 			return
@@ -324,11 +324,11 @@ func (j *judgement) counts() {
 		j.find("apply says nothing of what it did", "%s", j.o.Apply.Out)
 		return
 	}
-	if p == nil {
-		p = []string{"", "", "0", "0", "0"}
-	}
 	for i, what := range []string{"import", "add", "change", "destroy"} {
-		x, y := number(p[i+1]), number(a[i+1])
+		x, y := 0, number(a[i+1])
+		for _, p := range plans {
+			x += number(p[i+1])
+		}
 		if x != y && !(what == "change" && y < x) {
 			j.find("counts: "+what, "%d planned, %d done", x, y)
 		}
