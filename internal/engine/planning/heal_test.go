@@ -390,7 +390,7 @@ type thing struct {
 	moves                         bool  // a moved block has the former address of a resource that crossed
 }
 
-// call is the call of the module in a random configuration. Its fields have the same meaning as those of thing.
+// call is the call of the module in a random configuration. Its fields have the same meaning as the fields of thing.
 type call struct{ repeat, keys, region int }
 
 // draft is a random configuration.
