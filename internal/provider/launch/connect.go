@@ -60,10 +60,10 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 	}, nil
 }
 
-// dialWithin connects to a program. It returns an error if the program does not accept the connection, or does not
-// complete the handshake of TLS, within the limit.
+// dialWithin connects to a program. It returns an error if the program does not accept the connection, does not complete
+// the handshake of TLS, or does not send its HTTP/2 settings, within the limit.
 func dialWithin(ctx context.Context, limit time.Duration, a net.Addr, t *tls.Config) (*rpc.Conn, error) {
-	silent := fmt.Errorf("it printed its address, but did not answer there within %s", limit)
+	silent := fmt.Errorf("it did not answer at its address within %s", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, silent)
 	defer cancel()
 	conn, err := rpc.Dial(ctx, a, t, wire.MaxMessage)

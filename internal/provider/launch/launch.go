@@ -38,7 +38,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/provider"
-	"github.com/lethe-iac/lethe/internal/provider/rpc"
 	"github.com/lethe-iac/lethe/internal/provider/wire"
 	"github.com/lethe-iac/lethe/internal/subprocess"
 )
@@ -146,12 +145,13 @@ func Start(ctx context.Context, program Program, log func(level, line string)) (
 	return &Running{Conn: conn, Protocol: client.NegotiatedVersion(), Ended: proc.ended, Done: proc.done, Address: address, Close: end}, nil
 }
 
+// attachTime is the time limit for the connection to a running process.
+var attachTime = 10 * time.Second
+
 // attach connects to the running process program.Running. Close of the result does not end that process.
 func attach(ctx context.Context, program Program) (*Running, error) {
-	within, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
 	network, address, _ := strings.Cut(program.Running, ":")
-	conn, err := rpc.Dial(within, listens{network, address}, nil, wire.MaxMessage)
+	conn, err := dialWithin(ctx, attachTime, listens{network, address}, nil)
 	if err != nil {
 		return nil, diag.Errorf(title, "The provider %s in TF_REATTACH_PROVIDERS cannot be reached (%s). It may have exited.", program.Provider, err)
 	}

@@ -61,9 +61,17 @@ func TestMuteProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	const want = "it printed its address, but did not answer there within 10ms"
-	if _, err := dialWithin(context.Background(), 10*time.Millisecond, l.Addr(), &tls.Config{ServerName: host}); err == nil || err.Error() != want {
-		t.Error(err)
+	const want = "it did not answer at its address within 10ms"
+	for _, config := range []*tls.Config{{ServerName: host}, nil} {
+		if _, err := dialWithin(context.Background(), 10*time.Millisecond, l.Addr(), config); err == nil || err.Error() != want {
+			t.Error(err)
+		}
+	}
+	before := attachTime
+	defer func() { attachTime = before }()
+	attachTime = 10 * time.Millisecond
+	if _, err := Start(context.Background(), Program{Provider: playground, Running: "unix:" + l.Addr().String(), Protocol: 6}, nil); err == nil || !strings.Contains(err.Error(), "cannot be reached ("+want+")") {
+		t.Errorf("a mute process of another program: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

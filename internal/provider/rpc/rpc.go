@@ -22,8 +22,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Dial connects to a server, with TLS if t is not nil. max is the maximum length of a message in bytes, in both
-// directions. Dial returns an error if the connection or its HTTP/2 preface fails.
+// Dial connects to a server, with TLS if t is not nil, and waits for the server's settings, the first frame of every
+// HTTP/2 server. max is the maximum length of a message in bytes, in both directions. Dial returns an error if the
+// connection fails, or if ctx ends first.
 func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, a.Network(), a.String())
@@ -31,7 +32,7 @@ func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error
 		return nil, err
 	}
 	if t == nil {
-		return New(c, false, max)
+		return begin(ctx, c, false, max)
 	}
 	t = t.Clone()
 	t.NextProtos = []string{"h2"}
@@ -40,7 +41,23 @@ func Dial(ctx context.Context, a net.Addr, t *tls.Config, max int) (*Conn, error
 		c.Close()
 		return nil, err
 	}
-	return New(secure, true, max)
+	return begin(ctx, secure, true, max)
+}
+
+// begin returns a Conn over an open connection after the server has sent its settings. Calls would wait for the settings
+// without a limit, because most calls have no deadline.
+func begin(ctx context.Context, nc net.Conn, secure bool, max int) (*Conn, error) {
+	c, err := New(nc, secure, max)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.await(ctx, func() bool { return c.most != 0 }); err != nil {
+		c.fail(err)
+		return nil, err
+	}
+	return c, nil
 }
 
 // New returns a Conn over an open connection. secure is true if the connection uses TLS. max is the maximum size of a

@@ -221,6 +221,30 @@ func TestBreak(t *testing.T) {
 	}
 }
 
+// TestDialWaitsForSettings checks that Dial fails if the server sends nothing before the context ends, or ends the
+// connection.
+func TestDialWaitsForSettings(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		c, _ := l.Accept()
+		c.Read(make([]byte, len(http2.ClientPreface)))
+		cancel()
+		c, _ = l.Accept()
+		c.Close()
+	}()
+	if _, err := rpc.Dial(ctx, l.Addr(), nil, limit); status.Code(err) != codes.Canceled {
+		t.Errorf("a mute server: %v", err)
+	}
+	if _, err := rpc.Dial(context.Background(), l.Addr(), nil, limit); status.Code(err) != codes.Unavailable {
+		t.Errorf("a server that ends the connection: %v", err)
+	}
+}
+
 // peer is a server that sends the frames of a test.
 type peer struct {
 	net  net.Conn
@@ -237,7 +261,11 @@ func script(t testing.TB) (*rpc.Conn, *peer) {
 	defer l.Close()
 	accepted := make(chan net.Conn)
 	go func() { c, _ := l.Accept(); accepted <- c }()
-	c, err := rpc.Dial(context.Background(), l.Addr(), nil, limit)
+	near, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := rpc.New(near, false, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
