@@ -38,7 +38,8 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 	}
 	conn, err := dialWithin(ctx, config.StartTimeout, a, config.TLSConfig)
 	if err != nil {
-		proc.kill() // otherwise go-plugin tries for 20 seconds to connect, to ask the process to end
+		proc.ended() // wait until a process that ends by itself has ended, because a killed process does not show why
+		proc.kill()  // otherwise go-plugin tries for 20 seconds to connect, to ask the process to end
 		return nil, nil, nil, err
 	}
 	line, _ := proc.first.text()

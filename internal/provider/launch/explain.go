@@ -43,10 +43,9 @@ func (p *process) reason(ctx context.Context, err error) string {
 	line, whole := p.first.text()
 	fields := strings.Split(line, "|")
 	switch {
+	case p.stopped() && p.trace.String() != "":
+		return fmt.Sprintf("it exited (%s) before it answered. Its output:\n\n%s\n", p.how, p.trace.String())
 	case !whole && p.stopped():
-		if trace := p.trace.String(); trace != "" {
-			return fmt.Sprintf("it exited (%s) before it printed its address. Its output:\n\n%s\n", p.how, trace)
-		}
 		return fmt.Sprintf("it exited (%s) before it printed its address. It may be for another system, or a library may be missing; its output is in the log (TF_LOG=debug)", p.how)
 	case !whole:
 		return "it did not print its address in time. Its output is in the log (TF_LOG=debug)"
@@ -58,6 +57,8 @@ func (p *process) reason(ctx context.Context, err error) string {
 		return fmt.Sprintf("it uses version %s of the provider protocol, and Lethe supports only versions 5 and 6. Use an older or newer version of the provider", fields[1])
 	case len(fields) < 5 || fields[4] != "grpc":
 		return "it does not support gRPC. Use a newer version of the provider"
+	case p.stopped():
+		return fmt.Sprintf("it exited (%s) after it printed its address. Its output is in the log (TF_LOG=debug)", p.how)
 	}
 	return err.Error()
 }

@@ -99,6 +99,8 @@ func TestDoesNotStart(t *testing.T) {
 	for part, want := range map[string]string{
 		"exits":           "it exited (exit status 3) before it printed its address",
 		"exits well":      "it exited (exit status 0) before it printed its address",
+		"exits later":     "it exited (exit status 3) after it printed its address",
+		"panics later":    "it exited (exit status 2) before it answered. Its output:\n\npanic: out of my depth\n",
 		"sleeps":          "it did not print its address in time",
 		"says hello":      `its first line is not a plugin handshake: "Usage: not a plugin"`,
 		"says nothing":    `its first line is not a plugin handshake: ""`,

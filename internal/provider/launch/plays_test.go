@@ -48,6 +48,12 @@ func play(part string) {
 		fmt.Fprintln(os.Stderr, "libsomething.so: cannot open")
 		os.Exit(3)
 	case "exits well":
+	case "exits later":
+		fmt.Println("1|6|unix|/nowhere|grpc|")
+		os.Exit(3)
+	case "panics later":
+		fmt.Println("1|6|unix|/nowhere|grpc|")
+		panic("out of my depth")
 	case "sleeps":
 		linger()
 	case "says hello":
