@@ -52,10 +52,9 @@ func newReader(b []byte) *reader {
 
 func (r *reader) complete() bool { return true }
 
+// end ignores bytes after the value, as Terraform and OpenTofu do. An error would taint an object that the provider has
+// created.
 func (r *reader) end() *failure {
-	if r.pos < len(r.b) {
-		return fail(fmt.Sprintf("%d bytes follow the end of the value", len(r.b)-r.pos))
-	}
 	*r = reader{}
 	readers.Put(r)
 	return nil

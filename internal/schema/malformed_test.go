@@ -83,7 +83,6 @@ func TestMalformedMsgpack(t *testing.T) {
 		{"nothing", nil, "", "ends in the middle"},
 		{"not an object", []byte{0x2a}, "", "an object is required"},
 		{"cut", wire(t, "")[:20], ".", ""},
-		{"trailing bytes", append(wire(t, ""), 1, 2, 3), "", "3 bytes follow"},
 		{"huge object", cat(0xdf, huge), "", "an object is required"},
 		{"huge list", wire(t, "list", cat(0xdd, huge)...), ".list", "a list is required"},
 		{"huge map", wire(t, "tags", cat(0xdf, huge)...), ".tags", "a map is required"},
@@ -181,6 +180,20 @@ func TestMalformedJSON(t *testing.T) {
 		if got := pathText(perr.Path); got != c.path || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: at %q: %s", c.data, got, err)
 		}
+	}
+}
+
+// TestBytesAfterTheValue checks that bytes after a MessagePack value are ignored, as in Terraform and OpenTofu, also by a
+// reader that is used again.
+func TestBytesAfterTheValue(t *testing.T) {
+	for range 2 {
+		v, err := testBlock().Decode(append(wire(t, "id", 0xa1, 'x'), 1, 2, 3))
+		if err != nil || v.GetAttr("id").AsString() != "x" {
+			t.Errorf("%#v, %v", v, err)
+		}
+	}
+	if _, err := testBlock().DecodeJSON([]byte(`{"id":"x"} 1`)); err == nil {
+		t.Error("JSON may be followed by more text")
 	}
 }
 

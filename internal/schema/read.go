@@ -25,7 +25,7 @@ type input interface {
 	failure() *failure
 	// complete reports whether the encoding requires each attribute of an object exactly once.
 	complete() bool
-	// end returns a failure if more input follows the value.
+	// end ends the reading. JSON that follows the value is a failure; MessagePack that follows the value is ignored.
 	end() *failure
 }
 
