@@ -51,7 +51,8 @@ func pattern(text string) func() *regexp.Regexp {
 
 var (
 	registryName = pattern(`^[0-9A-Za-z](?:[0-9A-Za-z_-]{0,62}[0-9A-Za-z])?$`)
-	scpForm      = pattern(`^(?:([A-Za-z0-9_.-]+)@)?([A-Za-z0-9.-]+):([^/:].*)$`)
+	scpForm      = pattern(`^([A-Za-z0-9_.-]+)@([A-Za-z0-9_.-]+):/?([^/:].*)$`)
+	hostPath     = pattern(`^[A-Za-z0-9][A-Za-z0-9.-]*:/?[^/:]`) // without a user; the path is relative to the home directory on the host
 	bucketHost   = pattern(`^(?:[a-z0-9.-]+\.)?s3[a-z0-9.-]*\.amazonaws\.com(?:\.cn)?$`)
 	forcedForm   = pattern(`^([A-Za-z0-9]+)::(.+)$`)
 )
@@ -164,7 +165,7 @@ func packageSource(text string) (*moduleSource, error) {
 		return &moduleSource{text: "file://" + filepath.ToSlash(text), local: text}, nil
 	case strings.HasPrefix(text, "file://"):
 		return &moduleSource{text: text, local: filePath(text)}, nil
-	case scpForm().MatchString(text) && !strings.Contains(text, "://"):
+	case !strings.Contains(text, "://") && scpForm().MatchString(text), !strings.Contains(text, ":/") && hostPath().MatchString(text):
 		return git(text)
 	case schemeIs(text, "https"), schemeIs(text, "http"):
 		return archived(text)
@@ -224,22 +225,14 @@ func git(text string) (*moduleSource, error) {
 		base = "file:///" + strings.TrimPrefix(filepath.ToSlash(base), "/")
 	}
 	if m := scpForm().FindStringSubmatch(base); m != nil && !strings.Contains(base, "://") {
-		user := m[1]
-		if user != "" {
-			user += "@"
+		base = "ssh://" + m[1] + "@" + m[2] + "/" + m[3]
+	}
+	fetched := base
+	if host, _, _ := strings.Cut(base, ":"); !hostPath().MatchString(base) || strings.EqualFold(host, "file") {
+		var err error
+		if fetched, err = withScheme(base); err != nil {
+			return nil, err
 		}
-		base = "ssh://" + user + m[2] + "/" + m[3]
-	}
-	u, err := url.Parse(base)
-	if err != nil || u.Scheme == "" {
-		return nil, fmt.Errorf("it names no git repository")
-	}
-	_, rest, _ := strings.Cut(base, "://")
-	fetched := u.Scheme + "://" + rest // in lower case, because git accepts only such schemes
-	switch u.Scheme {
-	case "https", "http", "ssh", "git", "file":
-	default:
-		return nil, fmt.Errorf("git repositories need one of https, ssh, http, git and file, not %s", u.Scheme)
 	}
 	q, err := url.ParseQuery(query)
 	if err != nil {
@@ -274,6 +267,21 @@ func git(text string) (*moduleSource, error) {
 		recorded += "?" + query
 	}
 	return &moduleSource{text: recorded, git: out}, nil
+}
+
+// withScheme returns the address of a repository with its scheme in lower case, because git accepts only such schemes. It
+// returns an error for an address without a scheme, or with a scheme that is not supported.
+func withScheme(address string) (string, error) {
+	u, err := url.Parse(address)
+	_, rest, ok := strings.Cut(address, "://")
+	if err != nil || u.Scheme == "" || !ok {
+		return "", fmt.Errorf("it names no git repository")
+	}
+	switch u.Scheme {
+	case "https", "http", "ssh", "git", "file":
+		return u.Scheme + "://" + rest, nil
+	}
+	return "", fmt.Errorf("git repositories need one of https, ssh, http, git and file, not %s", u.Scheme)
 }
 
 // image parses the address of a repository in an OCI registry. The query contains a tag or a digest.
