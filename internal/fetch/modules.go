@@ -194,34 +194,36 @@ func versionFits(is, text string) error {
 	return nil
 }
 
-// allowedVersions are the versions that the version argument of a module allows. The metadata of a version ("+x") does
-// not count.
+// allowedVersions are the versions that the version argument of a module allows.
 type allowedVersions struct {
-	set    versions.Set        // the allowed versions among the versions with three numbers; used if simple is true
-	simple bool                // the argument can be parsed as a constraint for versions with three numbers
-	other  version.Constraints // the argument as a constraint for any versions; used in all other cases
+	all   version.Constraints
+	named versions.Set // the pre-releases that the argument names, and all releases
 }
 
 // wantedVersions returns the versions that the version argument of a module allows. "" allows all releases.
 func wantedVersions(text string) (*allowedVersions, error) {
 	if text == "" {
-		return &allowedVersions{set: versions.Released, simple: true}, nil
+		return &allowedVersions{named: versions.Released}, nil
 	}
-	other, err := version.NewConstraint(text)
+	all, err := version.NewConstraint(text)
 	if err != nil {
 		return nil, fmt.Errorf("the version constraint %q cannot be read: %w", text, err)
 	}
-	spec, err := constraints.ParseRubyStyleMulti(metadata().ReplaceAllString(moduleVersions(text), ""))
-	return &allowedVersions{released(versions.MeetingConstraints(spec)), err == nil, other}, nil
+	spec, err := constraints.ParseRubyStyleMulti(moduleVersions(text))
+	if err != nil {
+		return &allowedVersions{all, versions.Released}, nil
+	}
+	return &allowedVersions{all, released(versions.MeetingConstraints(spec))}, nil
 }
 
-// has reports whether v is allowed. A pre-release is allowed only if the argument names it.
+// has reports whether v is allowed. A pre-release is allowed only if the argument names it, with its metadata ("+x"). The
+// metadata of a release does not count.
 func (a *allowedVersions) has(v *version.Version) bool {
-	text, _, _ := strings.Cut(v.String(), "+")
-	if exact, err := versions.ParseVersion(text); err == nil && a.simple {
-		return a.set.Has(exact)
+	if v.Prerelease() == "" {
+		return a.all.Check(v)
 	}
-	return v.Prerelease() == "" && a.other.Check(v)
+	exact, err := versions.ParseVersion(v.String())
+	return err == nil && a.all.Check(v) && a.named.Has(exact)
 }
 
 // moduleVersions returns the version argument of a module with the syntax and meaning of constraints of providers. Two
@@ -233,7 +235,6 @@ func moduleVersions(text string) string {
 
 var (
 	versionTag = pattern(`(^|[^0-9A-Za-z.+-])v([0-9])`)
-	metadata   = pattern(`\+[0-9A-Za-z.-]+`)
 	anyMajor   = pattern(`~>\s*([0-9]+)\s*(,|$)`)
 )
 
