@@ -228,7 +228,7 @@ func (m *Installer) unchanged(dir, want string) (string, error) {
 		delete(left, line)
 	}
 	for line := range left {
-		if isConfiguration().MatchString(line) {
+		if isConfiguration(line) {
 			return "", errChanged
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/archive"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/disk"
 )
 
@@ -75,15 +76,18 @@ func isRepository(dir string) bool {
 		}
 	}
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && isConfiguration().MatchString(path+"\n") {
+		if err == nil && !d.IsDir() && isConfiguration(path) {
 			return fs.ErrInvalid
 		}
 		return err
 	}) == nil
 }
 
-// isConfiguration matches lines of a summary that end with the name of a configuration file.
-var isConfiguration = pattern(`\.(tf|tofu)(\.json)?( ->)?\n$`)
+// isConfiguration reports whether a path, or a line of a summary, ends with the name of a configuration file.
+func isConfiguration(line string) bool {
+	name := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), " ->")
+	return slices.ContainsFunc(config.Suffixes(), func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
 
 // isGitLink reports whether a file is the file called .git in the directory of a submodule.
 func isGitLink(path string, d fs.DirEntry) bool {

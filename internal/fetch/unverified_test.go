@@ -12,10 +12,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-version"
+	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/config/lockfile"
 	"github.com/lethe-iac/lethe/internal/disk/disktest"
 
@@ -52,6 +54,29 @@ func TestLockCoversEveryFile(t *testing.T) {
 	}
 	if _, err := m.unchanged(base, m.Locks()[0].Hash); err == nil {
 		t.Error("an installed module counts as unchanged, with another file in .git")
+	}
+}
+
+// TestConfigurationAddedToModule checks that an installed module with another file counts as changed if the file is
+// configuration, with any suffix that Lethe reads, and as unchanged otherwise.
+func TestConfigurationAddedToModule(t *testing.T) {
+	s, m := modules(t)
+	if _, _, _, err := m.Install(t.Context(), "k", s.Put("/m.zip", registrytest.Zip(map[string]string{"main.tf": "# root"})), ""); err != nil {
+		t.Fatal(err)
+	}
+	base := filepath.Join(m.DataDir, "modules", "k")
+	for _, suffix := range append(config.Suffixes(), ".zip", ".tfvars") {
+		added := filepath.Join(base, "more"+suffix)
+		if err := os.WriteFile(added, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := m.unchanged(base, m.Locks()[0].Hash)
+		if is := slices.Contains(config.Suffixes(), suffix); is != (err != nil) {
+			t.Errorf("%s: %v", suffix, err)
+		}
+		if err := os.Remove(added); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -490,7 +515,8 @@ func TestMajorVersionOfModule(t *testing.T) {
 	}
 }
 
-// TestVersionsOfModules checks that versions of modules may have any number of parts and metadata, which does not count.
+// TestVersionsOfModules checks that versions of modules may have any number of parts and metadata, which does not count in
+// releases, and that pre-releases are selected as in Terraform.
 func TestVersionsOfModules(t *testing.T) {
 	for _, x := range []struct{ constraint, want string }{
 		{"", "1.3.0.10"}, {"1.2.0", "1.2.0+build.5"}, {"1.2.0+other", "1.2.0+build.5"}, {"1.3.0.9", "1.3.0.9"}, {"~> 1.3.0.2", "1.3.0.10"},
