@@ -240,11 +240,11 @@ func (m *Installer) choose(ctx context.Context, mod registry.Module, constraint 
 
 // locate returns the source of the package of a version, which the registry names.
 func (m *Installer) locate(ctx context.Context, mod registry.Module, v *version.Version) (*moduleSource, error) {
-	text, err := m.Registry.Module(ctx, mod, v)
+	text, protected, err := m.Registry.Module(ctx, mod, v)
 	if err != nil {
 		return nil, err
 	}
-	return named("the registry", text, true)
+	return named("the registry", text, protected)
 }
 
 // lookup finds an installed module. A locked module must have the locked version and hash. A module that is not locked,

@@ -7,7 +7,9 @@ import (
 	"crypto/sha512"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +49,33 @@ func holds(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestRegistryWithoutTLS checks that a registry without TLS, which only the user's configuration can name, may name an
+// archive at an address without TLS. A registry with TLS may not.
+func TestRegistryWithoutTLS(t *testing.T) {
+	s, m := modules(t)
+	var served *httptest.Server
+	served = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/versions"):
+			io.WriteString(w, `{"modules": [{"versions": [{"version": "1.0.0"}]}]}`)
+		case strings.HasSuffix(r.URL.Path, "/download"):
+			w.Header().Set("X-Terraform-Get", served.URL+"/m.zip")
+		default:
+			w.Write(registrytest.Zip(map[string]string{"main.tf": "# plain"}))
+		}
+	}))
+	defer served.Close()
+	m.Registry.Hosts = map[string]map[string]string{"registry.example.com": {"modules.v1": served.URL + "/v1/"}}
+	dir, _, _, err := m.Install(t.Context(), "plain", "registry.example.com/acme/net/aws", "")
+	if err != nil || holds(t, dir) != "# plain" {
+		t.Error(err)
+	}
+	s.Module("acme/net/aws", "1.0.0", served.URL+"/m.zip")
+	if _, _, _, err := m.Install(t.Context(), "secure", "acme/net/aws", ""); err == nil || !strings.Contains(err.Error(), "not protected by TLS like the registry") {
+		t.Error(err)
+	}
 }
 
 func TestRegistryModule(t *testing.T) {

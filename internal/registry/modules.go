@@ -44,16 +44,17 @@ func (r *Registry) Modules(ctx context.Context, m Module) ([]*version.Version, e
 	return out, nil
 }
 
-// Module returns the source address of the package of a version. The address is absolute.
-func (r *Registry) Module(ctx context.Context, m Module, v *version.Version) (string, error) {
+// Module returns the source address of the package of a version. The address is absolute. protected is false if the
+// registry answered without TLS, as a service may that the user's configuration names.
+func (r *Registry) Module(ctx context.Context, m Module, v *version.Version) (source string, protected bool, err error) {
 	ctx, base, err := r.Service(ctx, m.Host, "modules.v1")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	u := base.JoinPath(m.Namespace, m.Name, m.System, v.String(), "download")
 	a, err := r.Client.Get(ctx, u, maxAnswer)
 	if err != nil {
-		return "", missing(refused(err, download.Audience(ctx, u.Host)))
+		return "", false, missing(refused(err, download.Audience(ctx, u.Host)))
 	}
 	text := a.Header.Get("X-Terraform-Get")
 	if text == "" {
@@ -62,9 +63,10 @@ func (r *Registry) Module(ctx context.Context, m Module, v *version.Version) (st
 		text = doc.Location
 	}
 	if text == "" {
-		return "", fmt.Errorf("%s does not name the source of the module", download.Show(u))
+		return "", false, fmt.Errorf("%s does not name the source of the module", download.Show(u))
 	}
-	return resolve(a.URL, text)
+	source, err = resolve(a.URL, text)
+	return source, a.URL.Scheme == "https", err
 }
 
 // resolve returns the absolute form of an address that begins with "/", "./" or "../". It returns other addresses

@@ -239,7 +239,7 @@ func TestModule(t *testing.T) {
 		t.Fatalf("%v: %v", err, list)
 	}
 	for v, want := range map[string]string{"0.9.0": "https://" + s.Host + "/files/m.zip", "1.0.0": "git::https://example.com/x.git?ref=v1"} {
-		if got, err := r.Module(t.Context(), m, version.Must(version.NewVersion(v))); err != nil || got != want {
+		if got, protected, err := r.Module(t.Context(), m, version.Must(version.NewVersion(v))); err != nil || got != want || !protected {
 			t.Errorf("%v: %s", err, got)
 		}
 	}
