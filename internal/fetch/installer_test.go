@@ -121,6 +121,7 @@ func TestArchiveModule(t *testing.T) {
 	s.Put("/page", []byte(`<html><meta name="terraform-get" content="/m.zip//net-*" /></html>`))
 	s.Put("/wild.zip", registrytest.Zip(map[string]string{"a-1/main.tf": "", "a-2/main.tf": ""}))
 	s.Put("/evil.zip", registrytest.Zip(map[string]string{"../../up.tf": "x"}))
+	s.Put("/empty.zip", registrytest.Zip(nil))
 	s.Put("/nothing", []byte("hello"))
 	s.Fault("/http", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Terraform-Get", "http://example.com/m.zip")
@@ -137,7 +138,7 @@ func TestArchiveModule(t *testing.T) {
 	for source, want := range map[string]string{
 		local: "# root", "file://" + filepath.ToSlash(local) + "//net-*": "# below", local + "//none": "error no subdirectory",
 		u: "# root", u + "//net-*": "# below", host + "/noname?archive=zip": "# root", host + "/page": "# below",
-		host + "/wild.zip//a-*": "error several that match", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out",
+		host + "/wild.zip//a-*": "error several that match", u + "//none": "error no subdirectory", host + "/evil.zip": "error leads out", host + "/empty.zip": "error the archive is empty",
 		host + "/nothing": "error neither an archive", host + "/http": "error not protected", host + "/gone.zip": "error 404",
 		local + "?checksum=md5:" + fmt.Sprintf("%x", md5.Sum(zip)): "# root", local + "?checksum=sha1:" + strings.Repeat("0", 40): "error should have",
 		plain + "//net-*?archive=zip": "# below", plain + "?archive=zip&checksum=" + fmt.Sprintf("%x", sha512.Sum512(zip)): "# root",

@@ -165,9 +165,26 @@ func (m *Installer) image(ctx context.Context, s *imageSource, locked, dir strin
 	}, func(zip string) error { return m.unpack(zip, dir) })
 }
 
-// unpack extracts the archive of a package.
+// unpack extracts the archive of a package. An archive without entries is an error, as in Terraform and OpenTofu: a
+// module without resources would destroy the objects of its former version.
 func (m *Installer) unpack(path, dir string) error {
-	return unpackModule(path, dir, func(text string) { m.note("%s", text) })
+	if err := unpackModule(path, dir, func(text string) { m.note("%s", text) }); err != nil {
+		return err
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) == 0 {
+		return cmp.Or(err, errors.New("the archive is empty"))
+	}
+	return nil
+}
+
+// downloaded extracts an archive that save downloads, if it has the checksum sum from the address of the module. save
+// returns the SHA-256 of the archive, so the archive is read again only for a checksum of another kind.
+func (m *Installer) downloaded(sum, dir string, save func(*os.File) (string, error)) error {
+	sha256, rest := "", sum
+	if text := strings.TrimPrefix(strings.ToLower(sum), "sha256:"); len(text) == 64 {
+		sha256, rest = text, ""
+	}
+	return temporary(m.DataDir, sha256, save, func(path string) error { return m.unpackChecked(rest, path, dir) })
 }
 
 // unpackChecked extracts the archive of a package if it has the checksum.
@@ -190,9 +207,9 @@ func (m *Installer) object(ctx context.Context, s *moduleSource, dir string) err
 	}
 	client := *m.Registry.Client
 	client.Authorize = at.Authorize
-	return temporary(m.DataDir, "", func(f *os.File) (string, error) {
+	return m.downloaded(s.archive.Query().Get("checksum"), dir, func(f *os.File) (string, error) {
 		return byURL(ctx, &client, at.URL, f, moduleLimits.Bytes)
-	}, func(path string) error { return m.unpackChecked(s.archive.Query().Get("checksum"), path, dir) })
+	})
 }
 
 // archive installs an archive. An address that is not an archive is a page that names the source of the module. hops is
@@ -210,9 +227,9 @@ func (m *Installer) archive(ctx context.Context, u *url.URL, locked, dir string,
 	q.Del("checksum")
 	plain := *u
 	plain.RawQuery = q.Encode()
-	return "", temporary(m.DataDir, "", func(f *os.File) (string, error) {
+	return "", m.downloaded(sum, dir, func(f *os.File) (string, error) {
 		return byURL(ctx, m.Registry.Client, &plain, f, moduleLimits.Bytes)
-	}, func(path string) error { return m.unpackChecked(sum, path, dir) })
+	})
 }
 
 // page requests the source of the module from an address, and installs it. It returns an error if hops, the number of
