@@ -240,7 +240,10 @@ var errKind = errors.New("it may contain only plain files and directories")
 // local returns the cleaned name of an entry. It returns an error for a name outside the directory.
 func local(name string) (string, error) {
 	clean := filepath.Clean(filepath.FromSlash(strings.TrimSuffix(name, "/")))
-	if strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(clean) {
+	if strings.Contains(name, `\`) {
+		return "", errors.New("the name has a backslash, which separates directories only on Windows. Make the archive with a program that writes slashes")
+	}
+	if strings.Contains(name, "\x00") || !filepath.IsLocal(clean) {
 		return "", errors.New("the name leads out of the directory")
 	}
 	return clean, nil
