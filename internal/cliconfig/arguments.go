@@ -22,12 +22,15 @@ func hostOf(b *hcl.Block, bag *diag.Bag) (string, bool) {
 	return host, err == nil
 }
 
-// only reports an error for each argument of a block except the argument called name. It returns false if it has
-// reported an error.
+// only reports each argument of a block except the argument called name: as an error if the block lacks that argument,
+// because it is probably misspelt, otherwise as a warning, because Terraform and OpenTofu ignore other arguments. It
+// returns false if it has reported an error.
 func only(b *hcl.Block, attrs hcl.Attributes, name string, bag *diag.Bag) bool {
 	ok := true
 	for other, a := range attrs {
-		if other != name {
+		if other != name && attrs[name] != nil {
+			bag.Add(diag.Warningf("Invalid CLI configuration", "A %s block takes only the argument %q, so %q has no effect.", b.Type, name, other).At(a.NameRange))
+		} else if other != name {
 			bag.Add(diag.Errorf("Invalid CLI configuration", "A %s block takes the argument %q, not %q.", b.Type, name, other).At(a.NameRange))
 			ok = false
 		}

@@ -69,7 +69,7 @@ func (s *Settings) installation(b *hcl.Block, bag *diag.Bag) bool {
 		}
 		for _, pattern := range slices.Concat(in.Include, in.Exclude) {
 			if !selects(pattern) {
-				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider. A pattern is an address such as \"registry.example.com/acme/net\", in which \"*\" matches any part.", pattern).At(m.DefRange))
+				bag.Add(diag.Errorf("Invalid provider installation method", "The pattern %q selects no provider. A pattern is an address such as \"registry.example.com/acme/net\" or \"acme/net\", in which \"*\" matches any part. \"*/*/*\" selects all providers.", pattern).At(m.DefRange))
 				ok = false
 			}
 		}
@@ -156,10 +156,11 @@ func (in *Installation) distinct(a *hcl.Attribute, bag *diag.Bag) bool {
 	return ok
 }
 
-// selects reports whether a pattern of include or exclude can select any provider.
+// selects reports whether a pattern of include or exclude can select any provider. A pattern of one part is refused, as
+// in Terraform and OpenTofu: exclude = ["*"] would exclude only providers in the namespace hashicorp.
 func selects(pattern string) bool {
 	_, err := addr.ParseProvider(anyFor(pattern))
-	return err == nil
+	return err == nil && strings.Contains(pattern, "/")
 }
 
 // anyFor returns a pattern with a valid name in the place of each "*".
