@@ -200,9 +200,13 @@ func remote(retries *int, ask func(ctx context.Context, platform string) (*regis
 	}
 }
 
-// unspoken returns a message if a version supports no protocol that Lethe supports. Otherwise it returns "".
+// unspoken returns a message if a version supports no protocol that Lethe supports. Otherwise, and if the registry names no
+// protocol, it returns "". Some registries name a protocol without its minor version.
 func unspoken(protocols []string) string {
-	if protocols == nil || slices.ContainsFunc(protocols, func(p string) bool { return strings.HasPrefix(p, "5.") || strings.HasPrefix(p, "6.") }) {
+	if len(protocols) == 0 || slices.ContainsFunc(protocols, func(p string) bool {
+		major, _, _ := strings.Cut(p, ".")
+		return major == "5" || major == "6"
+	}) {
 		return ""
 	}
 	return fmt.Sprintf("uses version %s of the plugin protocol, but Lethe supports 5 and 6", strings.Join(protocols, " and "))

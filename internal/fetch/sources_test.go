@@ -136,3 +136,15 @@ func TestProgressReportsBeginAndEndOfNamedDownloads(t *testing.T) {
 		t.Errorf("without a name: %+v", all)
 	}
 }
+
+// TestUnspoken checks the protocols that a registry names for a version.
+func TestUnspoken(t *testing.T) {
+	for _, x := range []struct {
+		protocols []string
+		fits      bool
+	}{{nil, true}, {[]string{}, true}, {[]string{"5"}, true}, {[]string{"4.0", "6.9"}, true}, {[]string{"4.0"}, false}, {[]string{"50.1"}, false}} {
+		if got := unspoken(x.protocols); (got == "") != x.fits {
+			t.Errorf("%q: %s", x.protocols, got)
+		}
+	}
+}

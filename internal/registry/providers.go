@@ -74,6 +74,7 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	}
 	system, arch, _ := strings.Cut(platform, "_")
 	var doc struct {
+		OS, Arch     string
 		Filename     string
 		URL          string `json:"download_url"`
 		Sum          string `json:"shasum"`
@@ -88,6 +89,9 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	a, err := r.document(ctx, base.JoinPath(p.Namespace, p.Type, v.String(), "download", system, arch), &doc)
 	if err != nil {
 		return nil, missing(err)
+	}
+	if is := doc.OS + "_" + doc.Arch; is != platform && is != "_" {
+		return nil, fmt.Errorf("the registry names a package for %s, but was asked for %s", is, platform)
 	}
 	where := func(name, text string) (*url.URL, error) { return packageURL(a.URL, name, text) }
 	out := &Package{Sum: strings.ToLower(doc.Sum), Keys: len(doc.Keys.GPG) > 0}
@@ -117,10 +121,7 @@ func (r *Registry) Provider(ctx context.Context, p addr.Provider, v versions.Ver
 	case r.Signed:
 		return nil, fmt.Errorf("%s names no signing key for %s, but OPENTOFU_ENFORCE_GPG_VALIDATION requires a signature", p.Host, p)
 	}
-	by, err := parseSums(sums)
-	if err != nil {
-		return nil, err
-	}
+	by := parseSums(sums)
 	if by[doc.Filename] != out.Sum || out.Sum == "" {
 		return nil, fmt.Errorf("the registry names the checksum %[2]q for %[1]s, but its own list of checksums has %[3]q", doc.Filename, out.Sum, by[doc.Filename])
 	}
@@ -157,20 +158,20 @@ func packageURL(from *url.URL, name, text string) (*url.URL, error) {
 	return u, nil
 }
 
-// parseSums parses a list of SHA-256 checksums in the format of sha256sum. It returns the checksums by file name.
-func parseSums(text []byte) (map[string]string, error) {
+// parseSums parses a list of SHA-256 checksums in the format of sha256sum. It returns the checksums by file name. Like
+// Terraform, it ignores other lines, such as comments, and uses the first checksum of a file.
+func parseSums(text []byte) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
-		if len(fields) == 0 {
+		if len(fields) != 2 || len(fields[0]) != 64 || !isHex(fields[0]) {
 			continue
 		}
-		if len(fields) != 2 || len(fields[0]) != 64 || !isHex(fields[0]) {
-			return nil, errors.New("the registry's list of checksums cannot be read")
+		if name := strings.TrimPrefix(fields[1], "*"); out[name] == "" {
+			out[name] = strings.ToLower(fields[0])
 		}
-		out[strings.TrimPrefix(fields[1], "*")] = strings.ToLower(fields[0])
 	}
-	return out, nil
+	return out
 }
 
 func isHex(s string) bool {

@@ -93,6 +93,22 @@ func TestExpiredKey(t *testing.T) {
 	}
 }
 
+// TestListOfChecksums checks that a list of checksums may contain other lines, and that the first checksum of a file counts.
+func TestListOfChecksums(t *testing.T) {
+	s, r, p := setup(t)
+	s.Keys()
+	serve(t, s)
+	want, err := r.Provider(t.Context(), p, v1, platform)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "terraform-provider-demo_1.0.0_linux_amd64.zip"
+	s.Put("/files/acme/demo/1.0.0/SHA256SUMS", []byte("# checksums of release 1\n\n"+want.Sum+" *"+name+"\r\n"+strings.Repeat("b", 64)+"  "+name))
+	if got, err := r.Provider(t.Context(), p, v1, platform); err != nil || !slices.Equal(got.Hashes, []string{"zh:" + want.Sum}) {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
 // TestUntrue checks that false answers of a registry, or of an attacker between the registry and the user, are refused.
 func TestUntrue(t *testing.T) {
 	const files = "/files/acme/demo/1.0.0/"
@@ -122,6 +138,9 @@ func TestUntrue(t *testing.T) {
 			serve(t, s)
 			s.Put(files+"SHA256SUMS", []byte(strings.Repeat("a", 64)+"  terraform-provider-demo_1.0.0_linux_amd64.zip\n"))
 		}, "its own list of checksums has"},
+		{"another platform", func(s *registrytest.Server) {
+			s.Put("/v1/providers/acme/demo/1.0.0/download/linux/amd64", []byte(`{"os": "linux", "arch": "arm64"}`))
+		}, "a package for linux_arm64, but was asked for linux_amd64"},
 		{"no signature", func(s *registrytest.Server) { s.Put(files+"SHA256SUMS.sig", nil) }, "no key of the registry signed"},
 		{"signature is gone", func(s *registrytest.Server) {
 			s.Fault(files+"SHA256SUMS.sig", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
