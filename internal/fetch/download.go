@@ -27,13 +27,20 @@ type downloader struct {
 }
 
 // temporary downloads a package into a temporary file in dir, checks its checksum, calls the function use with the path
-// of the file, and removes the file. If the server announced no checksum of the file but hashes of its content, one of
-// them must match.
+// of the file, and removes the file. If the server announced several hashes, one of them must match. If the checksum of
+// the file was unknown, temporary sets it, because the lock file may have it.
 func (l *downloader) temporary(ctx context.Context, pkg parcel, dir string, use func(zip string) error) error {
-	return temporary(dir, pkg.remote.Sum, func(f *os.File) (string, error) { return l.save(ctx, pkg, download.ToFile(f)) }, func(zip string) error {
-		if pkg.remote.Sum == "" && len(pkg.remote.Contents) > 0 {
-			if h1, err := hashArchive(zip); err != nil || !slices.Contains(pkg.remote.Contents, h1) {
-				return cmp.Or(err, fmt.Errorf("the package has the checksum %s, but the server announced %s", h1, strings.Join(pkg.remote.Contents, " or ")))
+	is := pkg.remote
+	known := is.Sum != ""
+	return temporary(dir, is.Sum, func(f *os.File) (sum string, err error) {
+		if sum, err = l.save(ctx, pkg, download.ToFile(f)); err == nil && !known {
+			is.Sum = sum
+		}
+		return sum, err
+	}, func(zip string) error {
+		if !known && len(is.Contents) > 0 && !slices.Contains(is.Contents, "zh:"+is.Sum) {
+			if h1, err := hashArchive(zip); err != nil || !slices.Contains(is.Contents, h1) {
+				return cmp.Or(err, fmt.Errorf("the package has the checksum %s, but the server announced %s", h1, strings.Join(is.Contents, " or ")))
 			}
 		}
 		return use(zip)

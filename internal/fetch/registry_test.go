@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -168,6 +169,45 @@ func TestMirrorPromises(t *testing.T) {
 		}
 		if output := s.from(p); want == "" && output != "" || !strings.Contains(output, want) {
 			t.Errorf("%s: %q", hash, output)
+		}
+	}
+}
+
+// TestMirrorAndLockedArchive checks that the lock file may have only the checksum of the archive if the mirror announces
+// other hashes or none, and that one of several announced hashes is enough.
+func TestMirrorAndLockedArchive(t *testing.T) {
+	for _, cache := range []bool{false, true} {
+		r, s, p := asks(t)
+		zip := registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"})
+		r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): zip})
+		at := r.Put("/toy.zip", zip)
+		s.p.Sources.Settings.Installs = true
+		s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
+		s.fine(s.from(p))
+		lock, _ := s.lockfile().Get(p)
+		h1, zh := lock.Hashes[0], lock.Hashes[1]
+		const other = "zh:0000000000000000000000000000000000000000000000000000000000000000"
+		for _, x := range []struct{ announced, locked, want string }{
+			{"", zh, ""}, {"", other, "does not match any of the checksums"}, {h1, zh, ""}, {h1, other, "does not match any of the checksums"},
+			{zh + " " + other, zh, ""}, {other + " " + other, zh, "but the server announced"}, {h1 + " " + zh + " " + other, h1, ""},
+		} {
+			r.Fault("/mirror/"+r.Host+"/acme/toy/1.0.0.json", func(w http.ResponseWriter, _ *http.Request) {
+				doc, _ := json.Marshal(map[string]any{"archives": map[string]any{Platform(): map[string]any{"url": at, "hashes": strings.Fields(x.announced)}}})
+				w.Write(doc)
+			})
+			if err := os.RemoveAll(s.p.DataDir); err != nil {
+				t.Fatal(err)
+			}
+			if s.p.StoreDir = t.TempDir(); cache {
+				s.p.CacheDir = t.TempDir()
+			}
+			text := fmt.Sprintf("provider %q {\n  version = \"1.0.0\"\n  hashes = [%q]\n}\n", p, x.locked)
+			if err := os.WriteFile(s.lockfile().path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if output := s.from(p); x.want == "" && output != "" || !strings.Contains(output, x.want) {
+				t.Errorf("cache %t, %v: %q", cache, x, output)
+			}
 		}
 	}
 }

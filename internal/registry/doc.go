@@ -60,8 +60,8 @@ type Version struct {
 type Package struct {
 	URL *url.URL // address of a zip file
 	Sum string   // the SHA-256 of the file in hexadecimal; "": unknown
-	// Contents holds "h1:" hashes. One of them must be the hash of the content; nil means that no hash is known. If Sum
-	// is known, callers need not compare Contents.
+	// Contents holds "h1:" and "zh:" hashes. One of them must be the hash of the content or of the file; nil means that no
+	// hash is known. If Sum is known, callers need not compare Contents.
 	Contents []string
 	Hashes   []string // hashes of this version for the lock file: "zh:" and "h1:", for this and other platforms
 	Key      string   // ID of the key that signed the checksums; "": not signed

@@ -64,14 +64,20 @@ func (m Mirror) Provider(ctx context.Context, p addr.Provider, v versions.Versio
 			}
 		}
 	}
+	archives := 0
 	for _, h := range at.Hashes {
 		if sum, ok := strings.CutPrefix(h, "zh:"); ok {
 			out.Sum = strings.ToLower(sum)
+			out.Contents = append(out.Contents, "zh:"+out.Sum)
+			archives++
 		} else if strings.HasPrefix(h, "h1:") {
 			out.Contents = append(out.Contents, h)
 		}
 	}
-	if len(at.Hashes) > 0 && out.Sum == "" && len(out.Contents) == 0 {
+	if archives > 1 {
+		out.Sum = "" // mirrors may list the archives of all platforms, and one matching hash is enough
+	}
+	if len(at.Hashes) > 0 && len(out.Contents) == 0 {
 		return nil, fmt.Errorf("the mirror has no checksum of a supported kind (zh: or h1:) for the package, only %q", at.Hashes)
 	}
 	out.URL, err = packageURL(a.URL, "url", at.URL)
