@@ -144,5 +144,9 @@ module "b" {
 	if v, ok := frame.StaticVersion(a, call, frame.Options{}, &bag); !ok || v != "" {
 		t.Error(v, ok, show(&bag))
 	}
+	call.Versions = expression(t, `""`)
+	if v, ok := frame.StaticVersion(a, call, frame.Options{}, &bag); ok || len(bag.List()) != 1 {
+		t.Error(v, ok, show(&bag))
+	}
 	_ = addr.Module{}
 }

@@ -158,12 +158,17 @@ func isWord(source string) bool {
 }
 
 // StaticVersion evaluates the version argument of a module call. It returns "" if the argument is missing or null. If
-// the argument cannot be evaluated, StaticVersion adds an error and returns false.
+// the argument cannot be evaluated or is the literal "", StaticVersion adds an error and returns false.
 func StaticVersion(parent *config.Node, call *config.Call, o Options, bag *diag.Bag) (string, bool) {
 	if call.Versions == nil {
 		return "", true
 	}
-	return staticString(parent, call, call.Versions, "version", o, bag)
+	text, ok := staticString(parent, call, call.Versions, "version", o, bag)
+	if _, literal := expr.LiteralKey(program.Native(call.Versions)); ok && literal && text == "" {
+		bag.Add(diag.Errorf("Invalid version constraint", "The version of module.%s is empty. Write a constraint such as \">= 1.6\", or remove the argument to select the newest version.", call.Name).At(call.Versions.Range()))
+		return "", false
+	}
+	return text, ok
 }
 
 func staticString(parent *config.Node, call *config.Call, e hcl.Expression, arg string, o Options, bag *diag.Bag) (string, bool) {
