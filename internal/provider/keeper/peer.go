@@ -217,9 +217,7 @@ func (k *peer) start(ctx context.Context, program launch.Program, log func(level
 		return nil, err
 	}
 	if out.At.Address = string(out.Address); out.At.Address != "" { // without an address, all calls go through the keeper
-		within, cancel := context.WithTimeout(ctx, program.Timeout)
-		c.own, _ = launch.Reach(within, out.At) // ignore the error: a provider that accepts only one connection gets all calls through the keeper
-		cancel()
+		c.own, _ = launch.Reach(ctx, out.At) // ignore the error: a provider that accepts only one connection gets all calls through the keeper
 	}
 	running := &launch.Running{Conn: c, Protocol: out.Protocol, Ended: c.ended, Close: c.close}
 	if program.Running != "" { // the keeper does not learn of the end of a process that another program started

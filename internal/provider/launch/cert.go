@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
-	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
 // CertVariable is the environment variable with Lethe's certificate as PEM. A provider program accepts only connections
@@ -155,11 +154,15 @@ func addressOf(a net.Addr, config *tls.Config, line string) Address {
 	return w
 }
 
-// Reach makes a further connection to a running program. It returns an error if the address is invalid or the
-// connection fails.
+// reachTime is the time limit for a further connection. It is short, because the program has answered before, and no
+// call needs the connection.
+var reachTime = 3 * time.Second
+
+// Reach makes a further connection to a running program. It returns an error if the address is invalid, or if the program
+// does not answer in time, for example because it accepts only one connection.
 func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 	if w.Key == nil {
-		return rpc.Dial(ctx, listens{w.Network, w.Address}, nil, wire.MaxMessage)
+		return dialWithin(ctx, reachTime, listens{w.Network, w.Address}, nil)
 	}
 	key, err := x509.ParsePKCS8PrivateKey(w.Key)
 	if err != nil {
@@ -174,7 +177,7 @@ func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
 		RootCAs:      x509.NewCertPool(), MinVersion: tls.VersionTLS12, ServerName: host, ClientSessionCache: w.resume(),
 	}
 	config.RootCAs.AddCert(server)
-	return rpc.Dial(ctx, listens{w.Network, w.Address}, config, wire.MaxMessage)
+	return dialWithin(ctx, reachTime, listens{w.Network, w.Address}, config)
 }
 
 // listens is a network and an address as a net.Addr.

@@ -67,9 +67,12 @@ func TestMuteProgram(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	before := attachTime
-	defer func() { attachTime = before }()
-	attachTime = 10 * time.Millisecond
+	before, further := attachTime, reachTime
+	defer func() { attachTime, reachTime = before, further }()
+	attachTime, reachTime = 10*time.Millisecond, 10*time.Millisecond
+	if _, err := Reach(context.Background(), Address{Network: "unix", Address: l.Addr().String()}); err == nil || err.Error() != want {
+		t.Errorf("a further connection: %v", err)
+	}
 	if _, err := Start(context.Background(), Program{Provider: playground, Running: "unix:" + l.Addr().String(), Protocol: 6}, nil); err == nil || !strings.Contains(err.Error(), "cannot be reached ("+want+")") {
 		t.Errorf("a mute process of another program: %v", err)
 	}
