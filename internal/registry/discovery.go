@@ -13,12 +13,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/download"
 )
 
-// protected returns the absolute address of a service. It must be an https address, unless the user chose it in the CLI
-// configuration.
+// protected returns the absolute address of a service. It must be an https address without a user name, unless the user
+// chose it in the CLI configuration: only the user may choose the credentials that are sent in place of a token.
 func (s *services) protected(host, service, text string) (*url.URL, error) {
 	u, err := s.base.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && s.chosen) {
 		return nil, fmt.Errorf("the host %s offers %s at an address without https, which Lethe does not use", host, service)
+	}
+	if u.User != nil && !s.chosen {
+		return nil, fmt.Errorf("the host %s offers %s at an address with a user name, which Lethe does not use", host, service)
 	}
 	return u, nil
 }
@@ -106,7 +109,7 @@ func (r *Registry) ask(ctx context.Context, host string) (*services, error) {
 	s := &services{base: a.URL, by: map[string]string{}, objects: raw}
 	for name, v := range raw {
 		var text string
-		if json.Unmarshal(v, &text) == nil { // skip other services: login.v1, for example, is an object
+		if json.Unmarshal(v, &text) == nil && text != "" { // skip null, which means that the service is not offered, and objects such as login.v1
 			s.by[name] = text
 		}
 	}

@@ -161,6 +161,12 @@ func TestUntrue(t *testing.T) {
 		{"a service over http", func(s *registrytest.Server) {
 			s.Put("/.well-known/terraform.json", []byte(`{"providers.v1":"http://example.com/"}`))
 		}, "without https"},
+		{"a service with a password", func(s *registrytest.Server) {
+			s.Put("/.well-known/terraform.json", []byte(`{"providers.v1":"https://canary:canary@`+s.Host+`/v1/providers/"}`))
+		}, "at an address with a user name"},
+		{"a registry that is null", func(s *registrytest.Server) {
+			s.Put("/.well-known/terraform.json", []byte(`{"providers.v1":null}`))
+		}, "does not offer a provider registry"},
 		{"no registry", func(s *registrytest.Server) { s.Put("/.well-known/terraform.json", []byte(`{}`)) }, "does not offer a provider registry"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
