@@ -102,15 +102,20 @@ func (m mirror) list(_ context.Context, p addr.Provider) (all []found, warnings 
 	}
 	for _, host := range hosts(p.Host) {
 		by := map[string]map[string]parcel{} // by version and platform
-		base := filepath.Join(string(m), host, folder(filepath.Join(string(m), host), p.Namespace), p.Type)
+		base := string(m)
+		for _, part := range []string{host, p.Namespace, p.Type} {
+			base = filepath.Join(base, folder(base, part))
+		}
 		unpacked := within(base, "*/*_*")
 		for _, dir := range unpacked {
 			if _, ok := executable(dir, p); ok {
 				enter(by, filepath.Base(filepath.Dir(dir)), filepath.Base(dir), parcel{dir: dir})
 			}
 		}
-		archives := within(base, "terraform-provider-"+p.Type+"_*_*_*.zip")
-		for _, zip := range archives {
+		for _, zip := range within(base, "*_*_*_*.zip") {
+			if !strings.HasPrefix(strings.ToLower(filepath.Base(zip)), "terraform-provider-"+strings.ToLower(p.Type)+"_") {
+				continue
+			}
 			parts := strings.Split(strings.TrimSuffix(filepath.Base(zip), ".zip"), "_")
 			n := len(parts)
 			enter(by, parts[n-3], parts[n-2]+"_"+parts[n-1], parcel{zip: zip})
@@ -136,7 +141,7 @@ func within(dir, pattern string) []string {
 }
 
 // folder returns the name of an entry in a directory. If no entry has the exact name, it returns an entry that differs
-// only in case, because users may write the namespace of a provider with capitals.
+// only in case, because users may write the parts of an address with capitals.
 func folder(dir, name string) string {
 	entries, _ := os.ReadDir(dir)
 	found := name

@@ -148,3 +148,14 @@ func TestUnspoken(t *testing.T) {
 		}
 	}
 }
+
+// TestMirrorWithCapitals checks that capitals in the names of directories and archives of a mirror do not count, as in
+// Terraform.
+func TestMirrorWithCapitals(t *testing.T) {
+	s := newStage(t)
+	s.write(filepath.Join(s.mirror, "Example.COM", "Acme", "Toy", "Terraform-Provider-Toy_1.0.0_"+Platform()+".zip"), "PK")
+	all, _, err := mirror(s.mirror).list(t.Context(), addr.Provider{Host: "example.com", Namespace: "acme", Type: "toy"})
+	if err != nil || len(all) != 1 || all[0].unfitOn(Platform()) != "" {
+		t.Errorf("%v: %+v", err, all)
+	}
+}
