@@ -259,6 +259,29 @@ func TestSaveParts(t *testing.T) {
 	if _, err := c.Save(t.Context(), u, ToFile(file(t)), 2<<20, nil); err == nil {
 		t.Error("a part is taken for the file")
 	}
+	calls, changed := 0, bytes.Repeat([]byte("fedcba9876543210"), 1<<10)
+	c, u = serve(t, func(w http.ResponseWriter, r *http.Request) { // the file changes after the first answer, and the server ignores If-Range
+		if calls++; calls == 1 {
+			w.Header().Set("ETag", `"v1"`)
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			w.Write(content[:5000])
+			return
+		}
+		w.Header().Set("ETag", `"v2"`)
+		from := 0
+		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(changed)-1, len(changed)))
+			w.WriteHeader(206)
+		}
+		w.Write(changed[from:])
+	})
+	f := file(t)
+	if _, err := c.Save(t.Context(), u, ToFile(f), 2<<20, nil); err != nil {
+		t.Error(err)
+	}
+	if text, _ := os.ReadFile(f.Name()); !bytes.Equal(text, changed) {
+		t.Error("the file is a mixture of two files")
+	}
 }
 
 func TestSaveLimit(t *testing.T) {

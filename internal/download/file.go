@@ -101,6 +101,10 @@ func (s *saving) attempt(ctx context.Context) error {
 			s.etag = "" // drop the ETag, so that the next attempt requests the whole file
 			return &transient{fmt.Errorf("%s returned another part of the file than requested", Show(s.u))}
 		}
+		if is := resp.Header.Get("ETag"); is != "" && is != s.etag { // some servers and proxies ignore If-Range
+			s.etag = ""
+			return &transient{fmt.Errorf("the file %s changed during the download", Show(s.u))}
+		}
 	} else if err := s.restart(); err != nil {
 		return err
 	}
