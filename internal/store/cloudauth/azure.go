@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -186,7 +187,11 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 		}
 		return azidentity.NewManagedIdentityCredential(m)
 	case cli == "" || set:
-		return azidentity.NewAzureCLICredential(&azidentity.AzureCLICredentialOptions{TenantID: tenant, Subscription: r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")})
+		o := &azidentity.AzureCLICredentialOptions{TenantID: tenant}
+		if tenant == "" { // az refuses a tenant together with a subscription
+			o.Subscription = r.Text("subscription_id", "ARM_SUBSCRIPTION_ID")
+		}
+		return azidentity.NewAzureCLICredential(o)
 	}
 	return nil, errors.New("there are no credentials for Azure: set tenant_id, client_id and one of client_secret, a client certificate and use_oidc, or set use_msi or use_cli")
 }
@@ -194,11 +199,6 @@ func (r *azureReader) credential(in Cloud) (azcore.TokenCredential, error) {
 // identity returns a credential that exchanges a token of another identity provider for a token of Azure. o has the
 // options of the HTTP client. The parameter other is true if the addresses of the cloud come from a metadata host.
 func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, other bool) (azcore.TokenCredential, error) {
-	request := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
-	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")
-	if connection := r.Text("ado_pipeline_service_connection_id", "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID"); connection != "" {
-		return azidentity.NewAzurePipelinesCredential(tenant, client, connection, with, &azidentity.AzurePipelinesCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: other})
-	}
 	token := r.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH")
 	if r.Err != nil {
 		return nil, r.Err
@@ -208,17 +208,34 @@ func (r *azureReader) identity(tenant, client string, o azcore.ClientOptions, ot
 			again := &azureReader{&store.Reader{S: r.S}}
 			return cmp.Or(again.orFile("oidc_token", "ARM_OIDC_TOKEN", "oidc_token_file_path", "ARM_OIDC_TOKEN_FILE_PATH"), token), nil
 		}
-		u, err := url.Parse(request)
-		if err != nil || request == "" {
-			return "", errors.New(`there is no token of an identity provider: set "oidc_token", "oidc_token_file_path", or "oidc_request_url" and "oidc_request_token"`)
-		}
-		q := u.Query()
-		q.Set("audience", "api://AzureADTokenExchange")
-		u.RawQuery = q.Encode()
-		var reply struct{ Value string }
-		err = Bearer(with).JSON(ctx, http.MethodGet, u, nil, nil, &reply)
-		r.S.Secret(reply.Value)
-		return reply.Value, err
+		return r.request(ctx)
 	}
 	return azidentity.NewClientAssertionCredential(tenant, client, assertion, &azidentity.ClientAssertionCredentialOptions{ClientOptions: o, DisableInstanceDiscovery: other})
+}
+
+// request asks the identity provider of a job for a token: GitHub Actions or, if the settings name a service connection,
+// Azure Pipelines.
+func (r *azureReader) request(ctx context.Context) (string, error) {
+	at := r.Text("oidc_request_url", "ARM_OIDC_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_URL", "SYSTEM_OIDCREQUESTURI")
+	with := r.Text("oidc_request_token", "ARM_OIDC_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "SYSTEM_ACCESSTOKEN")
+	u, err := url.Parse(at)
+	if err != nil || at == "" {
+		return "", errors.New(`there is no token of an identity provider: set "oidc_token", "oidc_token_file_path", or "oidc_request_url" and "oidc_request_token"`)
+	}
+	method, q := http.MethodGet, u.Query()
+	q.Set("audience", "api://AzureADTokenExchange")
+	if connection := r.Text("ado_pipeline_service_connection_id", "ARM_ADO_PIPELINE_SERVICE_CONNECTION_ID", "ARM_OIDC_AZURE_SERVICE_CONNECTION_ID"); connection != "" {
+		method = http.MethodPost
+		q.Set("api-version", "7.1")
+		q.Set("serviceConnectionId", connection)
+	}
+	u.RawQuery = q.Encode()
+	var reply struct{ Value, OIDCToken string } // of GitHub Actions, and of Azure Pipelines
+	err = Bearer(with).JSON(ctx, method, u, nil, nil, &reply)
+	token := cmp.Or(reply.OIDCToken, reply.Value)
+	r.S.Secret(token)
+	if err == nil && token == "" {
+		err = fmt.Errorf("the answer of %s has no token", store.Shown(u))
+	}
+	return token, err
 }
