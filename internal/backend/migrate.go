@@ -1,22 +1,19 @@
 package backend
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/state/journal"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
-	"github.com/zclconf/go-cty/cty"
 )
 
 // migration copies the states of one store into another, for init.
@@ -306,9 +303,8 @@ func (m *migration) copyState(ctx context.Context, w transfer, moves bool) (ok b
 	return ok
 }
 
-// sameState reports whether copied, the state that the server returns, is the state that was written. copied is nil if
-// the server has no state. A server may store the parsed document instead of the text. Then the order of members and
-// the spelling of numbers and strings may differ.
+// sameState reports whether a copy is the state that was written, although a server may store the parsed document
+// instead of the text. copied is nil if the server has no state.
 func sameState(copied, written *state.Snapshot) bool {
 	if copied == nil {
 		return false
@@ -316,37 +312,9 @@ func sameState(copied, written *state.Snapshot) bool {
 	if copied.Serial == written.Serial && state.Equal(copied, written) {
 		return true
 	}
-	var documents [2]any
-	for i, s := range []*state.Snapshot{copied, written} {
-		text, err := s.Bytes()
-		if err != nil {
-			return false
-		}
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.UseNumber()
-		if d.Decode(&documents[i]) != nil {
-			return false
-		}
-	}
-	return sameJSON(documents[0], documents[1])
-}
-
-// sameJSON reports whether two decoded JSON values are equal. It compares numbers by their values: 1 equals 1.0.
-func sameJSON(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, sameJSON)
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, sameJSON)
-	case json.Number:
-		b, ok := b.(json.Number)
-		x, err1 := cty.ParseNumberVal(a.String())
-		y, err2 := cty.ParseNumberVal(b.String())
-		return ok && (a == b || err1 == nil && err2 == nil && x.RawEquals(y))
-	}
-	return a == b
+	a, err1 := copied.Bytes()
+	b, err2 := written.Bytes()
+	return err1 == nil && err2 == nil && jsontext.Equivalent(a, b)
 }
 
 // ahead returns the reason why a new state must not replace an existing state. It returns "" if the existing state is

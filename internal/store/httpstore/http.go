@@ -8,22 +8,20 @@
 package httpstore
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
@@ -153,24 +151,8 @@ func (r *remote) versionOf(body []byte) store.Version {
 	r.mu.Lock()
 	written := r.written
 	r.mu.Unlock()
-	if written != nil && sameState(body, written) {
+	if written != nil && jsontext.Equivalent(body, written) {
 		return store.Digest(written)
 	}
 	return store.Digest(body)
-}
-
-// sameState reports whether two states are equal as bytes or as JSON.
-func sameState(a, b []byte) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var values [2]any
-	for i, text := range [][]byte{a, b} {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.UseNumber()
-		if d.Decode(&values[i]) != nil {
-			return false
-		}
-	}
-	return reflect.DeepEqual(values[0], values[1])
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/lethe-iac/lethe/internal/jsontext"
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
@@ -82,7 +83,7 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 // Finish implements store.Finisher. The server may return data in another form.
 func (r *remote) Finish(ctx context.Context, workspace string, data []byte) (store.Version, bool, error) {
 	now, err := r.get(ctx, workspace)
-	return now.version, now.version != "" && sameState(now.data, data), err
+	return now.version, now.version != "" && jsontext.Equivalent(now.data, data), err
 }
 
 // replace sends a new state. The error is a *store.UnansweredError if the answer is a success that does not mean that
@@ -92,7 +93,7 @@ func (r *remote) replace(ctx context.Context, to *url.URL, header http.Header, d
 	if err != nil || slices.Contains([]int{http.StatusOK, http.StatusCreated, http.StatusNoContent}, a.Status) {
 		return err
 	}
-	if now, err := r.get(ctx, store.Default); err == nil && sameState(now.data, data) {
+	if now, err := r.get(ctx, store.Default); err == nil && jsontext.Equivalent(now.data, data) {
 		return nil
 	}
 	return &store.UnansweredError{Err: fmt.Errorf("%s of %s: the server answered %d %s, so that it may store the state later, or not at all", r.o.Update, store.Shown(r.o.Address), a.Status, http.StatusText(a.Status))}
