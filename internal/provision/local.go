@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
@@ -114,17 +113,11 @@ type session struct{ *os.Process }
 func (s session) Terminate() { subprocess.Terminate(s.Process) }
 func (s session) Kill()      { subprocess.Kill(s.Process) }
 
-// signalled reports whether the exit status of a program indicates an interrupt.
-func signalled(err error) bool {
-	var exit *exec.ExitError
-	return errors.As(err, &exit) && (exit.ExitCode() == 130 || strings.HasSuffix(exit.Error(), syscall.SIGINT.String()))
-}
-
 // await waits for the end of a program. If ctx ends first, it ends the program and returns errInterrupted.
 func (r *run) await(ctx context.Context, program ender, output *os.File, ended <-chan error) error {
 	select {
 	case err := <-ended:
-		if !signalled(err) {
+		if !subprocess.Interrupted(err) {
 			return err
 		}
 		select { // an interrupt by the user reaches the program and Lethe in any order

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -35,4 +37,10 @@ func Run(cmd *exec.Cmd) error {
 		return nil
 	}
 	return err
+}
+
+// Interrupted reports whether the error of a program indicates that an interrupt ended it.
+func Interrupted(err error) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && (exit.ExitCode() == 130 || strings.HasSuffix(exit.Error(), syscall.SIGINT.String()))
 }
