@@ -14,6 +14,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/schema"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/store/crypt"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -322,6 +323,7 @@ func (b *encryptionBuilder) source(ref config.EncryptionRef) *crypt.Source {
 // to a key provider; evaluate returns that key provider in uses. s has the settings of p. ok is false after an error.
 func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argument string, kinds crypt.Kinds[M]) (made M, uses *crypt.Source, s store.Settings, ok bool) {
 	kind, _ := kinds.Find(p.Type)
+	kind.Schema = asWritten(kind.Schema, p)
 	s, ok = b.settings(p, kind.Schema, name)
 	switch {
 	case !ok:
@@ -350,6 +352,21 @@ func evaluate[M any](b *encryptionBuilder, p *config.EncryptionPart, name, argum
 		b.error(at, "%s cannot be used: %s.", name, err)
 	}
 	return made, uses, s, err == nil
+}
+
+// asWritten returns the schema for the settings of p. A setting that is an object may be written as an argument or as a
+// block: OpenTofu permits only a block for "endpoints", and only an argument for "assume_role". The values of both forms
+// have the same type.
+func asWritten(sch *crypt.Schema, p *config.EncryptionPart) *crypt.Schema {
+	out := &crypt.Schema{}
+	for _, a := range sch.Attrs {
+		if a.Object == nil || !p.HasBlock(a.Name) {
+			out.Attrs = append(out.Attrs, a)
+			continue
+		}
+		out.Blocks = append(out.Blocks, &schema.Nested{Name: a.Name, Block: &schema.Block{Attrs: a.Object.Attrs}, Nesting: schema.Single, Max: 1})
+	}
+	return out
 }
 
 // settings evaluates the settings of a key provider or a method, and registers their secrets, so that output hides

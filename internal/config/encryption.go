@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -26,6 +27,12 @@ type EncryptionPart struct {
 	EncryptionRef
 	Uses *EncryptionRef // the key provider that the argument "keys" or "chain" names; nil: the block has no such argument
 	Body hcl.Body       // the settings except for "keys" or "chain"
+}
+
+// HasBlock reports whether the settings contain a block of a type.
+func (p *EncryptionPart) HasBlock(typ string) bool {
+	c, _, _ := p.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: typ}}}) // mistakes are reported when the settings are evaluated
+	return len(c.Blocks) > 0
 }
 
 // EncryptionRef names a key provider or a method.
@@ -257,14 +264,6 @@ func (t *EncryptionTarget) merge(other *EncryptionTarget) *EncryptionTarget {
 		return other
 	}
 	m := *t
-	if other.Method != nil {
-		m.Method = other.Method
-	}
-	if other.Enforced != nil {
-		m.Enforced = other.Enforced
-	}
-	if other.Fallback != nil {
-		m.Fallback = other.Fallback
-	}
+	m.Method, m.Enforced, m.Fallback = cmp.Or(other.Method, t.Method), cmp.Or(other.Enforced, t.Enforced), cmp.Or(other.Fallback, t.Fallback)
 	return &m
 }
