@@ -418,6 +418,51 @@ func TestOpenBao(t *testing.T) {
 	}
 }
 
+// TestOpenBaoVariables checks the variables of OpenBao and of Vault, and that a node in standby may redirect a request once.
+// A redirect from https to http would show the token.
+func TestOpenBaoVariables(t *testing.T) {
+	var tokens []string
+	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tokens = append(tokens, r.Method+" "+r.Header.Get("X-Vault-Token")+" "+r.Header.Get("X-Vault-Namespace"))
+		fmt.Fprintf(w, `{"data":{"plaintext":%q,"ciphertext":"c"}}`, base64.StdEncoding.EncodeToString(make([]byte, 32)))
+	}))
+	defer active.Close()
+	redirecting := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, active.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	})
+	standby, secure := httptest.NewServer(redirecting), httptest.NewTLSServer(redirecting)
+	defer standby.Close()
+	defer secure.Close()
+	twice := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, standby.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer twice.Close()
+	k, _ := ProviderKinds.Find("openbao")
+	v, err := k.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"key_name": cty.StringVal("k")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"VAULT_ADDR": active.URL, "VAULT_TOKEN": "canary-v", "VAULT_NAMESPACE": "nv"}, "POST canary-v nv"},
+		{map[string]string{"VAULT_ADDR": "http://127.0.0.1:1", "VAULT_TOKEN": "canary-v", "BAO_ADDR": active.URL, "BAO_TOKEN": "canary-b", "BAO_NAMESPACE": "nb"}, "POST canary-b nb"},
+		{map[string]string{"BAO_ADDR": standby.URL, "BAO_TOKEN": "canary-b"}, "POST canary-b "},
+		{map[string]string{"BAO_ADDR": secure.URL, "BAO_TOKEN": "canary-b", "VAULT_SKIP_VERIFY": "true"}, ""},
+		{map[string]string{"BAO_ADDR": twice.URL, "BAO_TOKEN": "canary-b"}, ""},
+	} {
+		tokens = nil
+		p, err := k.Make(store.Settings{Config: v, Schema: k.Schema, Getenv: func(name string) string { return c.env[name] }})
+		if err == nil {
+			_, _, err = p.NewKey(t.Context(), nil)
+		}
+		if (err == nil) != (c.want != "") || strings.Join(tokens, ",") != c.want || err != nil && strings.Contains(err.Error(), "canary") {
+			t.Errorf("%v: %q, %v", c.env, tokens, err)
+		}
+	}
+}
+
 // TestOpenBaoTLS checks that the server may have a certificate of a private authority.
 func TestOpenBaoTLS(t *testing.T) {
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -445,8 +490,8 @@ func TestOpenBaoTLS(t *testing.T) {
 		{map[string]string{"BAO_CACERT": filepath.Join(dir, "ca"), "BAO_TLS_SERVER_NAME": "another.test"}, "another.test"},
 		{map[string]string{"BAO_SKIP_VERIFY": "true"}, ""},
 		{map[string]string{"BAO_SKIP_VERIFY": "perhaps"}, "BAO_SKIP_VERIFY"},
-		{map[string]string{"BAO_CACERT": filepath.Join(dir, "none")}, "BAO_CACERT names contains no certificate"},
-		{map[string]string{"BAO_CACERT": filepath.Join(dir, "missing")}, "BAO_CACERT names cannot be read"},
+		{map[string]string{"BAO_CACERT": filepath.Join(dir, "none")}, "BAO_CACERT or VAULT_CACERT names contains no certificate"},
+		{map[string]string{"BAO_CACERT": filepath.Join(dir, "missing")}, "BAO_CACERT or VAULT_CACERT names cannot be read"},
 		{map[string]string{"BAO_CLIENT_CERT": filepath.Join(dir, "ca")}, "BAO_CLIENT_KEY"},
 	} {
 		p, err := k.Make(store.Settings{Config: v, Schema: k.Schema, Getenv: func(name string) string { return c.env[name] }})

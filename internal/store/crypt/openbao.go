@@ -28,14 +28,12 @@ type openBao struct {
 }
 
 func newOpenBao(s store.Settings) (Provider, error) {
-	b := &openBao{agent: s.Agent, client: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	b := &openBao{agent: s.Agent, client: &http.Client{Timeout: time.Minute, CheckRedirect: toActive}}
 	b.key, _ = s.Text("key_name")
-	b.token, _ = s.Text("token", "BAO_TOKEN")
+	b.token, _ = s.Text("token", "BAO_TOKEN", "VAULT_TOKEN")
 	b.associated, _ = s.Text("associated_data")
-	if s.Getenv != nil {
-		b.namespace = s.Getenv("BAO_NAMESPACE")
-	}
-	address, _ := s.Text("address", "BAO_ADDR")
+	b.namespace, _ = s.Text("", "BAO_NAMESPACE", "VAULT_NAMESPACE")
+	address, _ := s.Text("address", "BAO_ADDR", "VAULT_ADDR")
 	path, _ := s.Text("transit_engine_path")
 	var err error
 	if b.length, err = s.Int("key_length", 32); err != nil {
@@ -48,7 +46,7 @@ func newOpenBao(s store.Settings) (Provider, error) {
 	case b.key == "":
 		return nil, s.Bad("key_name", `"key_name" is not set`)
 	case b.token == "":
-		return nil, errors.New(`neither "token" nor BAO_TOKEN is set`)
+		return nil, errors.New(`neither "token" nor BAO_TOKEN nor VAULT_TOKEN is set`)
 	case b.length != 16 && b.length != 32 && b.length != 64:
 		return nil, s.Bad("key_length", `"key_length" must be 16, 32 or 64, not %d`, b.length)
 	}
@@ -60,31 +58,40 @@ func newOpenBao(s store.Settings) (Provider, error) {
 	return b, nil
 }
 
+// toActive is a redirect policy for http.Client. A node in standby redirects requests to the active node, which gets the
+// token, too. toActive follows one such redirect, unless it changes the method, or https to http.
+func toActive(req *http.Request, via []*http.Request) error {
+	if len(via) > 1 || req.Method != via[0].Method || via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
 // openBaoTransport returns an HTTP transport that the TLS variables of OpenBao's CLI configure, such as BAO_CACERT.
 func openBaoTransport(s store.Settings) (*http.Transport, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	c := &tls.Config{}
 	t.TLSClientConfig = c
 	var err error
-	if c.InsecureSkipVerify, err = s.Bool("", "BAO_SKIP_VERIFY"); err != nil {
+	if c.InsecureSkipVerify, err = s.Bool("", "BAO_SKIP_VERIFY", "VAULT_SKIP_VERIFY"); err != nil {
 		return nil, err
 	}
-	c.ServerName, _ = s.Text("", "BAO_TLS_SERVER_NAME")
-	if path, ok := s.Text("", "BAO_CACERT"); ok {
+	c.ServerName, _ = s.Text("", "BAO_TLS_SERVER_NAME", "VAULT_TLS_SERVER_NAME")
+	if path, ok := s.Text("", "BAO_CACERT", "VAULT_CACERT"); ok {
 		pem, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("the file that BAO_CACERT names cannot be read: %w", err)
+			return nil, fmt.Errorf("the file that BAO_CACERT or VAULT_CACERT names cannot be read: %w", err)
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("the file that BAO_CACERT names contains no certificate in PEM")
+			return nil, errors.New("the file that BAO_CACERT or VAULT_CACERT names contains no certificate in PEM")
 		}
 	}
-	cert, has := s.Text("", "BAO_CLIENT_CERT")
-	key, _ := s.Text("", "BAO_CLIENT_KEY")
+	cert, has := s.Text("", "BAO_CLIENT_CERT", "VAULT_CLIENT_CERT")
+	key, _ := s.Text("", "BAO_CLIENT_KEY", "VAULT_CLIENT_KEY")
 	if has || key != "" {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		if err != nil {
-			return nil, fmt.Errorf("the client certificate and key that BAO_CLIENT_CERT and BAO_CLIENT_KEY name cannot be used: %w", err)
+			return nil, fmt.Errorf("the client certificate and key that BAO_CLIENT_CERT and BAO_CLIENT_KEY, or VAULT_CLIENT_CERT and VAULT_CLIENT_KEY, name cannot be used: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

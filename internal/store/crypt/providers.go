@@ -76,8 +76,8 @@ var ProviderKinds = Kinds[Provider]{
 	)},
 	{Name: "openbao", Make: newOpenBao, Schema: settings(
 		required(attr("key_name", cty.String, "The key of the transit engine.")),
-		hidden(attr("token", cty.String, "The token. BAO_TOKEN.")),
-		attr("address", cty.String, "The address of the server. BAO_ADDR."),
+		hidden(attr("token", cty.String, "The token. BAO_TOKEN, VAULT_TOKEN.")),
+		attr("address", cty.String, "The address of the server. BAO_ADDR, VAULT_ADDR."),
 		attr("transit_engine_path", cty.String, "Where the transit engine is mounted: /transit if not set."),
 		attr("key_length", cty.Number, "The length of the key in bytes, 16 or 32: 32 if not set."),
 		attr("associated_data", cty.String, "Associated data of the key, in base64."),
