@@ -37,7 +37,7 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 	store.Attr("iam_endpoint", cty.String, "Older form of endpoints.iam."), store.Attr("sts_endpoint", cty.String, "Older form of endpoints.sts."),
 	store.Attr("use_path_style", cty.Bool, "Whether the bucket is in the path instead of the host name."),
 	store.Attr("force_path_style", cty.Bool, "Older form of use_path_style."),
-	store.Attr("max_retries", cty.Number, "How often a failed request is repeated: 5 times if not set. AWS_MAX_ATTEMPTS."),
+	store.Attr("max_retries", cty.Number, "The attempts of a failing request: 5 if not set. Unless it is 0, writes are repeated for longer. AWS_MAX_ATTEMPTS."),
 	store.Attr("retry_mode", cty.String, "standard or adaptive. Both repeat requests in the same way. AWS_RETRY_MODE."),
 
 	// these settings of Terraform disable checks that Lethe does not do
@@ -79,9 +79,14 @@ func optionsOf(ctx context.Context, s store.Settings) (Options, error) {
 		o.CustomerKey = nil
 	}
 	const usual = 5
-	o.Tries = s.Tries(cloudauth.AWSReading).Times(r.Int("max_retries", usual, "AWS_MAX_ATTEMPTS"))
-	if o.Tries.Retries < usual {
-		o.Tries.Reading = 0
+	o.Tries = s.Tries(cloudauth.AWSReading)
+	switch attempts := r.Int("max_retries", usual, "AWS_MAX_ATTEMPTS"); { // AWS and Terraform count the first attempt, too
+	case attempts == 0:
+		o.Tries = o.Tries.Times(0)
+	case attempts < usual:
+		o.Tries.Retries, o.Tries.Reading = attempts-1, 0
+	default:
+		o.Tries.Retries = attempts - 1
 	}
 	config := cloudauth.AWS(ctx, r)
 	cloudauth.AWSAccount(ctx, r, config)

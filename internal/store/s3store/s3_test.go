@@ -171,7 +171,23 @@ func TestAddressAsGiven(t *testing.T) {
 	}
 }
 
-// opened opens the store at a URL with use_lockfile and a number of retries.
+// TestAttempts checks that max_retries is the number of attempts of a request that reads, as in Terraform. 0 means one
+// attempt, too.
+func TestAttempts(t *testing.T) {
+	for set, want := range map[int64]int{0: 1, 1: 1, 2: 2, 3: 3} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.WriteHeader(http.StatusInternalServerError)
+		}))
+		t.Cleanup(server.Close)
+		if _, _, err := opened(t, server.URL, set).Get(t.Context(), store.Default); err == nil || asked != want {
+			t.Errorf("max_retries = %d: %d requests: %v", set, asked, err)
+		}
+	}
+}
+
+// opened opens the store at a URL with use_lockfile and a value of max_retries.
 func opened(t *testing.T, url string, retries int64) store.Store {
 	t.Helper()
 	config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{
