@@ -386,12 +386,11 @@ func drawConsul(r *rand.Rand, at string) *setup {
 	host := strings.TrimPrefix(at, "http://")
 	d.put(r, setting{name: "address", env: "CONSUL_HTTP_ADDR", values: []string{host, at}, required: true})
 	d.put(r, setting{name: "path", values: slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return k[0] == '/' }), required: true})
-	if r.IntN(4) == 0 { // in Terraform the file also takes precedence over the setting
+	if r.IntN(4) == 0 { // the file takes precedence over the setting
 		d.files = map[string]string{"token": "t3\n"}
-		d.env = append(d.env, "CONSUL_HTTP_TOKEN_FILE=token", "CONSUL_HTTP_TOKEN="+one(r, "", "t1"))
-	} else {
-		d.put(r, setting{name: "access_token", env: "CONSUL_HTTP_TOKEN", values: []string{"t1", "t2"}})
+		d.env = append(d.env, "CONSUL_HTTP_TOKEN_FILE=token")
 	}
+	d.put(r, setting{name: "access_token", env: "CONSUL_HTTP_TOKEN", values: []string{"t1", "t2"}})
 	if r.IntN(4) == 0 {
 		d.env = append(d.env, "CONSUL_NAMESPACE=n1")
 	}

@@ -78,7 +78,7 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	if s.Agent != "" {
 		o.Header.Set("User-Agent", s.Agent)
 	}
-	token := cmp.Or(r.Text("access_token"), strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))), r.Text("", "CONSUL_HTTP_TOKEN"))
+	token := cmp.Or(strings.TrimSpace(string(r.file("", "CONSUL_HTTP_TOKEN_FILE"))), r.Text("access_token", "CONSUL_HTTP_TOKEN"))
 	if s.Secret(token); token != "" {
 		o.Header.Set("X-Consul-Token", token)
 	}

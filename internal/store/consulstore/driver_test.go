@@ -68,7 +68,7 @@ func TestAuthorities(t *testing.T) {
 }
 
 // TestToken checks the order of the sources of a token. As in Consul's own client, the file takes precedence over the
-// variable with the token.
+// setting and over the variable with the token.
 func TestToken(t *testing.T) {
 	asked := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,8 @@ func TestToken(t *testing.T) {
 	}{
 		{"", "canary-file", map[string]string{"CONSUL_HTTP_TOKEN_FILE": file, "CONSUL_HTTP_TOKEN": "canary-variable"}},
 		{"", "canary-variable", map[string]string{"CONSUL_HTTP_TOKEN": "canary-variable"}},
-		{"canary-setting", "canary-setting", map[string]string{"CONSUL_HTTP_TOKEN_FILE": file, "CONSUL_HTTP_TOKEN": "canary-variable"}},
+		{"canary-setting", "canary-file", map[string]string{"CONSUL_HTTP_TOKEN_FILE": file, "CONSUL_HTTP_TOKEN": "canary-variable"}},
+		{"canary-setting", "canary-setting", map[string]string{"CONSUL_HTTP_TOKEN": "canary-variable"}},
 	} {
 		config, err := Driver.Schema.Coerce(cty.ObjectVal(map[string]cty.Value{"path": cty.StringVal("state"), "address": cty.StringVal(server.URL), "access_token": cty.StringVal(tt.setting)}))
 		if err != nil {
