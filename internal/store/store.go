@@ -75,7 +75,7 @@ type Store interface {
 //
 // "journal" and "rows" mean: if that setting is used. A store with History also has Rewriter. remote and cloud have
 // Policy and Named. pg has Migrator, Cursor and NoEncryption. pg and s3 have Disabled. s3 has Presigner, s3 and http
-// have Finisher. A store with Parts also has Versioner and Concurrent. s3, gcs and azurerm have Service.
+// have Finisher. A store with Parts also has Versioner and Concurrent. s3, gcs, azurerm, remote and cloud have Service.
 type Capabilities struct {
 	Breaker      Breaker        // locks of other processes can be broken
 	Files        Files          // states are files of this machine

@@ -50,12 +50,12 @@ func pastOf(ctx context.Context, c *base.Call, st *states.States, now *state.Sna
 		case err != nil:
 			c.Bag.Add(diag.Errorf("Failed to load state", "The earlier versions of the state cannot be listed: %s.", err))
 		case !found:
-			c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. Switch on the versions of the bucket or the container: it keeps the versions that are written from then on."))
+			c.Bag.Add(diag.Errorf(noHistory, "The service of the backend keeps no earlier versions of the state. A bucket or a container keeps the versions that are written after its versions were switched on."))
 		default:
 			out.store = v
 		}
 	default:
-		c.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. Local states, the backend \"pg\" with layout = \"rows\", and buckets with versions do.", opened.Type))
+		c.Bag.Add(diag.Errorf(noHistory, "The backend %q keeps no former states. Local states, the backend \"pg\" with layout = \"rows\", buckets with versions, and services like HCP Terraform do.", opened.Type))
 	}
 	return out, out.store != nil
 }
@@ -268,7 +268,7 @@ func (t past) count(ctx context.Context, kept []store.Past) {
 // Diff is the command `state diff`.
 var Diff = &base.Command{
 	Name: "state diff", Args: "SERIAL [SERIAL]", Short: "Show the differences between two states",
-	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.\n\nLocal states, states in rows, and states in buckets that keep versions have former\nstates. For other backends, download a former version with the tool of the service.",
+	Long: "Compares the state with the first serial with the state with the second serial, or\nwith the current state, and shows the objects and outputs that differ. Sensitive\nvalues are hidden, as in \"state show\". With -json, the document contains them.\n\nLocal states, states in rows, in buckets that keep versions and in services like\nHCP Terraform have former states. For other backends, download a former version with\nthe tool of the service.",
 	Examples: [][2]string{
 		{"lethe state diff 12", "Show the changes since the state with the serial 12"},
 		{"lethe state diff 12 15", "Compare two states"},

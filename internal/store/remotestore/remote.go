@@ -110,7 +110,7 @@ func (r *remote) name(workspace string) (string, error) {
 
 // Capabilities returns the optional abilities of the store. A nil member means that the store lacks the ability.
 func (r *remote) Capabilities() store.Capabilities {
-	return store.Capabilities{Breaker: r, Place: r, Policy: r, Named: r}
+	return store.Capabilities{Breaker: r, Place: r, Policy: r, Named: r, Service: r}
 }
 
 // Place returns a text that identifies the place of a state, for comparison with places of other stores.
@@ -212,7 +212,7 @@ func (r *remote) selects(ctx context.Context, name string) error {
 
 // workspaces returns the workspaces on the service that Prefix, Tags, Bindings and Project select.
 func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
-	q := url.Values{"page[size]": {"100"}}
+	q := url.Values{}
 	if r.o.Prefix != "" {
 		q.Set("search[name]", r.o.Prefix)
 	}
@@ -226,12 +226,22 @@ func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
 		q.Set(fmt.Sprintf("filter[tagged][%d][key]", i), key)
 		q.Set(fmt.Sprintf("filter[tagged][%d][value]", i), r.o.Bindings[key])
 	}
+	all, err = pages[workspace](ctx, r, q, "organizations", r.o.Organization, "workspaces")
+	if store.Refused(err, http.StatusNotFound) {
+		err = fmt.Errorf("the organization %q does not exist on %s, or the token has no access to it", r.o.Organization, r.o.Host)
+	}
+	return all, err
+}
+
+// pages returns the objects of all pages of a list. parts are the steps of the path, and q is the query.
+func pages[T any](ctx context.Context, r *remote, q url.Values, parts ...string) (all []T, err error) {
+	to := r.at(parts...)
+	q.Set("page[size]", "100")
 	for page := 1; page > 0; {
-		to := r.at("organizations", r.o.Organization, "workspaces")
 		q.Set("page[number]", fmt.Sprint(page))
 		to.RawQuery = q.Encode()
 		var doc struct {
-			Data []workspace
+			Data []T
 			Meta struct {
 				Pagination struct {
 					Next int `json:"next-page"`
@@ -239,9 +249,6 @@ func (r *remote) workspaces(ctx context.Context) (all []workspace, err error) {
 			}
 		}
 		if err := r.api.JSON(ctx, http.MethodGet, to, nil, nil, &doc); err != nil {
-			if store.Refused(err, http.StatusNotFound) {
-				err = fmt.Errorf("the organization %q does not exist on %s, or the token has no access to it", r.o.Organization, r.o.Host)
-			}
 			return nil, err
 		}
 		all = append(all, doc.Data...)
@@ -341,7 +348,9 @@ func (r *remote) projectOfNew(ctx context.Context) (id string, err error) {
 type stateVersion struct {
 	ID         string
 	Attributes struct {
-		URL string `json:"hosted-state-download-url"`
+		URL     string    `json:"hosted-state-download-url"`
+		Created time.Time `json:"created-at"`
+		Status  string
 	}
 }
 

@@ -2,6 +2,7 @@ package remotestore
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -124,5 +125,46 @@ func TestProjectOfNewWorkspace(t *testing.T) {
 	s.Add("a", "local")
 	if err := opener(t, s, Options{Name: "a", Named: true, Project: "new"})().Capabilities().Named.Prepare(t.Context()); err != nil || s.Project("a") != "prj-1" {
 		t.Errorf("an existing workspace is in %q: %v", s.Project("a"), err)
+	}
+}
+
+// TestEarlierVersions checks that earlier state versions on several pages are listed, read and, if the service permits
+// it, deleted.
+func TestEarlierVersions(t *testing.T) {
+	for _, deletes := range []bool{false, true} {
+		s := &tfetest.Service{Mode: "local", Deletes: deletes}
+		st := opener(t, s, Options{Prefix: "net-"})()
+		var v store.Version
+		for serial := range 5 {
+			var err error
+			if v, err = st.Put(t.Context(), "w", fmt.Appendf(nil, `{"serial":%d,"lineage":"l"}`, serial+1), v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept := st.Capabilities().Service
+		if none, err := kept.EarlierVersions(t.Context(), "x"); err != nil || len(none) != 0 {
+			t.Errorf("%v, %v", none, err)
+		}
+		all, err := kept.EarlierVersions(t.Context(), "w")
+		if err != nil || len(all) != 4 || !all[0].Time.After(all[3].Time) {
+			t.Fatalf("%v, %v", all, err)
+		}
+		if data, err := kept.ReadVersion(t.Context(), "w", all[3]); err != nil || string(data) != `{"serial":1,"lineage":"l"}` {
+			t.Errorf("%s, %v", data, err)
+		}
+		for range 2 { // a version that no longer exists counts as deleted
+			if err := kept.DeleteVersion(t.Context(), "w", all[3]); (err == nil) != deletes {
+				t.Errorf("deletes %t: %v", deletes, err)
+			}
+		}
+		if left, err := kept.EarlierVersions(t.Context(), "w"); err != nil || len(left) != map[bool]int{false: 4, true: 3}[deletes] {
+			t.Errorf("deletes %t: %v, %v", deletes, left, err)
+		}
+		if data, err := kept.ReadVersion(t.Context(), "w", all[3]); err != nil || (data == nil) != deletes {
+			t.Errorf("deletes %t: %s, %v", deletes, data, err)
+		}
+		if text := kept.DeleteCommand("w", all[0]); !strings.Contains(text, "/state-versions/"+all[0].ID+"/") || strings.Contains(text, tfetest.Token) {
+			t.Error(text)
+		}
 	}
 }

@@ -28,22 +28,31 @@ func (r *remote) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	if err != nil || now.ID == "" {
 		return nil, "", err
 	}
-	if now.Attributes.URL == "" {
-		return nil, "", fmt.Errorf("%s did not return an address for the state of the workspace %s: the token has no permission to read it", r.o.Host, r.path(name))
+	data, err := r.download(ctx, r.path(name), now)
+	if len(data) == 0 {
+		return nil, "", err
 	}
-	to, err := r.o.Base.Parse(now.Attributes.URL)
+	return data, store.Version(now.ID), err
+}
+
+// download returns the content of a state version of the workspace with a path.
+func (r *remote) download(ctx context.Context, path string, v stateVersion) ([]byte, error) {
+	if v.Attributes.URL == "" {
+		return nil, fmt.Errorf("%s did not return an address for the state of the workspace %s: the token has no permission to read it", r.o.Host, path)
+	}
+	to, err := r.o.Base.Parse(v.Attributes.URL)
 	if err != nil {
-		return nil, "", fmt.Errorf("the address of the state cannot be used: %w", err)
+		return nil, fmt.Errorf("the address of the state cannot be used: %w", err)
 	}
 	api := r.files
 	if to.Host == r.o.Base.Host && to.Scheme == r.o.Base.Scheme {
 		api = r.api
 	}
 	a, err := api.Ask(ctx, http.MethodGet, to, http.Header{"Accept": {"application/json"}}, nil)
-	if err != nil || len(a.Body) == 0 {
-		return nil, "", err
+	if err != nil {
+		return nil, err
 	}
-	return a.Body, store.Version(now.ID), nil
+	return a.Body, nil
 }
 
 // errUnlocked reports that the lock of this process was taken away, and that the workspace is not locked now.

@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +31,8 @@ type Service struct {
 	Mode string
 	// Version is the version of Terraform of new workspaces. "" means a default.
 	Version string
+	// Deletes permits the deletion of state versions, as in Terraform Enterprise.
+	Deletes bool
 
 	mu         sync.Mutex
 	n          int
@@ -48,6 +52,8 @@ type workspace struct {
 
 type version struct {
 	id, lineage, md5 string
+	n                int64 // increases with each version
+	status           string
 	serial           int64
 	of               *workspace
 	state            []byte
@@ -162,7 +168,7 @@ func (w *workspace) doc() object {
 func (v *version) doc(r *http.Request) object {
 	at := "http://" + r.Host + "/files/" + v.id
 	a := object{
-		"serial": v.serial, "hosted-state-download-url": at, "created-at": time.Unix(0, 0).UTC(), "status": "finalized", "size": len(v.state),
+		"serial": v.serial, "hosted-state-download-url": at, "created-at": time.Unix(v.n, 0).UTC(), "status": cmp.Or(v.status, "finalized"), "size": len(v.state),
 		"resources-processed": true, "terraform-version": "1.11.4",
 	}
 	if v.state == nil {
@@ -226,6 +232,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.organization(w, r, parts[2:], in.Data.Attributes, in.Data.Relationships)
 	case parts[0] == "workspaces" && s.withID(parts[1]) != nil:
 		s.workspace(w, r, s.withID(parts[1]), strings.Join(parts[2:], "/"), in.Data.Attributes, in.Reason)
+	case r.URL.Path == "/api/v2/state-versions":
+		s.history(w, r)
+	case parts[0] == "state-versions" && s.versions[parts[1]] != nil && len(parts) == 4 && r.Method == http.MethodPost:
+		s.discard(w, r, s.versions[parts[1]], parts[3])
 	case parts[0] == "state-versions" && s.versions[parts[1]] != nil && len(parts) == 3 && parts[2] == "outputs":
 		respond(w, http.StatusOK, s.versions[parts[1]].outputs())
 	case parts[0] == "state-versions" && s.versions[parts[1]] != nil:
@@ -323,6 +333,39 @@ func page(n, of int) object {
 	return object{"pagination": object{"current-page": n, "next-page": next, "total-pages": of, "total-count": of}}
 }
 
+// history answers with the state versions of a workspace, the latest first, two per page.
+func (s *Service) history(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("filter[organization][name]") != Organization {
+		refuse(w, http.StatusNotFound, "")
+		return
+	}
+	var found []object
+	for _, v := range slices.SortedFunc(maps.Values(s.versions), func(a, b *version) int { return cmp.Compare(b.n, a.n) }) {
+		if v.of.name == q.Get("filter[workspace][name]") {
+			found = append(found, v.doc(r))
+		}
+	}
+	respondPage(w, q, found)
+}
+
+// discard deletes the content of a state version in two steps.
+func (s *Service) discard(w http.ResponseWriter, r *http.Request, v *version, action string) {
+	switch {
+	case !s.Deletes:
+		refuse(w, http.StatusNotFound, "")
+		return
+	case action == "soft_delete_backing_data" && v.status == "" && v != v.of.current:
+		v.status = "backing_data_soft_deleted"
+	case action == "permanently_delete_backing_data" && v.status != "":
+		delete(s.versions, v.id)
+	default:
+		refuse(w, http.StatusBadRequest, "")
+		return
+	}
+	respond(w, http.StatusOK, object{"data": v.doc(r)})
+}
+
 // list answers with the workspaces that the query selects, two per page.
 func (s *Service) list(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
@@ -339,6 +382,11 @@ func (s *Service) list(w http.ResponseWriter, r *http.Request) {
 			found = append(found, n.doc())
 		}
 	}
+	respondPage(w, q, found)
+}
+
+// respondPage answers with the page of found objects that the query selects.
+func respondPage(w http.ResponseWriter, q url.Values, found []object) {
 	at := 1
 	_, _ = fmt.Sscan(q.Get("page[number]"), &at)
 	pages := max(1, (len(found)+1)/2)
@@ -419,7 +467,7 @@ func (s *Service) create(w http.ResponseWriter, r *http.Request, n *workspace, a
 		refuse(w, http.StatusConflict, "The serial is not higher than the serial of the current state version")
 	default:
 		s.n++
-		v := &version{id: fmt.Sprintf("sv-%d", s.n), lineage: in.Lineage, md5: in.MD5, serial: *in.Serial, of: n}
+		v := &version{id: fmt.Sprintf("sv-%d", s.n), n: int64(s.n), lineage: in.Lineage, md5: in.MD5, serial: *in.Serial, of: n}
 		if s.versions == nil {
 			s.versions = map[string]*version{}
 		}
