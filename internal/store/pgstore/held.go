@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,23 @@ const beginInfo, endInfo = `/* lethe lock `, ` */ `
 func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Result, error) {
 	text := strings.ReplaceAll(string(h.who.Marshal()), "*/", `*\/`)
 	return run(ctx, h.conn, beginInfo+text+endInfo+sql, args...)
+}
+
+// pin sets the connection up for a lock. If a pooler, such as PgBouncer, is between this process and the server, pin
+// begins a transaction and returns true. A pooler may send each transaction to another connection of the server, and
+// share these connections among its clients: a lock would exclude nobody, and would remain after the end of its process.
+// During a transaction, the pooler keeps the connection for this client, and closes it if the client ends.
+func (h *held) pin(ctx context.Context) (pooled bool, err error) {
+	// The server ends the lock of a dead machine sooner with these settings. Not every server supports them, so errors are
+	// ignored. A pooler has sent another process ID than its server has.
+	res, _ := h.conn.Exec(ctx, `SELECT pg_backend_pid(); SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).ReadAll()
+	if len(res) == 0 || len(res[0].Rows) == 0 || string(res[0].Rows[0][0]) == strconv.FormatUint(uint64(h.conn.PID()), 10) {
+		return false, nil
+	}
+	if _, err = h.run(ctx, `BEGIN`); err == nil {
+		_, err = h.run(ctx, `SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`)
+	}
+	return true, err
 }
 
 // alive reports whether the connection of the lock works. Except for plans, its server must also accept writes.

@@ -1,6 +1,7 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -88,9 +89,10 @@ func (r *remote) acquire(ctx context.Context, workspace string, who store.LockIn
 		h.close()
 		return nil, err
 	}
-	// The server ends the lock of a dead machine sooner with these settings. Not every server supports them, so errors are
-	// ignored.
-	_ = conn.Exec(ctx, `SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3`).Close()
+	if pooled, err := h.pin(ctx); err != nil || pooled && j != nil {
+		h.close()
+		return nil, cmp.Or(err, store.ErrNotPartial) // claims need transactions of their own
+	}
 	err = r.try(ctx, h, workspace)
 	var lockErr *store.LockError
 	for range 3 {
