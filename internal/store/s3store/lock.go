@@ -123,6 +123,11 @@ type lockFile struct{ *remote }
 func (l lockFile) key(workspace string) string { return l.path(workspace) + ".tflock" }
 
 func (l lockFile) acquire(ctx context.Context, workspace string, info []byte) (bool, []byte, error) {
+	if aws.ToString(l.o.Client.Options().BaseEndpoint) != "" { // a service other than AWS may ignore If-None-Match
+		if held, err := l.read(ctx, workspace); err == nil && held != nil {
+			return false, held, nil
+		}
+	}
 	in := l.writing(l.key(workspace), info)
 	in.IfNoneMatch = aws.String("*")
 	_, err := l.o.Client.PutObject(ctx, in)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -187,6 +188,43 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// TestIgnoredCondition checks that a lock excludes others if the service ignores If-None-Match.
+func TestIgnoredCondition(t *testing.T) {
+	objects := sync.Map{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch r.Method {
+		case http.MethodPut:
+			objects.Store(r.URL.Path, body)
+		case http.MethodDelete:
+			objects.Delete(r.URL.Path)
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			if data, ok := objects.Load(r.URL.Path); ok {
+				_, _ = w.Write(data.([]byte))
+				return
+			}
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, "<Error><Code>NoSuchKey</Code></Error>")
+		}
+	}))
+	t.Cleanup(server.Close)
+	st := opened(t, server.URL, 0)
+	for range 2 {
+		unlock, err := st.Lock(t.Context(), store.Default, store.NewLockInfo("one", "1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var held *store.LockError
+		if _, err := opened(t, server.URL, 0).Lock(t.Context(), store.Default, store.NewLockInfo("two", "1")); !errors.As(err, &held) || held.Held == nil || held.Held.Operation != "one" {
+			t.Errorf("%v", err)
+		}
+		if err := unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // opened opens the store at a URL with use_lockfile and a value of max_retries.
 func opened(t *testing.T, url string, retries int64) store.Store {
 	t.Helper()
@@ -211,7 +249,9 @@ func TestServiceWithoutConditions(t *testing.T) {
 		stored, asked := "", 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
-			asked++
+			if r.Method == http.MethodPut {
+				asked++
+			}
 			switch {
 			case r.Method != http.MethodPut:
 				w.WriteHeader(http.StatusNotFound)
@@ -232,7 +272,7 @@ func TestServiceWithoutConditions(t *testing.T) {
 		var noAnswer *store.UnansweredError
 		_, err := st.Lock(t.Context(), store.Default, store.NewLockInfo("o", "1"))
 		if err == nil || errors.As(err, &noAnswer) || asked != 1 || status == 501 && !strings.Contains(err.Error(), "use_lockfile needs a service") {
-			t.Errorf("%s: the lock with %d requests: %v", code, asked, err)
+			t.Errorf("%s: the lock with %d writes: %v", code, asked, err)
 		}
 	}
 }
