@@ -44,3 +44,14 @@ func Interrupted(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && (exit.ExitCode() == 130 || strings.HasSuffix(exit.Error(), syscall.SIGINT.String()))
 }
+
+// RunPatiently runs the program that command returns, and returns it after its end. A terminal sends an interrupt of the
+// user to the programs that share it, too. If an interrupt ended the program and ctx has not ended, RunPatiently runs it
+// once more: after the first interrupt, Lethe still writes the state.
+func RunPatiently(ctx context.Context, command func() *exec.Cmd) (cmd *exec.Cmd, err error) {
+	for turn := 0; turn == 0 || turn == 1 && Interrupted(err) && ctx.Err() == nil; turn++ {
+		cmd = command()
+		err = Run(cmd)
+	}
+	return cmd, err
+}

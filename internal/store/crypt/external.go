@@ -47,25 +47,23 @@ func (o *output) Write(text []byte) (int, error) {
 }
 
 // ask runs the program, sends it the input as JSON (nil as null), and decodes its JSON answer into answer. If the
-// program cannot be started, the error is a *serviceError. A terminal sends an interrupt of the user to the program, too:
-// ask then runs the program again unless ctx has ended, because writes of states continue after the first interrupt.
+// program cannot be started, the error is a *serviceError.
 func (p program) ask(ctx context.Context, in, answer any) error {
 	input, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	var cmd *exec.Cmd
 	var errs subprocess.Beginning
 	var out output
-	for turn := 0; turn == 0 || turn == 1 && subprocess.Interrupted(err) && ctx.Err() == nil; turn++ {
-		cmd = subprocess.Command(ctx, p.command[0], p.command[1:]...)
+	cmd, err := subprocess.RunPatiently(ctx, func() *exec.Cmd {
+		cmd := subprocess.Command(ctx, p.command[0], p.command[1:]...)
 		if subprocess.HasTerminal() { // the program may ask the user on /dev/tty, for example for a PIN
 			cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM)
 		}
 		errs, out = subprocess.Beginning{}, output{}
 		cmd.Dir, cmd.Stdin, cmd.Stderr, cmd.Stdout = p.dir, bytes.NewReader(input), &errs, &out
-		err = subprocess.Run(cmd)
-	}
+		return cmd
+	})
 	if err != nil && cmd.Process == nil {
 		return &serviceError{fmt.Errorf("the program %s cannot be started: %w", p.command[0], err)}
 	}

@@ -178,15 +178,19 @@ func (p *plugin) run(ctx context.Context, a *access) (*answered, error) {
 	if filepath.Base(command) != command {
 		command = within(p.dir, command)
 	}
-	cmd := subprocess.Command(ctx, command, p.Args...)
-	cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // the plugin may ask the user on /dev/tty, although its standard input is empty
-	cmd.Env = append(os.Environ(), "KUBERNETES_EXEC_INFO="+string(info))
-	for _, e := range p.Env {
-		cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
-	}
 	var out, trouble bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &trouble
-	if err := subprocess.Run(cmd); err != nil {
+	_, err = subprocess.RunPatiently(ctx, func() *exec.Cmd {
+		cmd := subprocess.Command(ctx, command, p.Args...)
+		cmd.SysProcAttr = subprocess.OnTerminal(syscall.SIGTERM) // the plugin may ask the user on /dev/tty, although its standard input is empty
+		cmd.Env = append(os.Environ(), "KUBERNETES_EXEC_INFO="+string(info))
+		for _, e := range p.Env {
+			cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
+		}
+		out, trouble = bytes.Buffer{}, bytes.Buffer{}
+		cmd.Stdout, cmd.Stderr = &out, &trouble
+		return cmd
+	})
+	if err != nil {
 		hint := ""
 		if errors.Is(err, exec.ErrNotFound) && p.InstallHint != "" {
 			hint = "\n" + p.InstallHint

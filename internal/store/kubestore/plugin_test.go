@@ -82,3 +82,22 @@ func TestEndedCredentials(t *testing.T) {
 		t.Errorf("%v, refused %d", err, refused)
 	}
 }
+
+// TestPluginInterrupted checks that a plugin that an interrupt at the terminal ended runs once more.
+func TestPluginInterrupted(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "interrupted")
+	answer := `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"canary-4711"}}`
+	for _, ends := range []string{"kill -INT $$", "exit 130"} {
+		script := `[ -e "$0" ] || { echo > "$0"; ` + ends + `; }; echo '` + answer + `'`
+		p := &plugin{APIVersion: "client.authentication.k8s.io/v1", Command: "sh", Args: []string{"-c", script, mark + ends}}
+		if got, err := p.run(t.Context(), &access{}); err != nil || got.Token != "canary-4711" {
+			t.Errorf("%s: %v, %v", ends, got, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := &plugin{APIVersion: "client.authentication.k8s.io/v1", Command: "sh", Args: []string{"-c", "exit 130"}}
+	if _, err := p.run(ctx, &access{}); err == nil {
+		t.Error("no error after the end of the context")
+	}
+}
