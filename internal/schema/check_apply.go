@@ -117,7 +117,7 @@ func (c *applyCheck) value(planned, actual cty.Value) {
 	switch {
 	case equal(planned, actual) || ty == cty.DynamicPseudoType:
 	case !ty.Equals(actual.Type()) && actual.Type().TestConformance(ty) != nil:
-		c.add("wrong final value type: %s", convert.MismatchMessage(actual.Type(), ty))
+		c.report(false, "wrong final value type", func() string { return "wrong final value type: " + convert.MismatchMessage(actual.Type(), ty) })
 	case !planned.IsKnown() || planned.IsNull() && actual.IsNull():
 	case planned.IsNull():
 		c.report(false, "was null, but now is not", func() string { return "was null, but now " + GoString(actual) })

@@ -310,6 +310,13 @@ func TestBreachesHideSecrets(t *testing.T) {
 			t.Errorf("%s / %s", f, f.Safe)
 		}
 	}
+	open := &Block{Attrs: []*Attr{{Name: "any", Type: cty.DynamicPseudoType, Optional: true}}}
+	keyed := func(key string) cty.Value {
+		return cty.ObjectVal(map[string]cty.Value{"any": cty.ObjectVal(map[string]cty.Value{key: cty.True})})
+	}
+	if found := open.ApplyBreaches(keyed("canary"), keyed("b")); len(found) != 1 || strings.Contains(found[0].Safe, "canary") || !strings.Contains(found[0].Text, "canary") {
+		t.Errorf("%v", found)
+	}
 }
 
 func TestGoString(t *testing.T) {

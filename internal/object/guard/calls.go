@@ -273,7 +273,7 @@ func (a *admission) listed() bool {
 // action failed.
 func (a *admission) invoked() bool {
 	if x := a.answer; !x.ended && !x.unanswered && len(x.diags) == 0 {
-		a.out.Name = progressText(a.guard.Secrets.ScrubMessage(x.name))
+		a.out.Name = progressText(x.name, a.guard.Secrets.ScrubMessage)
 		return true
 	}
 	a.out.Ended = true
@@ -284,13 +284,11 @@ func (a *admission) invoked() bool {
 // mostProgress is the maximum length of a progress message, in bytes.
 const mostProgress = 4 << 10
 
-// progressText shortens a progress message and removes its control characters, except for line breaks.
-func progressText(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > mostProgress {
-		s = strings.ToValidUTF8(s[:mostProgress], "") + "…"
-	}
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+// progressText shortens a progress message, and removes its control characters except for line breaks. scrub masks the
+// secrets in it: secrets with control characters, secrets between whose letters the provider wrote control characters,
+// and both before the cut, because the beginning of a secret is not found.
+func progressText(s string, scrub func(string) string) string {
+	s = scrub(strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
 			return r
@@ -300,7 +298,11 @@ func progressText(s string) string {
 			return -1
 		}
 		return r
-	}, s))
+	}, strings.ToValidUTF8(scrub(s), "\uFFFD"))))
+	if len(s) > mostProgress {
+		s = strings.ToValidUTF8(s[:mostProgress], "") + "…"
+	}
+	return s
 }
 
 // listedObject checks the object of a list result. The value is null if the provider did not send the object.

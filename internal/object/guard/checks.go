@@ -109,8 +109,8 @@ func (a *admission) whollyKnown(title, when string) bool {
 	}
 	cty.Walk(a.out.Value, func(p cty.Path, v cty.Value) (bool, error) {
 		if !v.IsKnown() {
-			a.of.breach(title, "%s left \"%s.%s\" unknown %s, where every value must be known. This is a bug in the provider. Report it to its developers.",
-				a.of.Who(), a.of.Object, mark.PathString(p), when)
+			a.of.breach(title, "%s left \"%s\" unknown %s, where every value must be known. This is a bug in the provider. Report it to its developers.",
+				a.of.Who(), a.of.AttributeText(p, a.terms.Config.Marks), when)
 		}
 		return true, nil
 	})
