@@ -52,6 +52,17 @@ func (e *Entry) ID() string {
 	return attrs.ID
 }
 
+// ShownID returns the result of ID for messages: a mask if the id is sensitive.
+func (e *Entry) ShownID() string {
+	id := e.ID()
+	for _, p := range e.Sensitive {
+		if id != "" && (len(p) == 0 || len(p) == 1 && p[0] == (cty.GetAttrStep{Name: "id"})) {
+			return mark.Sensitive.Mask()
+		}
+	}
+	return id
+}
+
 // Output is a stored root output.
 type Output struct {
 	Value      mark.Value // may be marked sensitive as a whole, and has no other marks

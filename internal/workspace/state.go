@@ -200,7 +200,7 @@ func (s *State) elsewhere(why error, next *state.Snapshot, data []byte, recorded
 	b.WriteString("The updated state could not be written to another file either, and the journal is incomplete. Write down these objects, which differ from the stored state, and import the missing objects:")
 	for o, e := range next.Objects() {
 		if s.doc.snapshot.Get(o) != e {
-			fmt.Fprintf(&b, "\n  %s [id=%s]", o, e.ID())
+			fmt.Fprintf(&b, "\n  %s [id=%s]", o, e.ShownID())
 		}
 	}
 	for o := range s.doc.snapshot.Objects() {

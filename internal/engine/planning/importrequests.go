@@ -126,7 +126,7 @@ func (r importRequests) refuse(from addr.Object, e *state.Entry, to addr.Object,
 		other = " If it is a different object, for example in another account, import it first with -target."
 	}
 	if e.ID() != "" {
-		id = fmt.Sprintf(" %q", e.ID())
+		id = fmt.Sprintf(" %q", e.ShownID())
 	}
 	d, _ := r.run.Program.Resource(to.Resource())
 	r.run.Bag.Add(diag.Errorf("Imported object would be destroyed", "%s imports the object%s, which is %s in the state, and this plan destroys it there. Replace the import by a moved block from %[3]s to %[1]s, or add a removed block for %[3]s with destroy = false.%s", to, id, from, other).At(d.Range).About(to.Instance))
