@@ -79,13 +79,13 @@ func (p *eachPair) of(field string) cty.Value {
 
 // pairs returns the elements of the for_each of an import block. Because an import block creates no instances, its
 // for_each may be any collection, as in Terraform. In a list, each.key is the index; in a set, it is the element
-// itself. If the collection is sensitive, its elements are not, as in a for expression.
+// itself. The elements have the marks of the collection: otherwise, an address or an id would show a sensitive element.
 func (r *repeater) pairs() []eachPair {
 	v := r.s.Eval(r.e)
 	if r.s.outcome() != OK || mark.Is(v, mark.Ephemeral) && !r.mayBeMarked(v, "for_each") {
 		return nil
 	}
-	v, _ = mark.Unmark(v)
+	v, remark := mark.Unmark(v)
 	ty := v.Type()
 	switch {
 	case v.IsNull():
@@ -104,7 +104,10 @@ func (r *repeater) pairs() []eachPair {
 	}
 	out := make([]eachPair, 0, v.LengthInt())
 	for k, e := range expr.Entries(v) {
-		out = append(out, eachPair{k, e})
+		if ty.IsSetType() {
+			k = remark(k)
+		}
+		out = append(out, eachPair{k, remark(e)})
 	}
 	return out
 }
@@ -233,9 +236,12 @@ func (im *importer) instanceKey(e hclsyntax.Expression) (addr.Key, bool) {
 	case !v.IsKnown():
 		detail = "An instance key in the address must be known during plan."
 	}
-	key, ok := addr.KeyOf(v)
-	if detail == "" && !ok {
-		detail = "An instance key in the address must be a string or a whole number."
+	var key addr.Key
+	if detail == "" { // KeyOf reads no marked values
+		var ok bool
+		if key, ok = addr.KeyOf(v); !ok {
+			detail = "An instance key in the address must be a string or a whole number."
+		}
 	}
 	if detail != "" {
 		im.s.Error(im.s.WithValues(diag.Errorf("Import block 'to' address contains an invalid key", "%s", detail).At(e.Range()), e, im.s.Ctx))

@@ -67,6 +67,7 @@ type repeater struct {
 	e     hclsyntax.Expression
 	out   *repeated
 	title string // the title of its errors
+	hides bool   // the value is sensitive, so its errors must not show it
 	early bool   // an unknown value is an error even if Options.Defers is set, because the argument belongs to an import block
 }
 
@@ -87,6 +88,7 @@ func (r *repeater) value(what string) (cty.Value, bool) {
 	if !r.mayBeMarked(v, what) {
 		return v, false
 	}
+	r.hides = mark.Is(v, mark.Sensitive)
 	v, _ = mark.Unmark(v)
 	return v, true
 }
@@ -270,7 +272,7 @@ func (r *repeater) fits(n int64) bool {
 		return true
 	}
 	argument := map[program.RepeatKind]string{program.Count: "count", program.ForEach: "for_each"}[r.out.Repeat]
-	if r.out.Hidden {
+	if r.out.Hidden || r.hides {
 		r.error(`The given %q argument value is unsuitable: it exceeds the limit of %d instances.`, argument, limit)
 	} else {
 		r.error(`The given %q argument value is unsuitable: %d instances are more than the limit of %d.`, argument, n, limit)
