@@ -43,7 +43,7 @@ func global(e *Env) ([]string, bool) {
 			args = args[1:]
 		default:
 			option, _, _ := strings.Cut(name, "=")
-			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Write options of a command after its name.\n", args[0], base.MeantOption(option, []string{"-chdir", "-experiment", "-help", "-version"}))
+			fmt.Fprintf(e.Stderr, "Error: %s is not a global option.%s Write options of a command after its name.\n", option, base.MeantOption(option, []string{"-chdir", "-experiment", "-help", "-version"}))
 			return nil, false
 		}
 	}

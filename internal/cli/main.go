@@ -126,7 +126,7 @@ func noCommand(e *Env, args []string) int {
 		fmt.Fprintf(e.Stderr, "Error: Command \"%s\" is no longer supported\n\n%s\n", args[0], why)
 		return base.ExitError
 	}
-	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", args[0], diag.Meant(diag.Suggest(args[0], names())))
+	fmt.Fprintf(e.Stderr, "Lethe has no command named %q.%s", base.Unvalued(args[0]), diag.Meant(diag.Suggest(args[0], names())))
 	fmt.Fprint(e.Stderr, "\n\nTo see all of Lethe's top-level commands, run:\n  lethe -help\n\n")
 	return base.ExitError
 }

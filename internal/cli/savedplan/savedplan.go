@@ -23,7 +23,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/fetch"
 	"github.com/lethe-iac/lethe/internal/lang/vet"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -48,7 +47,7 @@ func New(s *session.Session) *Plans { return &Plans{session: s} }
 func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.session.Dir.Call.Path(name))
 	if err != nil {
-		p.session.Dir.Call.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "The file %s cannot be read: %s.", name, disk.Reason(err)))
+		p.session.Dir.Call.Bag.Add(p.session.Dir.Call.UnreadablePlan(name, err))
 		return nil, false
 	}
 	return p.Decode(ctx, name, data)

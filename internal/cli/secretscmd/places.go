@@ -10,7 +10,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/states"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/event"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
@@ -188,7 +187,7 @@ func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	for _, name := range names {
 		data, err := os.ReadFile(c.Path(name))
 		if err != nil {
-			c.Bag.Add(diag.Errorf("Failed to load \""+name+"\" as a plan file", "The file %s cannot be read: %s.", name, disk.Reason(err)))
+			c.Bag.Add(c.UnreadablePlan(name, err))
 			return false
 		}
 		saved, ok := x.plans.Decode(ctx, name, data)

@@ -2,12 +2,16 @@ package variables
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -55,7 +59,7 @@ func (v *Values) Collect() bool {
 	}
 	for _, a := range v.dir.Options.Vars {
 		if a.File {
-			ok = v.ReadFile(v.dir.Call.Path(a.Text)) && ok
+			ok = v.readGiven(a.Text) && ok
 		} else {
 			ok = v.fromFlag(a.Text) && ok
 		}
@@ -66,6 +70,16 @@ func (v *Values) Collect() bool {
 		}
 	}
 	return ok
+}
+
+// readGiven reads the file that a -var-file option names.
+func (v *Values) readGiven(name string) bool {
+	path := v.dir.Call.Path(name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && strings.Contains(name, "=") { // the error must not show the value of a variable
+		v.dir.Call.Bag.Add(diag.Errorf("Failed to read variables file", "The option -var-file takes the name of a file. To set one variable, use -var=\"name=value\"."))
+		return false
+	}
+	return v.ReadFile(path)
 }
 
 func (v *Values) fromEnv() {
@@ -188,14 +202,15 @@ func (v *Values) undeclared(name, file string, r diag.Range) {
 
 func (v *Values) fromFlag(text string) bool {
 	name, value, found := strings.Cut(text, "=")
-	if !found || name == "" {
+	padding := strings.HasPrefix(value, "=") && strings.Trim(value, "=") == "" // the end of a value in base64
+	if !found || !hclsyntax.ValidIdentifier(strings.TrimSpace(name)) || padding && v.Declared(name) == nil {
 		if v.Declared(text) == nil {
 			text = "" // text may be a secret value, and not a name
 		}
 		v.dir.Call.Bag.Add(workdir.NoAssignment(text))
 		return false
 	}
-	if strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") {
+	if name != strings.TrimSpace(name) {
 		v.dir.Call.Bag.Add(diag.Errorf("Invalid -var option", "The variable name %q ends with a space. Write -var=\"name=value\" without spaces around the name.", name))
 		return false
 	}
