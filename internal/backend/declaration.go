@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/lang/frame"
 	"github.com/lethe-iac/lethe/internal/limits"
 	"github.com/lethe-iac/lethe/internal/mark"
@@ -134,13 +136,17 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 	ty := driver.Schema.Type()
 	name, value, ok := strings.Cut(text, "=")
 	switch {
+	case ok && !hclsyntax.ValidIdentifier(name): // the whole text may be a secret value, such as a URL
+		d.env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "A text given with -backend-config begins with no name of a setting. Write -backend-config=\"name=value\", or the name of a file."))
+		return false
 	case !ok:
 		if !d.readOverrides(driver, text, given) {
 			return false
 		}
 	case driver.Schema.Attr(name) != nil && !ty.AttributeType(name).IsPrimitiveType():
-		// the name in messages does not contain the value, which may be secret
-		if given[name], ok = config.ParseValue(fmt.Sprintf("-backend-config=%q", name+"=..."), value, d.limits, d.env.Bag); !ok {
+		var found diag.Bag
+		given[name], ok = config.ParseValue(fmt.Sprintf("-backend-config=%q", name+"=..."), value, d.limits, &found) // messages must not contain the value, which may be secret
+		if d.env.Bag.MoveUnquoted(&found); !ok {
 			return false
 		}
 	default:
@@ -175,19 +181,21 @@ func (d *declaration) readOverrides(driver store.Driver, file string, given map[
 	}
 	src, err := os.ReadFile(paths.Text(d.env.Dir, file))
 	if err != nil {
-		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "The file given with -backend-config cannot be read: %s.", err))
+		name := " " + file
+		if strings.Contains(file, "://") || strings.ContainsAny(file, " @\n") { // the text may be a secret value without a name
+			name = ""
+		}
+		d.env.Bag.Add(diag.Errorf("Failed to read backend configuration", "The file%s given with -backend-config cannot be read: %s.", name, disk.Reason(err)))
 		return false
 	}
-	d.sources.Set(file, diag.Masked(src, shownSettings(driver.Schema)))
+	d.sources.Set(file, diag.Masked(src, diag.Harmless{Values: shownSettings(driver.Schema)}))
 	var blocks []string
 	for _, b := range driver.Schema.Blocks {
 		blocks = append(blocks, b.Name)
 	}
 	var found diag.Bag
 	values, ok := config.LoadSettings(file, src, blocks, d.limits, &found)
-	for _, problem := range found.List() {
-		d.env.Bag.Add(diag.Unquoted(problem))
-	}
+	d.env.Bag.MoveUnquoted(&found)
 	for name, v := range values {
 		given[name] = v.Value
 	}
@@ -198,17 +206,20 @@ func (d *declaration) readOverrides(driver store.Driver, file string, given map[
 // settings are not among them.
 func shownSettings(b *schema.Block) []string {
 	secret, shown := map[string]bool{}, []string{}
-	var visit func(*schema.Block)
-	visit = func(b *schema.Block) {
-		for _, a := range b.Attrs {
+	var visit func([]*schema.Attr)
+	visit = func(attrs []*schema.Attr) {
+		for _, a := range attrs {
 			shown = append(shown, a.Name)
 			secret[a.Name] = secret[a.Name] || a.Sensitive
-		}
-		for _, n := range b.Blocks {
-			visit(n.Block)
+			if a.Object != nil {
+				visit(a.Object.Attrs)
+			}
 		}
 	}
-	visit(b)
+	visit(b.Attrs)
+	for _, n := range b.Blocks {
+		visit(n.Block.Attrs)
+	}
 	return slices.DeleteFunc(shown, func(name string) bool { return secret[name] })
 }
 

@@ -5,16 +5,19 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/lethe-iac/lethe/internal/diag"
 )
 
-// harmless holds the names of arguments whose values are not secret. All other values are masked, because an unknown
-// name may be the misspelt name of an argument with a secret.
-var harmless = []string{
+// harmless has the names whose text is not secret. All other text is masked, because an unknown name may be the
+// misspelt name of an argument with a secret.
+var harmless = diag.Harmless{Values: []string{
 	"plugin_cache_dir", "vendor_dir", "default_registry", "plugin_cache_may_break_dependency_lock_file", "defer_ephemerals", "close_timeout", "forget_data", "silence",
 	"skip_deposed_provisioners", "backend_without_init", "language_version", "disable_checkpoint", "disable_checkpoint_signature", "path", "url", "include", "exclude", "repository_template", "download_retry_count", "trust_all_hashes",
 	"retry_count", "match", "attempts", "backoff", "idempotent", "request_timeout_seconds", "username", "docker_credentials_helper", "discover_ambient_credentials",
-	"docker_style_config_files", "default_docker_credential_helper", "dev_overrides", "services", "providers",
-}
+	"docker_style_config_files", "default_docker_credential_helper",
+}, Braces: []string{"dev_overrides", "services", "providers"}, Labels: []string{
+	"host", "credentials", "credentials_helper", "oci_credentials", "provider_retry",
+}}
 
 // written returns the range in the file src that corresponds to r, a range in the output of modern. origin is the
 // second result of modern. A nil r stays nil.

@@ -75,8 +75,9 @@ func ShowEncryption(env string, sources *diag.Sources) {
 	if env == "" {
 		return
 	}
-	sources.Set(EncryptionVariable, diag.Masked(bytes.TrimSpace([]byte(env)), []string{
-		"keys", "method", "chain", "enforced", "iterations", "hash_function", "salt_length", "key_length", "kms_key_id", "key_spec", "region", "key_name", "kms_encryption_key", "vault_uri", "vault_key_name", "transit_engine_path", "encrypted_metadata_alias",
+	sources.Set(EncryptionVariable, diag.Masked(bytes.TrimSpace([]byte(env)), diag.Harmless{
+		Values: []string{"keys", "method", "chain", "enforced", "iterations", "hash_function", "salt_length", "key_length", "kms_key_id", "key_spec", "region", "key_name", "kms_encryption_key", "vault_uri", "vault_key_name", "transit_engine_path", "encrypted_metadata_alias"},
+		Labels: []string{"key_provider", "method", "remote_state_data_source"},
 	}))
 }
 
@@ -93,9 +94,7 @@ func ReadEncryption(root *Module, env string, o Options, bag *diag.Bag) (*Encryp
 	if text := bytes.TrimSpace([]byte(env)); len(text) > 0 {
 		var found diag.Bag
 		body, ok := ParseBody(EncryptionVariable, text, o.Limits, &found)
-		for _, d := range found.List() {
-			rd.bag.Add(diag.Unquoted(d))
-		}
+		rd.bag.MoveUnquoted(&found)
 		if !ok {
 			bag.Move(&rd.bag)
 			return nil, false

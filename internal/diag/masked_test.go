@@ -31,10 +31,14 @@ func TestMasked(t *testing.T) {
 		"canary":                                                                                                           "******",
 		"canary two\n":                                                                                                     "****** ***\n",
 		"credentials x {\n} canary\n":                                                                                      "credentials x {\n} ******\n",
-		"x \"a\" {\n  token\n  canary\n}":                                                                                  "x \"a\" {\n  *****\n  ******\n}",
-		`} ] "`:                                                                                                            `} ] *`,
+		"x \"a\" {\n  token\n  canary\n}":                                                                                  "x *** {\n  *****\n  ******\n}",
+		"x \"canary\" {\n  y \"canary\" \"p\" {\n  }\n}":                                                                   "x ******** {\n  y ******** *** {\n  }\n}",
+		"credentials \"services\" {\n  token = \"canary\"\n  dev_overrides \"path\" { token = \"p\" }\n}": "credentials \"services\" {\n  token = ********\n  dev_overrides ****** { token = \"p\" }\n}",
+		"token = services { x = \"canary\" }": "token = ******** { x = ******** }",
+		"path = {\n  x = \"canary\"\n}":       "path = {\n  x = ********\n}",
+		`} ] "`:                               `} ] *`,
 	} {
-		if got := string(Masked([]byte(text), []string{"path", "url", "dev_overrides", "services"})); got != want {
+		if got := string(Masked([]byte(text), Harmless{Values: []string{"path", "url"}, Braces: []string{"dev_overrides", "services"}, Labels: []string{"credentials", "credentials_helper", "host", "provider_installation"}})); got != want {
 			t.Errorf("%q:\n%q, want\n%q", text, got, want)
 		}
 	}
@@ -46,10 +50,11 @@ func TestMaskedWithoutACharacter(t *testing.T) {
 		"credentials \"x.com\" {\n  token = \"canary\"\n}\nhost \"y.com\" {\n  services = {\n    \"a.v1\" = \"u\"\n  }\n}\ncredentials \"z.com\" { token = \"canary\" }\n",
 		"{\n  \"credentials\": {\n    \"x.com\": {\"token\": \"canary\"}\n  },\n  \"path\": \"p\",\n  \"oci\": {\"password\": \"canary\", \"path\": \"p\"}\n}\n",
 	} {
+		shown := Harmless{Values: []string{"path"}, Braces: []string{"services"}, Labels: []string{"credentials", "host"}}
 		for i := range text {
 			without := text[:i] + text[i+1:]
-			if strings.Count(without, "canary") == 2 && strings.Contains(string(Masked([]byte(without), []string{"path", "services"})), "canary") {
-				t.Errorf("%q: %q", without, Masked([]byte(without), []string{"path", "services"}))
+			if strings.Count(without, "canary") == 2 && strings.Contains(string(Masked([]byte(without), shown)), "canary") {
+				t.Errorf("%q: %q", without, Masked([]byte(without), shown))
 			}
 		}
 	}

@@ -109,9 +109,14 @@ func (v *Values) ReadFile(path string) bool {
 	name := v.dir.Display(path)
 	var found diag.Bag
 	text, values, ok := config.ReadValues(path, v.dir.LoadOptions(), &found)
-	if !ok && v.mayHide() { // the text may contain values that must not be shown
+	switch {
+	case !ok && v.mayHide(): // the text may contain values that must not be shown
 		v.addUnshown(text, found.List())
-	} else {
+	case !ok && text != nil: // the text may contain values of variables that other configurations declare sensitive
+		v.dir.Call.Bag.MoveUnquoted(&found)
+		declared := slices.Concat(names(v.root.Variables), names(v.expected))
+		v.dir.Call.Sources.Set(name, diag.Masked(text, diag.Harmless{Values: declared, Braces: declared}))
+	default:
 		v.dir.Call.Bag.Move(&found)
 		if text != nil {
 			v.dir.Call.Sources.Set(name, v.showable(text, values))
@@ -142,17 +147,12 @@ func (v *Values) hides(name string) bool {
 // mayHide reports whether a values file may contain a value that must not be shown: a variable is sensitive or
 // ephemeral, or the root module cannot be read completely.
 func (v *Values) mayHide() bool {
-	m := v.root
-	return m.Unreadable() || slices.ContainsFunc(names(m.Variables), v.hides)
+	return v.root.Unreadable() || slices.ContainsFunc(names(v.root.Variables), v.hides) || slices.ContainsFunc(names(v.expected), v.hides)
 }
 
-// showable returns the text of a values file for messages. If the file may contain a value that must not be shown,
-// showable omits the values of sensitive, ephemeral and undeclared variables. The names of undeclared variables may be
-// misspelt.
+// showable returns the text of a values file for messages. It omits the values of sensitive, ephemeral and undeclared
+// variables. The names of undeclared variables may be misspelt, or other configurations may declare them sensitive.
 func (v *Values) showable(src []byte, values map[string]*config.Value) []byte {
-	if !v.mayHide() {
-		return src
-	}
 	out := slices.Clone(src)
 	for name, given := range values {
 		if v.Declared(name) == nil || v.hides(name) {

@@ -185,7 +185,14 @@ func (g Given) value(v *config.Variable, bag *diag.Bag) (cty.Value, bool) {
 		}
 		return cty.StringVal(g.Text), true
 	}
-	return config.ParseValue(g.Source(v.Name), g.Text, limits.Limits{}, bag)
+	var found diag.Bag
+	out, ok := config.ParseValue(g.Source(v.Name), g.Text, limits.Limits{}, &found)
+	if v.Sensitive || v.Ephemeral {
+		bag.MoveUnquoted(&found)
+	} else {
+		bag.Move(&found)
+	}
+	return out, ok
 }
 
 // Source returns the name of the source of a given value, for the position of messages about its text.
