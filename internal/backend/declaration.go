@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
 	"github.com/lethe-iac/lethe/internal/disk"
@@ -136,7 +135,7 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 	ty := driver.Schema.Type()
 	name, value, ok := strings.Cut(text, "=")
 	switch {
-	case ok && !hclsyntax.ValidIdentifier(name): // the whole text may be a secret value, such as a URL
+	case ok && !config.ValidName(name): // the whole text may be a secret value, such as a URL
 		d.env.Bag.Add(diag.Errorf("Invalid backend configuration argument", "A text given with -backend-config begins with no name of a setting. Write -backend-config=\"name=value\", or the name of a file."))
 		return false
 	case !ok:

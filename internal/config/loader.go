@@ -55,7 +55,7 @@ const badName = "A name must start with a letter or underscore and may contain o
 // name reports whether label i of a block is a valid name. If not, it reports an error, and marks the module as
 // unreadable: a declaration may be missing from it.
 func (l *loader) name(b *hcl.Block, i int, title string) bool {
-	if validName(b.Labels[i]) {
+	if ValidName(b.Labels[i]) {
 		return true
 	}
 	l.mod.unreadable = true

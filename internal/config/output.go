@@ -51,7 +51,7 @@ func (l *loader) locals(b *hcl.Block) {
 	attrs, ds := b.Body.JustAttributes()
 	l.rd.hcl(ds)
 	for _, a := range byPlace(attrs) {
-		if !validName(a.Name) {
+		if !ValidName(a.Name) {
 			l.rd.error(a.NameRange, "Invalid local value name", "%s", badName)
 			continue
 		}

@@ -145,7 +145,7 @@ func (p *Parts) Condition(b *hcl.Block) (*Condition, bool) {
 
 // Name reports whether the label of a block is a valid name. If not, it reports an error with the given title.
 func (p *Parts) Name(b *hcl.Block, title string) bool {
-	if !validName(b.Labels[0]) {
+	if !ValidName(b.Labels[0]) {
 		p.Bag.Add(diag.Errorf(title, "%s", badName).At(b.LabelRanges[0]))
 		return false
 	}

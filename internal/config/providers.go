@@ -47,7 +47,7 @@ func (l *loader) alias(p *Provider, a *hcl.Attribute) bool {
 	if !l.rd.text(a, &p.Alias) {
 		return false
 	}
-	if !validName(p.Alias) {
+	if !ValidName(p.Alias) {
 		l.rd.error(a.Expr.Range(), "Invalid provider configuration alias", "An alias must be a valid name. %s", badName)
 		return false
 	}

@@ -165,8 +165,8 @@ func (rd *reader) only(blocks hcl.Blocks, what string) *hcl.Block {
 	return first
 }
 
-// validName reports whether s is a valid identifier, like hclsyntax.ValidIdentifier. It is faster for ASCII names.
-func validName(s string) bool {
+// ValidName reports whether s is a valid identifier, like hclsyntax.ValidIdentifier. It is faster for ASCII names.
+func ValidName(s string) bool {
 	if s == "" || !syntax.IdentPart(s[0]) || s[0] == '-' || s[0] >= '0' && s[0] <= '9' {
 		return false
 	}

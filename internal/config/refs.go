@@ -133,7 +133,7 @@ func word(e hcl.Expression) string {
 	if !json.IsJSONExpression(e) {
 		return hcl.ExprAsKeyword(e)
 	}
-	if text, ok := plainText(e); ok && validName(text) {
+	if text, ok := plainText(e); ok && ValidName(text) {
 		return text
 	}
 	return ""

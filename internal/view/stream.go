@@ -480,14 +480,14 @@ func changeReason(r plan.Reason) string {
 	return string(r)
 }
 
-// Outputs prints root outputs. A sensitive output has its type and no value.
+// Outputs prints root outputs. A sensitive output has no value, and a type without names of attributes.
 func (j *JSON) Outputs(outs map[string]state.Output) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.outputs(len(outs), jsondoc.Members(outs, func(o state.Output) outputDocument {
 		doc := outputDocumentOf(o)
 		if o.Sensitive {
-			doc.Value = jsonValue{}
+			doc.Type, doc.Value = doc.Type.Nameless(), jsonValue{}
 		}
 		return doc
 	}))

@@ -55,6 +55,19 @@ func streamLines(t *testing.T, o Options, f func(*JSON)) []string {
 	return lines[1:]
 }
 
+// TestStreamHidesNamesInSensitiveOutputs checks that the type of a sensitive output has no names of attributes: they may
+// come from the keys of a sensitive map.
+func TestStreamHidesNamesInSensitiveOutputs(t *testing.T) {
+	keyed := mark.Plain(cty.TupleVal([]cty.Value{cty.ObjectVal(map[string]cty.Value{"canary-key": cty.True})}))
+	for sensitive, want := range map[bool]string{true: `"type":"dynamic"`, false: `["object",{"canary-key":"bool"}]`} {
+		lines := streamLines(t, Options{}, func(j *JSON) { j.Outputs(map[string]state.Output{"o": {Value: keyed, Sensitive: sensitive}}) })
+		text := strings.Join(lines, "")
+		if !strings.Contains(text, want) || strings.Contains(text, "canary") == sensitive {
+			t.Errorf("%s", text)
+		}
+	}
+}
+
 func TestStreamBegins(t *testing.T) {
 	var b bytes.Buffer
 	NewJSON(&b, "1.12.0", Options{Now: newClock().now})

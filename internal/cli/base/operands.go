@@ -30,22 +30,22 @@ func (c *Call) NoOperands() bool {
 		return false
 	}
 	instead := cmp.Or(c.Command.Instead, "To work in another directory, use the global -chdir option.")
-	if c.hides() {
+	if hides(c) {
 		c.Bag.Add(diag.Errorf(tooMany, "The command %s takes no arguments, but got %d. If they are a part of the value of an option such as -var, put quotation marks around the value. %s", c.Command.Name, len(c.Operands), instead))
 		return false
 	}
 	words := make([]string, len(c.Operands))
 	for i, word := range c.Operands {
-		words[i] = c.Word(word)
+		words[i] = Word(c, word)
 	}
 	c.Bag.Add(diag.Errorf(tooMany, "The command %s takes no arguments, but got %q. %s", c.Command.Name, strings.Join(words, " "), instead))
 	return false
 }
 
 // Word returns an operand for messages. It leaves out a text that may be a secret value: the text after an equals sign,
-// because -var may be missing before the operand, and the whole operand if c.hides.
-func (c *Call) Word(operand string) string {
-	if c.hides() {
+// because -var may be missing before the operand, and the whole operand if hides reports true.
+func Word(c *Call, operand string) string {
+	if hides(c) {
 		return "..."
 	}
 	return Unvalued(operand)
@@ -53,11 +53,11 @@ func (c *Call) Word(operand string) string {
 
 // hides reports whether an option with a value of a variable or of a backend is given. If this value has spaces and no
 // quotation marks, operands are parts of it.
-func (c *Call) hides() (hides bool) {
+func hides(c *Call) (yes bool) {
 	c.Flags.Visit(func(f *flag.Flag) {
-		hides = hides || slices.Contains([]string{"var", "to-var", "backend-config"}, f.Name)
+		yes = yes || slices.Contains([]string{"var", "to-var", "backend-config"}, f.Name)
 	})
-	return hides
+	return yes
 }
 
 // Unvalued returns a word of the command line without the text after an equals sign.
@@ -70,9 +70,9 @@ func Unvalued(word string) string {
 }
 
 // UnreadablePlan returns the error for a plan file that an operand names and that cannot be read.
-func (c *Call) UnreadablePlan(operand string, err error) diag.Diagnostic {
-	word, why := c.Word(operand), ""
-	if c.hides() {
+func UnreadablePlan(c *Call, operand string, err error) diag.Diagnostic {
+	word, why := Word(c, operand), ""
+	if hides(c) {
 		why = " Its name is not shown, because it may be a part of the value of an option such as -var. If it is, put quotation marks around the value."
 	}
 	return diag.Errorf("Failed to load \""+word+"\" as a plan file", "The file %s cannot be read: %s.%s", word, disk.Reason(err), why)

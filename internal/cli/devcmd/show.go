@@ -122,7 +122,7 @@ func runShow(ctx context.Context, c *base.Call, f *showFlags) int {
 	}
 	data, err := os.ReadFile(c.Path(path))
 	if err != nil {
-		c.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "The file %s cannot be read: %s.", c.Word(path), disk.Reason(err)))
+		c.Bag.Add(diag.Errorf("Failed to read the given file as a state or plan file", "The file %s cannot be read: %s.", base.Word(c, path), disk.Reason(err)))
 		return c.UI.Fail()
 	}
 	if bytes.HasPrefix(data, []byte("PK")) || crypt.Sealed(data) && !crypt.IsState(data) {

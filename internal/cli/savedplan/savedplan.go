@@ -19,6 +19,7 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/backend"
+	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/loader"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/config"
@@ -47,7 +48,7 @@ func New(s *session.Session) *Plans { return &Plans{session: s} }
 func (p *Plans) Read(ctx context.Context, name string) (*file.Contents, bool) {
 	data, err := os.ReadFile(p.session.Dir.Call.Path(name))
 	if err != nil {
-		p.session.Dir.Call.Bag.Add(p.session.Dir.Call.UnreadablePlan(name, err))
+		p.session.Dir.Call.Bag.Add(base.UnreadablePlan(p.session.Dir.Call, name, err))
 		return nil, false
 	}
 	return p.Decode(ctx, name, data)

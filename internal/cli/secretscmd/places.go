@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lethe-iac/lethe/internal/audit"
+	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/savedplan"
 	"github.com/lethe-iac/lethe/internal/cli/session"
 	"github.com/lethe-iac/lethe/internal/cli/states"
@@ -187,7 +188,7 @@ func (x *collection) savedPlans(ctx context.Context, names []string) bool {
 	for _, name := range names {
 		data, err := os.ReadFile(c.Path(name))
 		if err != nil {
-			c.Bag.Add(c.UnreadablePlan(name, err))
+			c.Bag.Add(base.UnreadablePlan(c, name, err))
 			return false
 		}
 		saved, ok := x.plans.Decode(ctx, name, data)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/config"
 	"github.com/lethe-iac/lethe/internal/diag"
@@ -203,7 +202,7 @@ func (v *Values) undeclared(name, file string, r diag.Range) {
 func (v *Values) fromFlag(text string) bool {
 	name, value, found := strings.Cut(text, "=")
 	padding := strings.HasPrefix(value, "=") && strings.Trim(value, "=") == "" // the end of a value in base64
-	if !found || !hclsyntax.ValidIdentifier(strings.TrimSpace(name)) || padding && v.Declared(name) == nil {
+	if !found || !config.ValidName(strings.TrimSpace(name)) || padding && v.Declared(name) == nil {
 		if v.Declared(text) == nil {
 			text = "" // text may be a secret value, and not a name
 		}

@@ -7,6 +7,7 @@
 package jsondoc
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -115,6 +116,14 @@ func (t Type) WriteJSON(w *jsontext.Writer) {
 		text = []byte(`"dynamic"`)
 	}
 	w.Raw(AppendSafe(nil, string(text)))
+}
+
+// Nameless returns t, or the type "dynamic" if t contains names of attributes: in a sensitive value, a name may be secret.
+func (t Type) Nameless() Type {
+	if text, err := cty.Type(t).MarshalJSON(); err != nil || bytes.Contains(text, []byte(`["object"`)) {
+		return Type(cty.DynamicPseudoType)
+	}
+	return t
 }
 
 // Hosts returns a provider with the registry host that documents use. A nil Hosts changes no provider.
