@@ -69,6 +69,9 @@ func (x *Objects) Stored(e *state.Entry, o addr.Instance) mark.Value {
 			return mark.Value{Raw: v, Marks: marks}
 		}
 	}
+	for i, m := range marks { // a path inside an attribute fits the schema's types, and may not fit those of the JSON
+		marks[i].Path = m.Path[:min(1, len(m.Path))]
+	}
 	return mark.Value{Raw: untyped(e.Attrs), Marks: marks}
 }
 
