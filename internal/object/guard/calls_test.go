@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/lethe-iac/lethe/internal/addr"
-	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/lethe-iac/lethe/internal/schema"
+	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -37,9 +37,9 @@ func TestUnknownPartHidesKeys(t *testing.T) {
 	}}}}
 	unknown := cty.ObjectVal(map[string]cty.Value{"tags": cty.MapVal(map[string]cty.Value{"canary-key": cty.UnknownVal(cty.String)})})
 	for _, sensitive := range []bool{true, false} {
-		a := &admission{look: look{guard: g.Guard, of: g.of}, out: Admitted{Value: unknown}}
+		a := &admission{look: look{guard: g.Guard, of: g.of}, out: Admitted{Value: unknown}, terms: Terms{Was: &state.Entry{}}}
 		if sensitive {
-			a.terms.Config.Marks = []mark.At{{Path: cty.GetAttrPath("tags"), Tag: mark.Sensitive}}
+			a.terms.Was.Sensitive = []cty.Path{cty.GetAttrPath("tags")}
 		}
 		if a.whollyKnown("Title", "while refreshing") {
 			t.Error("the value is known")
@@ -48,5 +48,9 @@ func TestUnknownPartHidesKeys(t *testing.T) {
 			t.Errorf("%t: %s", sensitive, got)
 		}
 		g.bag.Clear()
+	}
+	g.of.Malformed("Title", cty.GetAttrPath("tags").IndexString("canary-key").NewErrorf("wrong"))
+	if got := g.text(&Admitted{}); strings.Contains(got, "canary-key") || !strings.Contains(got, `"t_thing.a.tags"`) {
+		t.Error(got)
 	}
 }

@@ -110,11 +110,21 @@ func (a *admission) whollyKnown(title, when string) bool {
 	cty.Walk(a.out.Value, func(p cty.Path, v cty.Value) (bool, error) {
 		if !v.IsKnown() {
 			a.of.breach(title, "%s left \"%s\" unknown %s, where every value must be known. This is a bug in the provider. Report it to its developers.",
-				a.of.Who(), a.of.AttributeText(p, a.terms.Config.Marks), when)
+				a.of.Who(), a.of.AttributeText(p, a.hidden()), when)
 		}
 		return true, nil
 	})
 	return false
+}
+
+// hidden returns the marks of the object for messages: those of its configuration, of its schema and of its stored prior
+// object.
+func (a *admission) hidden() []mark.At {
+	marks := mark.Union(a.terms.Config.Marks, mark.SensitiveAt(a.of.Type.SensitivePaths(a.out.Value)))
+	if a.terms.Was != nil {
+		marks = mark.Union(marks, mark.SensitiveAt(a.terms.Was.Sensitive))
+	}
+	return marks
 }
 
 // settled makes the value fit for the state: write-only and unknown values become null. It returns false if it reported
@@ -149,8 +159,8 @@ func (a *admission) nullWriteOnly(title, when string) bool {
 	}
 	paths := t.WriteOnly(v)
 	for _, p := range paths {
-		a.of.breach(title, "%s returned a value for the write-only attribute \"%s.%s\" %s.\n\nWrite-only attributes are never stored, so Lethe dropped the value. This is a bug in the provider. Report it to its developers.",
-			a.of.Who(), a.of.Object, mark.PathString(p), when)
+		a.of.breach(title, "%s returned a value for the write-only attribute \"%s\" %s.\n\nWrite-only attributes are never stored, so Lethe dropped the value. This is a bug in the provider. Report it to its developers.",
+			a.of.Who(), a.of.AttributeText(p, a.hidden()), when)
 	}
 	if len(paths) == 0 {
 		return true
@@ -238,8 +248,8 @@ func (a *admission) replacePaths() bool {
 	}
 	for _, p := range a.answer.replace {
 		if !a.of.Type.HasPath(p) {
-			a.of.breach(a.title, "%s requires the replacement of %s because of the attribute \"%s\", which is not in its schema. This is a bug in the provider. Report it to its developers.",
-				a.of.Who(), a.of.Object, mark.PathString(p))
+			a.of.breach(a.title, "%s requires the replacement of %s because of the attribute %s, which is not in its schema. This is a bug in the provider. Report it to its developers.",
+				a.of.Who(), a.of.Object, a.of.AttributeText(p, a.hidden()))
 			return false
 		}
 		if origin, hit := a.secretKey(p); hit {

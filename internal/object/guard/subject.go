@@ -89,11 +89,22 @@ func (s Subject) Decode(wire []byte, title string) (cty.Value, bool) {
 	return v, true
 }
 
+// unkeyed returns the beginning of a path before its first key of a map. The marks of a value that cannot be decoded are
+// not known, and a key may be secret.
+func unkeyed(p cty.Path) cty.Path {
+	for i, step := range p {
+		if at, ok := step.(cty.IndexStep); ok && at.Key.Type() == cty.String {
+			return p[:i]
+		}
+	}
+	return p
+}
+
 // Malformed reports an error about an object that does not match the schema.
 func (s Subject) Malformed(title string, err error) {
 	if at := (cty.PathError{}); errors.As(err, &at) && len(at.Path) > 0 {
 		s.breach(title, "%s returned an object for %s that does not match its schema, in \"%s.%s\": %s.\n\nThis is a bug in the provider. Report it to its developers.",
-			s.Who(), s.Object, s.Object, mark.PathString(at.Path), err)
+			s.Who(), s.Object, s.Object, mark.PathString(unkeyed(at.Path)), err)
 		return
 	}
 	s.breach(title, "%s returned an object for %s that does not match its schema: %s.\n\nThis is a bug in the provider. Report it to its developers.",
