@@ -37,10 +37,13 @@ func (a *API) name(to *url.URL) string {
 }
 
 // Shown returns an address in the form for messages: without its password, and without the query, which often contains
-// tokens.
+// tokens. A user without a password may be a token, too.
 func Shown(to *url.URL) string {
 	u := *to
 	u.RawQuery, u.ForceQuery = "", false
+	if password, _ := u.User.Password(); u.User != nil && password == "" {
+		u.User = url.User("xxxxx")
+	}
 	return u.Redacted()
 }
 
