@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -22,7 +23,7 @@ func (e *Conditional) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	case selectsAbsent(e.TrueResult, ctx) || selectsAbsent(e.FalseResult, ctx):
 		ty = cty.DynamicPseudoType
 	default:
-		return Raise(cty.DynamicVal, yes, no), e.mismatch(yes.Type(), no.Type(), ctx)
+		return Raise(cty.DynamicVal, yes, no), e.mismatch(yes, no, ctx)
 	}
 	cond, diags := e.Condition.Value(ctx)
 	if cond.IsNull() {
@@ -93,18 +94,20 @@ func selectsAbsent(arm hclsyntax.Expression, ctx *hcl.EvalContext) bool {
 func isNullLiteral(v cty.Value) bool { return v.Type() == cty.DynamicPseudoType && v.IsNull() }
 
 // mismatch returns the HCL library's error about two arms with different types. If the types contain attribute names
-// that were made from ephemeral text, the error has no details.
-func (e *Conditional) mismatch(yes, no cty.Type, ctx *hcl.EvalContext) hcl.Diagnostics {
+// that were made from ephemeral text, or if the error names an attribute of a sensitive arm, the error has no details.
+func (e *Conditional) mismatch(yes, no cty.Value, ctx *hcl.EvalContext) hcl.Diagnostics {
 	stub := *e.ConditionalExpr
 	stub.Condition = &hclsyntax.LiteralValueExpr{Val: cty.True, SrcRange: e.Condition.Range()}
-	stub.TrueResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(yes), SrcRange: e.TrueResult.Range()}
-	stub.FalseResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(no), SrcRange: e.FalseResult.Range()}
+	stub.TrueResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(yes.Type()), SrcRange: e.TrueResult.Range()}
+	stub.FalseResult = &hclsyntax.LiteralValueExpr{Val: cty.UnknownVal(no.Type()), SrcRange: e.FalseResult.Range()}
 	_, diags := stub.Value(nil)
 	s := envOf(ctx)
-	telling := s != nil && (s.Names.in(yes) || s.Names.in(no))
+	ephemeral := s != nil && (s.Names.in(yes.Type()) || s.Names.in(no.Type()))
+	sensitive := mark.Anywhere(yes, mark.Sensitive) || mark.Anywhere(no, mark.Sensitive)
 	for _, d := range diags {
-		if d.Expression, d.EvalContext = e.ConditionalExpr, ctx; telling {
-			d.Detail = "The true and false result expressions must have consistent types. The difference is not shown, because it could reveal an ephemeral value."
+		d.Expression, d.EvalContext = e.ConditionalExpr, ctx
+		if ephemeral || sensitive && strings.Contains(d.Detail, "attribute") {
+			d.Detail = "The true and false result expressions must have consistent types. The difference is not shown, because it could reveal an ephemeral or sensitive value."
 		}
 	}
 	return diags
