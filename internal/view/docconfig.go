@@ -7,10 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/config/lockfile"
-
 	"github.com/lethe-iac/lethe/internal/addr"
 	"github.com/lethe-iac/lethe/internal/config"
+	"github.com/lethe-iac/lethe/internal/config/lockfile"
 	"github.com/lethe-iac/lethe/internal/lang/outline"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/provider"

@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lethe-iac/lethe/internal/diff"
-	"github.com/lethe-iac/lethe/internal/review"
-
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diff"
 	"github.com/lethe-iac/lethe/internal/lang/program"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/review"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view/actionview"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"

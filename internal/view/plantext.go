@@ -7,12 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lethe-iac/lethe/internal/diff"
-	"github.com/lethe-iac/lethe/internal/review"
-
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diff"
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/review"
 )
 
 // PlanText writes a whole plan for people, as `show` prints a saved plan.

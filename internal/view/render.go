@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/lethe-iac/lethe/internal/diff"
-	"github.com/lethe-iac/lethe/internal/view/printable"
-
 	"github.com/lethe-iac/lethe/internal/mark"
+	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
 // Each line at nesting depth n begins with 4n spaces, and then four columns for a symbol. If renderer.plain is set (an

@@ -8,10 +8,9 @@ import (
 	"slices"
 
 	"github.com/lethe-iac/lethe/internal/diff"
-	"github.com/lethe-iac/lethe/internal/review"
-
 	"github.com/lethe-iac/lethe/internal/plan"
 	"github.com/lethe-iac/lethe/internal/provider"
+	"github.com/lethe-iac/lethe/internal/review"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/view/jsondoc"
 )

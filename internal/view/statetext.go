@@ -7,9 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lethe-iac/lethe/internal/diff"
-
 	"github.com/lethe-iac/lethe/internal/addr"
+	"github.com/lethe-iac/lethe/internal/diff"
 	"github.com/lethe-iac/lethe/internal/provider"
 	"github.com/lethe-iac/lethe/internal/state"
 )

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lethe-iac/lethe/internal/diff"
-
 	"github.com/lethe-iac/lethe/internal/ctyvalue"
+	"github.com/lethe-iac/lethe/internal/diff"
 	"github.com/lethe-iac/lethe/internal/mark"
 	"github.com/zclconf/go-cty/cty"
 )
