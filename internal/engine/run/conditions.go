@@ -129,8 +129,8 @@ func (c *Conditions) Preconditions(bag *diag.Bag, d *program.Declaration, f *fra
 	return c.ofInstance(bag, d, f, key, inst, program.Pre, nil)
 }
 
-// Post checks the postconditions of an instance, whose value is self. It reports each failed postcondition to bag, and
-// returns false if one fails. It calls value only if the resource has postconditions.
+// Post checks the postconditions of an instance, whose value the function value returns. It reports each failed
+// postcondition to bag, and returns false if one fails. It calls value only if the resource has postconditions.
 func (c *Conditions) Post(bag *diag.Bag, d *program.Declaration, f *frame.Frame, key addr.Key, inst addr.Instance, value func() mark.Value) bool {
 	if len(d.Res.Lifecycle.Postconditions) == 0 {
 		return true

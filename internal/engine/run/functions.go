@@ -76,7 +76,8 @@ func (c *caller) Configured(config program.Decl, p addr.Provider) (map[string]*p
 
 // Call calls the named function of the provider p. args must have the types of its parameters. config is the provider
 // configuration that the call names. If the provider's settings are unknown, the result is an unknown value without an
-// error. If the provider cannot be started or configured, the result is an unknown value and an error.
+// error. If the provider cannot be started or configured, or does not answer, the result is an unknown value and an
+// error. If the function returns an error, or the provider has no such function, the result is cty.NilVal and an error.
 func (c *caller) Call(config program.Decl, p addr.Provider, name string, args []cty.Value) (cty.Value, error) {
 	f, known := c.function(p, name)
 	if !known {

@@ -119,8 +119,9 @@ func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 	}
 }
 
-// askToStop asks the provider processes of the walk to stop their running calls (the protocol's Stop). It waits until a
-// process closes no lease (ephemeral resource), because Stop would cancel the closing.
+// askToStop asks the provider processes of the walk to stop their running calls (the protocol's Stop). It returns at
+// once. Each process receives the request as soon as it is not closing a lease (ephemeral resource), because Stop would
+// cancel the closing.
 func (ss *Sessions) askToStop() {
 	for _, p := range ss.processes() {
 		go ss.ledger.Between(p, func() {

@@ -103,7 +103,8 @@ func (r *validator) validate(ctx context.Context, d *program.Declaration) bool {
 	})
 }
 
-// eachInstance calls visit for each instance of a declaration. It returns false if not all instances are known.
+// eachInstance calls visit for each instance of a declaration. It returns false if not all instances are known. It may
+// have visited some of them then.
 func (r *validator) eachInstance(d *program.Declaration, visit func(*frame.Frame, addr.Key)) bool {
 	frames, status := r.run.Frame.Expand(d.Module, frame.After, r.run.Bag)
 	if status != frame.Known {
