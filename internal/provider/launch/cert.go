@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -16,8 +15,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/lethe-iac/lethe/internal/provider/rpc"
 )
 
 // CertVariable is the environment variable with Lethe's certificate as PEM. A provider program accepts only connections
@@ -153,35 +150,3 @@ func addressOf(a net.Addr, config *tls.Config, line string) Address {
 	}
 	return w
 }
-
-// reachTime is the time limit for a further connection. It is short, because the program has answered before, and no
-// call needs the connection.
-var reachTime = 3 * time.Second
-
-// Reach makes a further connection to a running program. It returns an error if the address is invalid, or if the program
-// does not answer in time, for example because it accepts only one connection.
-func Reach(ctx context.Context, w Address) (*rpc.Conn, error) {
-	if w.Key == nil {
-		return dialWithin(ctx, reachTime, listens{w.Network, w.Address}, nil)
-	}
-	key, err := x509.ParsePKCS8PrivateKey(w.Key)
-	if err != nil {
-		return nil, err
-	}
-	server, err := x509.ParseCertificate(w.ServerCertificate)
-	if err != nil {
-		return nil, err
-	}
-	config := &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{w.Certificate}, PrivateKey: key}},
-		RootCAs:      x509.NewCertPool(), MinVersion: tls.VersionTLS12, ServerName: host, ClientSessionCache: w.resume(),
-	}
-	config.RootCAs.AddCert(server)
-	return dialWithin(ctx, reachTime, listens{w.Network, w.Address}, config)
-}
-
-// listens is a network and an address as a net.Addr.
-type listens struct{ network, address string }
-
-func (l listens) Network() string { return l.network }
-func (l listens) String() string  { return l.address }

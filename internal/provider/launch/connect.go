@@ -2,11 +2,7 @@ package launch
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
 	"io"
-	"net"
-	"time"
 
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
@@ -14,7 +10,6 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/disk"
 	"github.com/lethe-iac/lethe/internal/provider/rpc"
-	"github.com/lethe-iac/lethe/internal/provider/wire"
 )
 
 // Calls that a plugin serves in addition to the provider's calls: shutdown ends the process, and hear streams its
@@ -61,19 +56,6 @@ func dial(ctx context.Context, client *plugin.Client, config *plugin.ClientConfi
 	}, nil
 }
 
-// dialWithin connects to a program. It returns an error if the program does not accept the connection, does not complete
-// the handshake of TLS, or does not send its HTTP/2 settings, within the limit.
-func dialWithin(ctx context.Context, limit time.Duration, a net.Addr, t *tls.Config) (*rpc.Conn, error) {
-	silent := fmt.Errorf("it did not answer at its address within %s", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, silent)
-	defer cancel()
-	conn, err := rpc.Dial(ctx, a, t, wire.MaxMessage)
-	if err != nil && context.Cause(ctx) == silent {
-		err = silent
-	}
-	return conn, err
-}
-
 // listen reads the output of the program. It must be read even if it is not needed, because a program whose output is
 // not read stops.
 func listen(ctx context.Context, conn *rpc.Conn, stdout, stderr io.Writer) {
@@ -107,7 +89,8 @@ func printed(m []byte) (text []byte, channel uint64) {
 	return text, channel
 }
 
-// farewell asks the process to end, and kills it if it does not end in time.
+// farewell asks the process to end, closes the connection, and kills the process if it does not end in time. It returns
+// when the process has ended, and removes the directory of its socket.
 func farewell(conn *rpc.Conn, proc *process) {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
