@@ -43,7 +43,10 @@ var binary = sync.OnceValues(func() (string, error) {
 // plugins returns the folder of the playground providers, which are a separate module.
 var plugins = sync.OnceValues(func() (string, error) {
 	bin, err := build("../test/providers", "", "./cmd/...")
-	return filepath.Clean(bin), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Clean(bin), nil
 })
 
 // build builds the package pkg of a module and returns the path of the program name, or of its directory if name is "".
