@@ -222,7 +222,8 @@ func (r *remote) Delete(ctx context.Context, workspace string) error {
 	return err
 }
 
-// List returns the names of the workspaces, the default workspace first. A missing container is an error.
+// List returns the names of the workspaces, the default workspace first. It omits blobs that are empty, or whose names
+// are not valid names of workspaces. A missing container is an error.
 func (r *remote) List(ctx context.Context) ([]string, error) {
 	var names []string
 	prefix := r.prefix()
@@ -246,7 +247,8 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 	return slices.Insert(names, 0, store.Default), nil
 }
 
-// isNone reports whether err means that the blob or the container does not exist.
+// isNone reports whether err means that the blob does not exist: the service answers BlobNotFound, or 404 without an
+// error code. If the container is missing, the service usually answers with another code, and isNone returns false.
 func isNone(err error) bool {
 	var refused *azcore.ResponseError
 	return bloberror.HasCode(err, bloberror.BlobNotFound) || errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound && refused.ErrorCode == ""

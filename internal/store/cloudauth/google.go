@@ -27,7 +27,7 @@ func GoogleAttrs(own ...*schema.Attr) []*schema.Attr {
 		store.SecretAttr("credentials", "The credentials as JSON, or the path of their file. GOOGLE_BACKEND_CREDENTIALS, GOOGLE_CREDENTIALS."),
 		store.SecretAttr("access_token", "A token instead of credentials. GOOGLE_OAUTH_ACCESS_TOKEN."),
 		store.Attr("impersonate_service_account", cty.String, "The service account to act as. GOOGLE_BACKEND_IMPERSONATE_SERVICE_ACCOUNT, GOOGLE_IMPERSONATE_SERVICE_ACCOUNT."),
-		store.Attr("impersonate_service_account_delegates", cty.List(cty.String), "The accounts between the credentials and that account."),
+		store.Attr("impersonate_service_account_delegates", cty.List(cty.String), "The accounts between the credentials and the account in impersonate_service_account."),
 		store.Attr("universe_domain", cty.String, "The domain of the cloud: googleapis.com if not set. GOOGLE_CLOUD_UNIVERSE_DOMAIN."),
 	)
 }

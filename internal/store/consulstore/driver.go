@@ -32,7 +32,7 @@ var Driver = store.Driver{Name: "consul", Schema: store.Schema([]*schema.Attr{
 	{Name: "lock", Type: cty.Bool, Optional: true, Description: "Whether states are locked: true if not set."},
 	{Name: "ca_file", Type: cty.String, Optional: true, Description: "A file with the CA certificates for the agent, in PEM. CONSUL_CACERT."},
 	{Name: "cert_file", Type: cty.String, Optional: true, Description: "The file of the certificate for mutual TLS, in PEM. CONSUL_CLIENT_CERT."},
-	{Name: "key_file", Type: cty.String, Optional: true, Description: "The file of its private key, in PEM. CONSUL_CLIENT_KEY."},
+	{Name: "key_file", Type: cty.String, Optional: true, Description: "The file of the private key of the certificate, in PEM. CONSUL_CLIENT_KEY."},
 }...), Open: open}
 
 type reader struct {

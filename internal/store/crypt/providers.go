@@ -46,7 +46,7 @@ var ProviderKinds = Kinds[Provider]{
 		required(attr("key_spec", cty.String, "The type of the data keys: AES_256 or AES_128.")),
 		attr("encryption_context", cty.Map(cty.String), "The encryption context, which decryption needs again."),
 		cloudauth.Nested("endpoints", "The addresses of the services.",
-			attr("kms", cty.String, "Of KMS. AWS_ENDPOINT_URL_KMS, AWS_ENDPOINT_URL."), attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS, AWS_STS_ENDPOINT, AWS_ENDPOINT_URL."), attr("iam", cty.String, "Of IAM. It is not used."),
+			attr("kms", cty.String, "The address of KMS. AWS_ENDPOINT_URL_KMS, AWS_ENDPOINT_URL."), attr("sts", cty.String, "The address of STS. AWS_ENDPOINT_URL_STS, AWS_STS_ENDPOINT, AWS_ENDPOINT_URL."), attr("iam", cty.String, "The address of IAM. It is not used."),
 		),
 		attr("skip_credentials_validation", cty.Bool, "Without effect: the first request checks the credentials."),
 		attr("skip_requesting_account_id", cty.Bool, "Without effect: Lethe looks up the account if accounts are allowed or forbidden."),
@@ -55,14 +55,14 @@ var ProviderKinds = Kinds[Provider]{
 	)...)},
 	{Name: "azure_vault", Make: newAzureVault, Schema: settings(cloudauth.AzureAttrs(
 		required(attr("vault_uri", cty.String, "The vault or managed HSM: https://NAME.vault.azure.net.")),
-		required(attr("vault_key_name", cty.String, "The key in it.")),
-		required(attr("key_length", cty.Number, "The length of the keys that it encrypts, in bytes.")),
+		required(attr("vault_key_name", cty.String, "The key in the vault.")),
+		required(attr("key_length", cty.Number, "The length of the keys that the service encrypts, in bytes.")),
 		attr("symmetric", cty.Bool, "Whether the key is an AES key of a managed HSM instead of an RSA key."),
-		attr("symmetric_key_size", cty.Number, "Its size in bits: 128, 192 or 256."),
+		attr("symmetric_key_size", cty.Number, "The size of the AES key in bits: 128, 192 or 256."),
 	)...)},
 	{Name: "gcp_kms", Make: newGCPKMS, Schema: settings(cloudauth.GoogleAttrs(
 		required(attr("kms_encryption_key", cty.String, "The key: projects/P/locations/L/keyRings/R/cryptoKeys/K.")),
-		required(attr("key_length", cty.Number, "The length of the keys that it encrypts, in bytes.")),
+		required(attr("key_length", cty.Number, "The length of the keys that the service encrypts, in bytes.")),
 		attr("kms_custom_endpoint", cty.String, "The address of the service, if it differs. GOOGLE_KMS_CUSTOM_ENDPOINT."),
 	)...)},
 	{Name: "age", Make: newAge, Schema: settings(

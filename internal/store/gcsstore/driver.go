@@ -22,7 +22,7 @@ import (
 // sources of Google's tools.
 var Driver = store.Driver{Name: "gcs", Schema: store.Schema(cloudauth.GoogleAttrs(
 	store.Attr("bucket", cty.String, "The bucket."),
-	store.Attr("prefix", cty.String, "The directory in it."),
+	store.Attr("prefix", cty.String, "The directory in the bucket."),
 	store.SecretAttr("encryption_key", "A customer-supplied key of 32 bytes, in base64. GOOGLE_ENCRYPTION_KEY."),
 	store.Attr("kms_encryption_key", cty.String, "The KMS key. GOOGLE_KMS_ENCRYPTION_KEY."),
 	store.Attr("storage_custom_endpoint", cty.String, "The address of the service, if it differs. GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT, GOOGLE_STORAGE_CUSTOM_ENDPOINT."),

@@ -18,7 +18,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Driver is the backend "http". Settings that the block omits may come from the environment variables TF_HTTP_NAME.
+// Driver is the backend "http". A setting that the block omits may come from an environment variable: TF_HTTP_ followed
+// by its name in capital letters.
 var Driver = store.Driver{Name: "http", Schema: store.Schema([]*schema.Attr{
 	{Name: "address", Type: cty.String, Optional: true, Description: "The address of the state."},
 	{Name: "update_method", Type: cty.String, Optional: true, Description: "The method that replaces the state: POST if not set."},
@@ -32,10 +33,10 @@ var Driver = store.Driver{Name: "http", Schema: store.Schema([]*schema.Attr{
 	{Name: "skip_cert_verification", Type: cty.Bool, Optional: true, Description: "Whether the certificate of the server is left unchecked."},
 	{Name: "retry_max", Type: cty.Number, Optional: true, Description: "How often a failed request is repeated: 2 times if not set."},
 	{Name: "retry_wait_min", Type: cty.Number, Optional: true, Description: "The shortest pause before a repetition, in seconds: 1 if not set."},
-	{Name: "retry_wait_max", Type: cty.Number, Optional: true, Description: "The longest pause, in seconds: 30 if not set."},
+	{Name: "retry_wait_max", Type: cty.Number, Optional: true, Description: "The longest pause before a repetition, in seconds: 30 if not set."},
 	{Name: "client_ca_certificate_pem", Type: cty.String, Optional: true, Description: "The CA certificates for the server, in PEM."},
 	{Name: "client_certificate_pem", Type: cty.String, Optional: true, Description: "The certificate for mutual TLS, in PEM."},
-	{Name: "client_private_key_pem", Type: cty.String, Optional: true, Sensitive: true, Description: "Its private key, in PEM."},
+	{Name: "client_private_key_pem", Type: cty.String, Optional: true, Sensitive: true, Description: "The private key of client_certificate_pem, in PEM."},
 }...), Open: open}
 
 func open(_ context.Context, s store.Settings) (store.Store, error) {
@@ -57,7 +58,8 @@ func open(_ context.Context, s store.Settings) (store.Store, error) {
 	return store.Retrying(New(o), tries), nil
 }
 
-// reader reads the settings of the backend "http". Each setting may come from the environment variable TF_HTTP_NAME.
+// reader reads the settings of the backend "http". A setting that the block omits may come from an environment
+// variable: TF_HTTP_ followed by its name in capital letters.
 type reader struct{ store.Reader }
 
 func env(name string) string { return "TF_HTTP_" + strings.ToUpper(name) }

@@ -20,7 +20,7 @@ var Driver = store.Driver{Name: "pg", Schema: store.Schema([]*schema.Attr{
 	{Name: "conn_str", Type: cty.String, Optional: true, Sensitive: true, Description: "The connection string, as a URL or as words such as host=h. PG_CONN_STR."},
 	{Name: "schema_name", Type: cty.String, Optional: true, Description: "The schema of the table: terraform_remote_state if not set. PG_SCHEMA_NAME."},
 	{Name: "table_name", Type: cty.String, Optional: true, Description: "The table: states if not set. PG_TABLE_NAME."},
-	{Name: "index_name", Type: cty.String, Optional: true, Description: "Its index over the names: states_by_name if not set. PG_INDEX_NAME."},
+	{Name: "index_name", Type: cty.String, Optional: true, Description: "The index over the names of the workspaces: states_by_name if not set. PG_INDEX_NAME."},
 	{Name: "skip_schema_creation", Type: cty.Bool, Optional: true, Description: "Whether a missing schema is not created. PG_SKIP_SCHEMA_CREATION."},
 	{Name: "skip_table_creation", Type: cty.Bool, Optional: true, Description: "Whether a missing table is not created. PG_SKIP_TABLE_CREATION."},
 	{Name: "skip_index_creation", Type: cty.Bool, Optional: true, Description: "Whether a missing index is not created. PG_SKIP_INDEX_CREATION."},

@@ -143,7 +143,8 @@ func (c *chosen) Capabilities() store.Capabilities {
 	return out
 }
 
-// Permit returns an error if the service does not permit an operation on the workspace.
+// Permit returns an error if the service does not permit an operation on the workspace. For the name "default" it
+// always returns an error, because a chosen store has no such workspace.
 func (c *chosen) Permit(ctx context.Context, workspace string, runs bool, version string) error {
 	if err := c.check(workspace); err != nil {
 		return err

@@ -30,8 +30,8 @@ var Driver = store.Driver{Name: "s3", Schema: store.Schema(cloudauth.AWSAttrs(
 	store.Attr("acl", cty.String, "The canned ACL of the state."),
 
 	cloudauth.Nested("endpoints", "The addresses of the services.",
-		store.Attr("s3", cty.String, "Of S3. AWS_ENDPOINT_URL_S3, AWS_S3_ENDPOINT, AWS_ENDPOINT_URL."), store.Attr("dynamodb", cty.String, "Of DynamoDB. AWS_ENDPOINT_URL_DYNAMODB, AWS_DYNAMODB_ENDPOINT, AWS_ENDPOINT_URL."),
-		store.Attr("iam", cty.String, "Of IAM. It is not used."), store.Attr("sso", cty.String, "Of SSO. AWS_ENDPOINT_URL_SSO."), store.Attr("sts", cty.String, "Of STS. AWS_ENDPOINT_URL_STS, AWS_STS_ENDPOINT, AWS_ENDPOINT_URL."),
+		store.Attr("s3", cty.String, "The address of S3. AWS_ENDPOINT_URL_S3, AWS_S3_ENDPOINT, AWS_ENDPOINT_URL."), store.Attr("dynamodb", cty.String, "The address of DynamoDB. AWS_ENDPOINT_URL_DYNAMODB, AWS_DYNAMODB_ENDPOINT, AWS_ENDPOINT_URL."),
+		store.Attr("iam", cty.String, "The address of IAM. It is not used."), store.Attr("sso", cty.String, "The address of SSO. AWS_ENDPOINT_URL_SSO."), store.Attr("sts", cty.String, "The address of STS. AWS_ENDPOINT_URL_STS, AWS_STS_ENDPOINT, AWS_ENDPOINT_URL."),
 	),
 	store.Attr("endpoint", cty.String, "Older form of endpoints.s3."), store.Attr("dynamodb_endpoint", cty.String, "Older form of endpoints.dynamodb."),
 	store.Attr("iam_endpoint", cty.String, "Older form of endpoints.iam."), store.Attr("sts_endpoint", cty.String, "Older form of endpoints.sts."),
