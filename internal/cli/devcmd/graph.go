@@ -66,7 +66,7 @@ func runGraph(ctx context.Context, c *base.Call, f *graphFlags) int {
 		return c.UI.Fail()
 	}
 	if f.depth < 0 || f.depth > 0 && f.from+f.to == "" {
-		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -depth takes a positive number, and belongs to -from or -to."))
+		c.Bag.Add(diag.Errorf("Wrong combination of options", "The option -depth takes a number of 0 or more, and needs -from or -to."))
 		return c.UI.Fail()
 	}
 	s, ok := session.Open(c, &f.Options, operation.None)

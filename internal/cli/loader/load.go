@@ -60,7 +60,7 @@ func (l *Loader) LoadFrom(root string, o config.Options, resolve config.Resolve)
 	l.declare()
 	l.Dir.Call.Sources.Adopt(l.Tree.Sources)
 	if linked := l.Modules.Linked(); len(linked) > 0 {
-		l.Dir.Call.UI.Line("Installed what " + fetch.LockName + " selects from this machine: module " + strings.Join(linked, ", module "))
+		l.Dir.Call.UI.Line("Installed from this machine what " + fetch.LockName + " selects: module " + strings.Join(linked, ", module "))
 	}
 	if !ok || l.install == nil {
 		if err := l.Modules.Remember(); err != nil {

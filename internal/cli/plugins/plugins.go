@@ -214,7 +214,7 @@ func (i *Installation) link(needs []fetch.Need) {
 		names = append(names, lock.Provider.ForDisplay()+" v"+lock.Version)
 	}
 	if len(names) > 0 {
-		i.dir.Call.UI.Line("Installed what " + fetch.LockName + " selects from this machine: " + strings.Join(names, ", "))
+		i.dir.Call.UI.Line("Installed from this machine what " + fetch.LockName + " selects: " + strings.Join(names, ", "))
 	}
 }
 

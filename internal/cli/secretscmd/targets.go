@@ -152,7 +152,7 @@ func (x *moving) targetOf(f *audit.Finding) (target, string) {
 	case f.Reason == audit.Output:
 		return t, "A root output is stored. Remove the output, or encrypt the state."
 	case f.Reason == audit.Contained || f.Reason == audit.Private:
-		return t, "The value contains a secret of another attribute. It changes with its source, or encrypt the state."
+		return t, "The value contains a secret of another attribute. Move the secret of that attribute, or encrypt the state."
 	}
 	i, err := addr.ParseInstance(f.Address)
 	if err != nil {

@@ -54,24 +54,16 @@ func (v *Values) onCommandLine(given frame.Given) bool {
 
 // ignored warns of a value that has no effect, because the variables have the values of the saved plan. The ignored
 // value comes from the environment, or from a file that no option names. kept is the value in the plan. The warning
-// shows kept only if isKept is true, because otherwise the plan does not contain the value, and only if the variable is
-// not sensitive.
+// shows kept only if isKept is true, because otherwise the plan does not contain the value, only if the variable is not
+// sensitive, and only if its JSON has at most 80 bytes.
 func (v *Values) ignored(of *config.Variable, given frame.Given, kept cty.Value, isKept bool) {
 	values := ""
 	if !of.Sensitive && isKept {
-		values = " The saved plan has the value " + shown(kept) + "."
+		if text, err := ctyjson.Marshal(kept, kept.Type()); err == nil && len(text) <= 80 {
+			values = " The saved plan has the value " + string(text) + "."
+		}
 	}
 	v.dir.Call.Bag.Add(diag.Warningf("Ignoring variable when applying a saved plan", "The saved plan already has a value of the variable %s.%s The other value, from %s, is ignored. To use it, make a new plan.", of.Name, values, given.From))
-}
-
-// shown formats a value for the message "The saved plan has the value …". For a value whose JSON is longer than 80
-// bytes, it returns words that complete the message without the value.
-func shown(v cty.Value) string {
-	text, err := ctyjson.Marshal(v, v.Type())
-	if err != nil || len(text) > 80 {
-		return "of when it was made"
-	}
-	return string(text)
 }
 
 // same reports whether a value that the user gave is equal to kept, the value in the plan, after both are converted to
