@@ -31,10 +31,10 @@ const (
 // NoKey is the key of the only instance of a declaration without count and for_each.
 var NoKey = Key{}
 
-// IntKey returns the key of the n-th instance by count.
+// IntKey returns the key of the instance with the count index n.
 func IntKey(n int) Key { return Key{kind: intKey, n: n} }
 
-// StringKey returns the key of an instance by for_each.
+// StringKey returns the key of the instance with the for_each key s.
 func StringKey(s string) Key { return Key{kind: stringKey, s: s} }
 
 // IsNone reports whether k is NoKey.

@@ -405,7 +405,7 @@ func (p *parser) target() (Target, error) {
 	return t, nil
 }
 
-// more parses the dot before the rest of an address. If the address ends instead, more returns an error that names the
+// more parses the dot before the rest of an address. If the address ends instead, it returns an error that names the
 // missing rest.
 func (p *parser) more(rest string) error {
 	switch {

@@ -192,7 +192,7 @@ output "o" { value = var.in }
 	if f.At(gone, frame.After) != nil {
 		t.Error("there is no such instance")
 	}
-	// In the face before, the engine sets the keys.
+	// On the Before face (the prior state), the engine sets the keys.
 	m, _ := f.Program().Lookup(addr.Module{}, program.Call, "m")
 	f.SetKeys(m.ID, frame.Before, frame.Keys{Repeat: program.ForEach, List: []addr.Key{addr.StringKey("z")}})
 	before, _ := f.Expand(addr.Module{}.Child("m"), frame.Before, &bag)
@@ -236,7 +236,7 @@ locals {
 	if _, ok := f.Got(d, addr.IntKey(0), frame.After); ok {
 		t.Error("dropped")
 	}
-	// In the face before, an empty slot is unknown until it is filled.
+	// On the Before face (the prior state), an empty slot is unknown until it is filled.
 	f.SetKeys(d, frame.Before, frame.Keys{Repeat: program.Count, List: []addr.Key{addr.IntKey(1)}})
 	if v, o := f.Named(program.Local, "one", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(o, v)
@@ -245,7 +245,7 @@ locals {
 	if v, o := f.Named(program.Local, "one", frame.Before, &bag); o != frame.OK || v.Raw.AsString() != "old" {
 		t.Error(v, o)
 	}
-	// In the face before, a missing instance is unknown and not an error.
+	// On the Before face (the prior state), a missing instance is unknown and not an error.
 	if v, o := f.Named(program.Local, "third", frame.Before, &bag); o != frame.OK || v.Raw.IsKnown() {
 		t.Error(v, o, show(&bag))
 	}

@@ -74,8 +74,8 @@ func (c *checker) backwards() [][]program.Decl {
 	return back
 }
 
-// reach returns the declarations that can be reached from the given declarations. The function next returns the direct
-// successors of a declaration.
+// reach returns the declarations in from, and all declarations that can be reached from them. next(d) are the direct
+// successors of the declaration d.
 func reach(from map[program.Decl]bool, next func(program.Decl) []program.Decl) map[program.Decl]bool {
 	seen, todo := map[program.Decl]bool{}, []program.Decl{}
 	for d := range from {

@@ -109,7 +109,8 @@ func (c *planCheck) nested(n *node, prior, config, planned cty.Value) {
 	}
 }
 
-// list checks the elements of planned, prior and configured lists that have the same length.
+// list checks the elements of the planned list, each with the prior and the configured element at the same index.
+// planned and config must have the same length. An element beyond the end of prior has no prior value.
 func (c *planCheck) list(n *node, prior, config, planned cty.Value) {
 	was, want := elements(prior), elements(config)
 	for i, nv := range ctyvalue.Items(planned) {

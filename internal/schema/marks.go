@@ -35,7 +35,7 @@ func (b *Block) HasSensitive() bool { return b.shape().sensitive }
 // HasWriteOnly reports whether the block has a write-only attribute, at any depth.
 func (b *Block) HasWriteOnly() bool { return b.shape().writeOnly }
 
-// finder collects the paths of the attributes for which the function is returns true.
+// finder collects the paths of the wanted attributes: the attributes for which is(attribute, value) is true.
 type finder struct {
 	in    func(deep) bool             // reports whether a node or anything inside it can be wanted
 	is    func(*Attr, cty.Value) bool // reports whether an attribute with this value is wanted

@@ -94,9 +94,9 @@ func (s *shape) origins(prior, config []cty.Value) []cty.Value {
 	return found
 }
 
-// fixed returns a key for look-ups, which consists of the attributes that must be equal in a configured element and in
-// the object that a provider makes from it: the attributes that are neither computed nor sets. It returns "" for an
-// unknown or null value.
+// fixed returns a key for look-ups, which consists of attributes that must be equal in a configured element and in the
+// object that a provider makes from it: the attributes that are not computed, and all sets. It leaves out nested
+// attributes and blocks. It returns "" for an unknown or null value.
 func (s *shape) fixed(v cty.Value) string {
 	if !known(v) {
 		return ""
@@ -112,7 +112,7 @@ func (s *shape) fixed(v cty.Value) string {
 
 // from reports whether a provider can have made the prior object from the configured object. It must be possible to
 // explain each difference: the attribute is computed and not configured, or it is a nested attribute that is null or
-// unknown in the prior object.
+// unknown in the prior object. Sets must be equal.
 func (s *shape) from(prior, config cty.Value) bool {
 	switch {
 	case !known(prior) || equal(prior, config):

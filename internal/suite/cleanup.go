@@ -11,7 +11,8 @@ import (
 )
 
 // cleanup destroys the objects of all states that the runs of a file changed, in the reverse order of their last use.
-// It reports the objects that remain, and writes the states that contain them to files.
+// It reports the objects that remain, and writes the states that contain them to files. It releases the locks of states
+// in stores, and closes the journals of the other states.
 func (x *execution) cleanup() {
 	for _, k := range slices.Backward(x.used()) {
 		if len(objects(k.snapshot)) > 0 {

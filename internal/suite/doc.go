@@ -93,8 +93,8 @@ type Run struct {
 	Invoked  []event.ActionDone // the invocations of actions, in the order of their ends
 	Log      string             // the log of the run; only if the file has canaries
 	program  *program.Program   // the compiled program; nil before the compilation, and if it fails
-	after    []*Run             // the runs before this run that are not parallel to it; it can use their outputs
-	beside   []*Run             // more such runs, which may run at the same time as other runs
+	after    []*Run             // the runs at the beginning of the file that end before this run begins; it can use their outputs
+	beside   []*Run             // the other runs for which this run waits; it can use their outputs, too
 	outputs  cty.Value          // the outputs of the run for later runs; NilVal before the run has outputs
 	stopped  bool               // an interrupt came before the run ended
 }

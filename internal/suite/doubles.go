@@ -362,7 +362,8 @@ func (d *doubles) Configuration(config addr.ProviderInstance) provider.Provider 
 	return nil
 }
 
-// Object returns the provider that serves one object: an override in preference to a mock, or p if neither exists.
+// Object returns the provider that serves one object: an override in preference to a mock, or p if neither exists. The
+// calls for a lease are also recorded.
 func (d *doubles) Object(i addr.Instance, p provider.Provider) provider.Provider {
 	p = d.double(i, p)
 	if i.Mode == addr.Ephemeral {

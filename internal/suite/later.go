@@ -14,8 +14,8 @@ import (
 )
 
 // CleanUp destroys the objects of states that earlier calls left behind, in the order of the given list. It uses the
-// module, the values and the provider settings of the last run that used each state. It reports whether all objects
-// were destroyed.
+// module, the values and the provider settings of the last run that used each state. It returns false if an object
+// remains, if an error was reported, or if ctx ends before the last state.
 func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
 	s.programs.reset(s.Root)
 	clean := true
@@ -28,7 +28,8 @@ func (s *Suite) CleanUp(ctx context.Context, what []Kept) bool {
 	return clean
 }
 
-// later destroys the objects of one state. It reports whether all objects were destroyed.
+// later destroys the objects of one state. If none remain, it removes the file of the state. It returns false if an
+// object remains, or if it has reported an error.
 func (s *Suite) later(ctx context.Context, k Kept) bool {
 	var bag diag.Bag
 	file := &File{File: &testfile.File{Name: k.File}}

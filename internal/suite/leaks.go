@@ -21,8 +21,9 @@ type canary struct {
 	texts []string
 }
 
-// leaks searches the documents of a run for its canaries, and reports each canary that it finds. reported holds the
-// diagnostics of the run. If the run has canaries, leaks also sets r.Log.
+// leaks searches the documents of a run for its canaries, and reports each canary that it finds. names has values for
+// the expressions of canaries, by root name. reported holds the diagnostics of the run. If the run has canaries, leaks
+// also sets r.Log.
 func (s *Suite) leaks(r *Run, l look, names map[string]cty.Value, reported []diag.Diagnostic, bag *diag.Bag) {
 	var all []*canary
 	for _, c := range r.NoLeak {
@@ -58,8 +59,8 @@ func (s *Suite) source(at diag.Range) string {
 // shortestCanary is the minimum number of bytes of a text to search for. Shorter texts occur everywhere.
 const shortestCanary = 4
 
-// canary evaluates a value in expect_no_leak. If the value is unknown, or has no text that is long enough, canary
-// reports an error and returns false.
+// canary evaluates a value in expect_no_leak. If the value cannot be evaluated or is unknown, or if it has no text that
+// is long enough, canary reports an error and returns false.
 func (s *Suite) canary(c *testfile.Canary, l look, names map[string]cty.Value, bag *diag.Bag) (*canary, bool) {
 	value, outcome := l.frame.Eval(c.Expr, frame.Scope{Decl: frame.Nowhere, Names: names}, l.face, bag)
 	refuse := func(why string) (*canary, bool) {

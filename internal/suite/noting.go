@@ -56,9 +56,9 @@ func (n *noting) Intent(i journal.Intent) (journal.Op, error) {
 	return 0, nil
 }
 
-// Later records the changes of a call, and calls done when the record is durable or has failed. It records all changes
-// in memory, so that abandon can write the state at any time. The journal gets only the changes of real objects, not of
-// mocked ones.
+// Later records the changes of a call, and calls finish when the record is durable or has failed. It records all
+// changes in memory, so that abandon can write the state at any time. The journal gets only the changes of real
+// objects, not of mocked objects.
 func (n *noting) Later(finish func(error), op journal.Op, changed ...journal.Change) {
 	n.mu.Lock()
 	n.changed = append(n.changed, changed...)

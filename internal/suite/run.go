@@ -63,7 +63,7 @@ func (x *execution) prepare(ctx context.Context, r *Run, bag *diag.Bag) (*prepar
 	return p, true
 }
 
-// do plans, applies and judges a run. If a step fails, do returns without the later steps. It judges a failed run only
+// do plans, applies and judges a run. If a step fails, it returns without the later steps. It judges a failed run only
 // if all its errors are expected.
 func (x *execution) do(ctx context.Context, r *Run, v *verdict, bag *diag.Bag) {
 	p, ok := x.prepare(ctx, r, bag)

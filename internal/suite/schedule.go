@@ -58,7 +58,7 @@ func (x *execution) begin(ctx context.Context, r *Run, results *results) {
 }
 
 // still calls tell at intervals, with the time since the call of still, until the returned function is called. If
-// Clock.Beat is 0, still does not call tell.
+// Clock.Beat is 0, it does not call tell.
 func (s *Suite) still(tell func(since time.Duration)) (stop func()) {
 	if s.Clock.Beat == 0 {
 		return func() {}

@@ -73,7 +73,7 @@ func (s *Suite) file(ctx context.Context, f *File) {
 	s.Reporter.File(f, Complete)
 }
 
-// execution returns the execution of a file. It has not begun.
+// execution returns the execution of a file, which has not begun.
 func (s *Suite) execution(f *File) *execution {
 	x := &execution{suite: s, file: f, given: s.givenTo(f), states: map[string]*kept{}, asserted: map[string]bool{}}
 	for _, r := range f.Runs {

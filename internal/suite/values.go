@@ -86,9 +86,9 @@ func (x *execution) add(given map[string]frame.Given, values, block map[string]*
 	return ok
 }
 
-// addFixed adds the values of the file's variables block. Each value is evaluated only once for all runs. The exception
-// is a value that refers to a default of the module, because the runs may test different modules. addFixed returns
-// false after an error.
+// addFixed adds the values of the file's variables block to given. Each value is evaluated only once for all runs. The
+// exception is a value that refers to a default of the module, because the runs may test different modules. addFixed
+// returns false after an error.
 func (x *execution) addFixed(given map[string]frame.Given, m *config.Module, r *Run, bag *diag.Bag) bool {
 	x.fixed.mu.Lock()
 	defer x.fixed.mu.Unlock()
@@ -123,8 +123,8 @@ func (x *execution) refersToModule(v *testfile.Value) bool {
 	return false
 }
 
-// set reports an error for each reference to a variable that the test file or the module declares, and that has no
-// value. It returns false if it reported any.
+// set reports an error for each reference to a variable that the test file or the module declares, and that has neither
+// a value in given nor a default. It returns false if it reported any.
 func (x *execution) set(refs testfile.Refs, given map[string]frame.Given, m *config.Module, bag *diag.Bag) bool {
 	ok := true
 	for ref := range refs {

@@ -162,7 +162,7 @@ func parseTests(files []Test) []test {
 	return out
 }
 
-// effect is the effect of a move on a declaration.
+// effect is a consequence of the draft's edits for another declaration, such as an output that becomes null.
 type effect struct {
 	declaration
 	attribute string // the attribute that becomes null; "" if the declaration is removed, or becomes ephemeral
@@ -278,7 +278,8 @@ func nodeAt(t *config.Tree, at addr.Module) *config.Node {
 func (m *module) root() bool { return m.nodes[0].Parent == nil }
 
 // blocks calls f for each block of a type with the given labels, at the top level or in a check block. Override files
-// may repeat a block. Without labels, blocks calls f for all outputs.
+// may repeat a block. labels must contain all labels of the block. Only for the type output it may be nil: blocks then
+// calls f for all outputs.
 func (m *module) blocks(typ string, labels []string, f func(*part, *hclsyntax.Block)) {
 	for _, p := range inOrder(m.index.blocks[headOf(typ, labels)]) {
 		for b := range p.blocks() {

@@ -38,7 +38,7 @@ type symbol struct {
 	a, b string // the names; b is the name of an output for module, and "" for var and local
 }
 
-// kind is the kind of the place at which a reference occurs.
+// kind tells where in the configuration a reference occurs.
 type kind uint8
 
 const (

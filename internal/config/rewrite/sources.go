@@ -366,8 +366,9 @@ func (d *Draft) Variable(name string) *Result {
 	})
 }
 
-// attempt makes a move. If make returns a reason, or an edited file must not be changed, attempt restores all texts. In
-// the first case the reason is in r.Refused, and in the second case the edits are in r.ByHand.
+// attempt makes a move, and returns its result. If make returns a reason, or an edited file must not be changed,
+// attempt restores all texts. In the first case it returns a new result with the reason in Refused. Otherwise it
+// returns r, in the second case with the edits in ByHand.
 func (d *Draft) attempt(r *Result, make func() (why string)) *Result {
 	mark := len(d.log)
 	if why := make(); why != "" {

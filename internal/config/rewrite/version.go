@@ -35,9 +35,9 @@ func beside(b *schema.Block, names []string) []*schema.Attr {
 	return attrs
 }
 
-// version returns the value for the version argument attr, which belongs to a write-only argument of a resource. If the
-// value is not a number, version also returns the edit that adds a resource of the type lethe_secret_version, which
-// counts the changes of the argument's expression.
+// version returns the value for the version argument attr, which belongs to a write-only argument of a resource: the
+// first version, or a reference to a resource of the type lethe_secret_version, which counts the changes of the
+// argument's expression. In the second case, version also returns the edit that adds this resource.
 func (d *Draft) version(m *module, of addr.Resource, a occurrence, attr, stored *schema.Attr, r *Result) (value string, counter []edit) {
 	if a.inside || stored == nil || stored.Type != cty.String || !refers(a.expr) || m.ownTaken() || d.in.Number(of, a.name) {
 		return number(attr), nil

@@ -68,7 +68,7 @@ func (d *Draft) moveArgument(m *module, of addr.Resource, stored, to []string, r
 		d.noteConstants(a.f, a.expr)
 		edits = append(edits, replace(a.f, a.at, last))
 		if !a.inside && i < len(found)-1 {
-			continue // this block is in an override file, with another value
+			continue // a block in an override file, which comes later, replaces this value
 		}
 		here := d.origins(m, a.f, a.expr, a.in)
 		for _, o := range here {
@@ -105,7 +105,8 @@ func becomesNull(stored []string) string {
 	return "is null afterwards."
 }
 
-// versionEdits returns the edits that set the version argument of a write-only argument.
+// versionEdits returns the edits that set the version argument of a write-only argument. It returns nil if the
+// write-only argument has no version argument (version is nil), or if the configuration sets it already.
 func (d *Draft) versionEdits(m *module, of addr.Resource, a occurrence, s *schema.Block, stored []string, version *schema.Attr, r *Result) []edit {
 	if version == nil || a.has(version.Name) {
 		return nil
@@ -180,8 +181,9 @@ func iterating(b *hclsyntax.Block, in scope) scope {
 	return in.with(name, over.Expr)
 }
 
-// inObject returns the assignments at a path of names in e. It searches objects, the elements of tuples, the results of
-// for expressions, and the values of an object without the first name, which is a map of objects.
+// inObject returns the assignments at a path of names in e. It searches objects, the elements of tuples and the results
+// of for expressions. If an object does not have the first name, it counts as a map of objects, whose values are
+// searched.
 func inObject(f *part, resource *hclsyntax.Block, e hclsyntax.Expression, names []string, in scope) []occurrence {
 	var out []occurrence
 	switch e := e.(type) {

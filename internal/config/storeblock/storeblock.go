@@ -14,7 +14,7 @@ import (
 // Provider is the type of the block with the settings of the provider.
 const Provider = "provider"
 
-// Parts are the parts of a state_store block.
+// Parts has the arguments of a state_store block, divided into the settings of its provider and its own settings.
 type Parts struct {
 	Local    string          // the local name of the provider
 	Provider *config.Backend // the settings of the provider

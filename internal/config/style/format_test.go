@@ -380,7 +380,7 @@ func (s *scribe) object() {
 	s.b.WriteByte('}')
 }
 
-// formatted returns a text in the canonical style. It returns a text that cannot be parsed unchanged.
+// formatted returns a text in the canonical style. If the text cannot be parsed, formatted returns it unchanged.
 func formatted(src []byte) []byte {
 	out, _ := Format("", src, &diag.Bag{})
 	return out

@@ -23,7 +23,7 @@ type cell struct {
 	got atomic.Pointer[result]
 }
 
-// result is the result of computing a cell.
+// result is the cached outcome of computing a cell: its value and its diagnostics.
 type result struct {
 	val     cty.Value         // the value with cty marks, for references
 	rest    mark.Value        // the same value, with its marks as a list beside it

@@ -13,7 +13,7 @@
 // A scope is one evaluation in a frame: the instance, the face, and the outcome so far (scope.go). These types do parts
 // of its work:
 //
-// - references is the expr.Scope of the evaluation: it returns the value of each name in the expression (eval.go);
+//   - references is the expr.Scope of the evaluation: it returns the value of each name in the expression (eval.go);
 //   - symbols evaluates count, each and self (symbols.go), resources reads objects from slots, and moduleCalls reads
 //     outputs of called modules;
 //   - providerCall calls a function of a provider (providercall.go);

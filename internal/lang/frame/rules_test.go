@@ -36,8 +36,8 @@ func local(f *Frame, name string, face Face) (mark.Value, Status, string) {
 	return v, o, strings.Join(titles, ", ")
 }
 
-// The function the returns the declaration of the root module with this kind, and this name or text. If no declaration
-// matches, the test fails.
+// the is a function that returns the declaration of the root module with this kind, and with this name or text. If no
+// declaration matches, the test fails.
 func the(t *testing.T, f *Frame, kind program.Kind, name string) program.Decl {
 	t.Helper()
 	for _, d := range f.Program().Decls() {

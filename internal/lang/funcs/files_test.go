@@ -16,7 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// reasonOf returns the error of the function itself, without the text that the evaluator adds.
+// reasonOf returns the error of the function itself, without the text that the evaluator adds. It returns false for a
+// diagnostic that is not about an error of a function.
 func reasonOf(d *hcl.Diagnostic) (string, bool) {
 	extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)
 	if !ok || extra.FunctionCallError() == nil {

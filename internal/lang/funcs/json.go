@@ -166,7 +166,7 @@ func (r *jsonReader) number() (cty.Value, bool) {
 }
 
 // exponentAt returns the number at the beginning of a text, without its sign. It returns 0 if the text does not begin
-// with a number.
+// with a number. For a number above convert.MaxDigits, it returns another number above that limit.
 func exponentAt(text string) int {
 	text = strings.TrimLeft(text, "+-")
 	n := 0

@@ -9,7 +9,7 @@ import (
 // Decl is the index of a declaration in its Program. The declarations of the whole tree of modules are numbered from 0.
 type Decl uint32
 
-// Kind is the kind of a declaration.
+// Kind tells which kind of block, or which part of a module call, a declaration is.
 type Kind uint8
 
 // The kinds of declarations.
@@ -73,19 +73,22 @@ type Use uint16
 
 // The reasons for a reference.
 const (
-	ByValue     Use = 1 << iota // in the body of a block, or in the expression of a local value or an output
-	ByRepeat                    // in the count, for_each or enabled of the referring block
-	ByDepends                   // in a depends_on argument. Also every reference from a check block to the data sources inside it, and from the ModuleContents of a call to the call and to the declarations of the called module
-	ByModule                    // the declaration is in a called module, and To is the call of that module, whose repetition and depends_on affect the declaration
-	ByProvider                  // the declaration uses the provider configuration To, or To is in the key with which a provider argument selects an instance
-	ByCondition                 // in conditions and their messages
-	ByTrigger                   // in replace_triggered_by
-	ByLifecycle                 // in other arguments of lifecycle blocks, and in the same arguments of module calls
-	ByProvision                 // in provisioners and connections
-	ByImport                    // in import blocks
-	ByFunction                  // by a call of a function that a configured provider has
-	ByAction                    // in action_trigger blocks, and in the actions that they invoke
-	ByNull                      // inside ephemeralasnull, which uses the type of the target, and not its value
+	ByValue  Use = 1 << iota // in the body of a block, or in the expression of a local value or an output
+	ByRepeat                 // in the count, for_each or enabled of the referring block
+	// ByDepends means that the name is in a depends_on argument. References without a name in the configuration also have
+	// this use: from a check block to the data sources inside it, and from the ModuleContents of a module call to the
+	// call and to the declarations of the called module.
+	ByDepends
+	ByModule    // the declaration is in a called module, and To is the call of that module, whose repetition and depends_on affect the declaration
+	ByProvider  // the declaration uses the provider configuration To, or To is in the key with which a provider argument selects an instance
+	ByCondition // in conditions and their messages
+	ByTrigger   // in replace_triggered_by
+	ByLifecycle // in other arguments of lifecycle blocks, and in the same arguments of module calls
+	ByProvision // in provisioners and connections
+	ByImport    // in import blocks
+	ByFunction  // by a call of a function that a configured provider has
+	ByAction    // in action_trigger blocks, and in the actions that they invoke
+	ByNull      // inside ephemeralasnull, which uses the type of the target, and not its value
 )
 
 // KeyHint tells which instances of its target a reference selects.

@@ -174,7 +174,7 @@ func (c *compiler) visible(d *Def, at diag.Range) bool {
 	return false
 }
 
-// fields has the attributes of the built-in objects path, terraform, count and each.
+// fields has the attributes of the built-in objects: path, terraform (also named tofu), count and each.
 var fields = map[string][]string{
 	"path":      {"cwd", "module", "root"},
 	"terraform": {"applying", "workspace"},

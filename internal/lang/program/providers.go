@@ -206,8 +206,8 @@ func localFor(n *Node, prov addr.Provider) string {
 	return prov.String()
 }
 
-// localOf returns the first local name of a module for whose provider the function meant returns true: a declared name,
-// or typ, which means a provider even without a declaration. It returns false if no name does.
+// localOf returns the first local name in a module for a provider p with meant(p) true: a declared name, or typ, which
+// names a provider even without a declaration. It returns false if there is no such name.
 func localOf(n *Node, typ string, meant func(addr.Provider) bool) (string, bool) {
 	for _, local := range slices.Sorted(maps.Keys(n.Unit.Module.Required)) {
 		if meant(n.Unit.Module.Required[local].Source) {

@@ -37,8 +37,8 @@ func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// removedProvisioners reports an error if a provisioner of a removed block needs the value of a resource. The values of
-// ephemeral resources are not allowed either, because only declared resources receive them.
+// removedProvisioners reports an error and returns false if a provisioner of a removed block needs the value of a
+// resource. The values of ephemeral resources are not allowed either, because only declared resources receive them.
 func removedProvisioners(p *program.Program, n *program.Node, bag *diag.Bag) bool {
 	ok := true
 	for _, ref := range program.RemovedRefs(p, n) {
