@@ -84,7 +84,8 @@ func (b *blanker) has(text string, paths []string) bool {
 	return false
 }
 
-// object returns the attributes of an object, or nil if they are not valid JSON.
+// object returns the attributes of an object with null in place of the values in b.list. It returns nil if attrs is not
+// valid JSON.
 func (b *blanker) object(attrs []byte) []byte {
 	if len(b.list) == 0 || attrs == nil {
 		return attrs
@@ -102,8 +103,9 @@ func (b *blanker) object(attrs []byte) []byte {
 	return out
 }
 
-// json returns a JSON value. paths are its possible paths: the value of a dynamic attribute is stored as an object with
-// its type, or is such an object.
+// json returns the JSON value v with null in place of the values in b.list. It may change v. paths are the possible
+// paths of v. An object with the members type and value may be the stored form of a value of dynamic type. Then the
+// member value has the path of the object. Otherwise the members have the paths of attributes.
 func (b *blanker) json(v any, paths []string) any {
 	each := func(step func(at string) string) (out []string) {
 		for _, at := range paths {
@@ -137,7 +139,7 @@ func (b *blanker) json(v any, paths []string) any {
 	return v
 }
 
-// output returns the value of an output.
+// output returns the value of an output with null in place of the values in b.list.
 func (b *blanker) output(v cty.Value) cty.Value {
 	if len(b.list) == 0 {
 		return v

@@ -362,8 +362,8 @@ func (x *examination) rest(texts []string, held map[string]bool) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return held[s] })
 }
 
-// within returns the secrets in a text, each once. If the text is too large to be searched completely, within records
-// the name of the unit in x.packed.
+// within returns the secrets in a text, each once. If the text is too large to be searched completely, the name of the
+// unit is recorded in x.packed.
 func (x *examination) within(u *unit, text string) []string {
 	var out []string
 	clear := x.set.Within(text, func(s string) {

@@ -466,7 +466,8 @@ func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, appl
 }
 
 // No failure of a provider is silent. At every call of random configurations, an error, a crash, a late answer and an
-// empty answer make the command fail, or are warnings if only a check block made the call.
+// empty answer make the command fail, or are warnings if only a check block made the call. Without LETHE_LONG, it tests
+// a quarter of these combinations, chosen by chance.
 func TestNoFailureIsSilent(t *testing.T) {
 	n, share := uint64(12), 4
 	if os.Getenv("LETHE_LONG") != "" {

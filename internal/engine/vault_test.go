@@ -357,7 +357,8 @@ func (v *vault) round(w *random, files map[string]string, mode plan.Mode) {
 	v.settle(w, files, "apply")
 }
 
-// settle checks that a walk has left no token open.
+// settle checks that a walk has left no token open, and has opened no token more than twice, except inner tokens. It
+// ends the test if this or another rule is violated.
 func (v *vault) settle(w *random, files map[string]string, walk string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -31,7 +31,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/provider"
 )
 
-// Options are the options of a ledger.
+// Options has the time limits of a ledger, the receivers of its reports, and the contexts that cancel its calls.
 type Options struct {
 	// Now returns the wall clock time, which is compared with renewal times. nil means time.Now.
 	Now func() time.Time

@@ -39,8 +39,9 @@ func (t *Tools) PlanAction(ctx context.Context, config mark.Value) plan.Outcome 
 const mostMessages = 1000
 
 // Invoke invokes the action t.Object with the configuration config and waits for its end. The parameter of identifies
-// the invocation in events. Invoke returns false if the action failed, or if the provider did not answer. It makes one
-// call and does not repeat a failed call, because the action may have had an effect.
+// the invocation in events. Invoke returns false if the action failed, if the provider did not answer, or if it made no
+// call because the configuration cannot be encoded or the walk is cancelled. It makes one call and does not repeat a
+// failed call, because the action may have had an effect.
 func (t *Tools) Invoke(ctx context.Context, config mark.Value, of event.Invocation) bool {
 	t.Walk.Guard.WriteOnly(t.Type.Schema, t.Object.Instance, config)
 	t.Walk.Guard.Given(config, t.Type.Schema, t.Object.Instance.String())

@@ -92,7 +92,7 @@ func (t *Tools) Validate(ctx context.Context, config mark.Value) bool {
 
 // Import asks the provider to import an existing object by id, or by identity if id is "". It returns the entry and the
 // encoded value of the first object of the type t.Type in the answer. The entry is nil if the provider found no object.
-// s has the fields of the entry that are not from the provider. Import returns false after an error.
+// Import uses only Provider and Several of s. It returns false after an error.
 func (t *Tools) Import(ctx context.Context, id string, identity cty.Value, s Stored) (*state.Entry, Known, bool) {
 	began := time.Now()
 	t.send(event.Started{Object: t.Object, Op: event.Import, ID: id, At: began})

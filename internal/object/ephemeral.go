@@ -14,8 +14,9 @@ import (
 
 // Open opens an ephemeral resource, and returns its value, which has the ephemeral mark as a whole. If the provider may
 // now hold a lease (the open resource), Open calls held with the lease before it checks the rest of the answer. The
-// caller must close this lease, even if Open fails. After an error, Open reports the error and returns the outcome
-// Failed. The parameter why is the origin of the ephemeral mark, for messages.
+// caller must close this lease, even if Open fails. The outcome is Known, Deferred if the provider deferred its answer
+// and t.Allow permits this, or Failed after an error, which Open reports. The parameter why is the origin of the
+// ephemeral mark, for messages.
 func (t *Tools) Open(ctx context.Context, config mark.Value, why *mark.Origin, held func(guard.Lease)) (mark.Value, plan.Outcome) {
 	wire, ok := encode(t, config.Raw)
 	if !ok {

@@ -48,7 +48,7 @@ func (b *bench) finds(v cty.Value) {
 	}
 }
 
-// up plans a configuration for the object cur and applies the plan.
+// up plans a configuration for the object cur, applies the plan, and returns the results of Up.
 func (b *bench) up(config mark.Value, cur Current) (mark.Value, *state.Entry, bool) {
 	b.Helper()
 	p, ok := b.propose(config, cur, Forced{})

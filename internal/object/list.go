@@ -68,8 +68,9 @@ func (t *Tools) ListConfig(config cty.Value) (*ListConfig, bool) {
 }
 
 // List searches for objects and calls visit for each result, until visit returns false or the limit is reached. Here
-// the schema of t must be the schema of the objects, not the list schema. List returns false if the search fails, if a
-// result broke a rule of the protocol, or if ctx ends. It visits the results before a failure.
+// the schema of t must be the schema of the objects, not the list schema. A result that breaks a rule of the protocol
+// is not visited, and the search continues. List returns false if the search fails, if a result broke a rule, or if ctx
+// ends.
 func (t *Tools) List(ctx context.Context, s Search, visit func(Listed) bool) bool {
 	ok, n := true, int64(0)
 	reports := &limited{t: t}

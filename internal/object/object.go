@@ -130,8 +130,10 @@ func (t *Tools) token(ctx context.Context, call func()) bool {
 }
 
 // ask makes a call with make while it holds a token, and returns the answer. If the call fails with an error that the
-// user's retry policy for the provider names, ask waits without a token and repeats the call. If the walk is cancelled
-// during this wait, ask returns the last answer. called is false if the walk was cancelled before the first call.
+// user's retry policy for the provider names, ask waits without a token and repeats the call, up to the number of
+// attempts of the policy. It does not repeat a kind of call that the policy does not permit to repeat (Call.Repeats).
+// If the walk is cancelled during this wait, ask returns the last answer. called is false if the walk was cancelled
+// before the first call.
 func (t *Tools) ask(ctx context.Context, call event.Call, make func() guard.Answer) (answer guard.Answer, called bool) {
 	retry := t.Walk.Retries.Of(t.Provider.Addr())
 	for n := 1; ; n++ {

@@ -170,8 +170,8 @@ func changedPaths(t *Tools, paths []cty.Path, prior, planned cty.Value) []cty.Pa
 }
 
 // Plan plans a declared object and returns its change: the action with its reason, and the prior and the planned value.
-// A tainted object is planned like a new object, because a provider may refuse to change it in place. The change is nil
-// unless the outcome is Known.
+// A change with the action NoOp has no values; its field Unchanged is true. A tainted object is planned like a new
+// object, because a provider may refuse to change it in place. The change is nil unless the outcome is Known.
 func (t *Tools) Plan(ctx context.Context, config mark.Value, cur Current, f Forced) (*plan.Change, plan.Outcome) {
 	from := cur
 	if cur.Entry != nil && cur.Entry.Tainted {

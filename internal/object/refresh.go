@@ -113,8 +113,8 @@ func inForm(t *Tools, entry *state.Entry) bool {
 }
 
 // refreshed returns the entry and the value after a read. entry and k are the entry and the value before the read, a is
-// the checked answer, and ok is the result of the check. The returned entry is nil if the object no longer exists. If
-// ok is false, refreshed returns false.
+// the checked answer, and ok is the result of the check. The returned entry is nil if the object no longer exists.
+// refreshed returns false if ok is false, or if the new entry cannot be encoded.
 func refreshed(entry *state.Entry, k Known, a *guard.Admitted, ok bool) (*state.Entry, Known, bool) {
 	switch {
 	case a.Object == guard.Null:

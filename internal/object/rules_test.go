@@ -109,7 +109,7 @@ func (b *bench) stored(v cty.Value) Current {
 	return Current{Entry: &state.Entry{Attrs: attrs, Private: []byte("stored")}, Known: Known{Wire: wire, Upgraded: wire, inForm: true}}
 }
 
-// reported fails the test unless the diagnostics are errors with these texts, one each.
+// reported fails the test unless the diagnostics since its last call contain these texts, in this order, one each.
 func (b *bench) reported(want ...string) {
 	b.Helper()
 	all := b.Bag.List()

@@ -91,7 +91,8 @@ func attribute(obj cty.Value, name string) cty.Value {
 	return cty.NilVal
 }
 
-// identityAttrs formats the set attributes of an identity: `name = "a", region = "b"`.
+// identityAttrs formats the set attributes of an identity: `name = "a", region = "b"`. hidden has the sensitive texts,
+// which are not shown.
 func identityAttrs(identity cty.Value, hidden map[string]bool) string {
 	var out []string
 	for it := identity.ElementIterator(); it.Next(); {

@@ -10,8 +10,10 @@ const (
 	known   facts = 1 << iota // the facts have been computed
 	changed                   // a source has a step with a visible effect: an up that is not Object.Still, or a down
 	removed                   // a source has a down: it is destroyed or forgotten
-	fresh                     // none of the sources of one reference existed before, and the plan creates at least one; also set if the prior settings of the hold are not known (Hold.NoBefore)
-	looked                    // a source has an up without a visible effect (Object.Still), in which conditions may fail
+	// fresh is set if none of the sources of one reference existed before and the plan creates at least one of them. It
+	// is also set if the prior settings of the hold are not known (Hold.NoBefore).
+	fresh
+	looked // a source has an up without a visible effect (Object.Still), in which conditions may fail
 )
 
 // vertexFacts returns the union of the facts of the objects in v. If v is a gate, these are the objects to which v

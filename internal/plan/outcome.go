@@ -7,7 +7,7 @@ type Outcome struct {
 	Why  Reason // the reason; set only for the kinds Pending and Deferred
 }
 
-// OutcomeKind is a kind of Outcome.
+// OutcomeKind tells whether the walk has done its work for an instance, and who does it otherwise.
 type OutcomeKind uint8
 
 const (

@@ -6,7 +6,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Kind is the kind of work of a step.
+// Kind tells what a step does.
 type Kind uint8
 
 // The kinds of steps.
@@ -40,7 +40,7 @@ type Step struct {
 	Index int32  // index of the object or the hold in Input; 0 for gates
 }
 
-// Steps are the steps of a plan with their order.
+// Steps has the steps of an apply, and for each step the steps that must run before it.
 type Steps struct {
 	List []Step
 

@@ -30,7 +30,7 @@ type lines struct {
 	back    bool   // the last line ended with a carriage return, so a following line feed ends no line
 	part    []byte // the part of the current line that was neither emitted nor added to block
 	block   string // lines of an encoded text that are not emitted yet
-	tail    []byte // the end of all input, for last; at most 4 × kept bytes
+	tail    []byte // the end of all input, from which last returns a part; at most 4 × kept bytes
 	dropped bool   // earlier input was dropped, so tail is not all of the input
 }
 

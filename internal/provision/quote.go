@@ -21,7 +21,8 @@ const (
 const errUnquotable = sshconn.Fixed("the path has characters that cannot be passed on to the remote system")
 
 // quote returns a path as a word of a remote command line. The remote shell reads the word as one argument without
-// expansion. The word does not begin with a hyphen.
+// expansion. The word does not begin with a hyphen. quote returns an error for a path that is empty or contains a
+// character that cannot be quoted.
 func (p platform) quote(path string) (string, error) {
 	switch {
 	case path == "" || strings.ContainsRune(path, 0):

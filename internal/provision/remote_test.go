@@ -218,8 +218,8 @@ func TestFixedScriptPath(t *testing.T) {
 	}
 }
 
-// until runs remote-exec and cancels the context when the script prints "ready". If the function then is not nil, until
-// calls this function instead of cancelling the context.
+// until runs remote-exec and cancels the context when the script prints "ready". If the argument then is not nil, it is
+// called instead of cancelling the context.
 func until(t *testing.T, s *server, inline []string, then func()) (out *screen, ds []diag.Diagnostic, took time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

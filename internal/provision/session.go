@@ -24,8 +24,8 @@ type command struct {
 	feed     func(to io.Writer, answers *bufio.Reader) error // exchanges data with the program; nil: the program gets no input
 }
 
-// execute runs a command and waits for its end. When ctx ends, it interrupts the command, and closes the connection if
-// the command does not end.
+// execute runs a command and waits for its end. When ctx ends, it interrupts the command if the command has no feed,
+// closes the connection if the command does not end, and returns errInterrupted.
 func (c *client) execute(ctx context.Context, cmd command) error {
 	if ctx.Err() != nil {
 		return errInterrupted

@@ -135,8 +135,9 @@ func init() {
 }
 
 // mayHold reports whether the decoded bytes of a word may contain a secret: a piece, a text of at least 8 bytes (which
-// may contain another layer), an archive, or text in UTF-16. Most words of a text are not encoded, and decode to none
-// of these. mayHold does not allocate memory.
+// may contain another layer), an archive, or text in UTF-16. values has the value of each letter of the word, and bits
+// is the number of bits of each. Most words of a text are not encoded, and decode to none of these. mayHold does not
+// allocate memory.
 func (t *table) mayHold(values []byte, bits int) bool {
 	const gzip = 0x088b1f
 	for skip := range 8 / (8 - bits) {

@@ -152,7 +152,7 @@ func utf16Escape(s string) (string, int) {
 }
 
 // digits reads n digits of s, beginning at an index. Each digit has the given number of bits (3: octal, 4:
-// hexadecimal). It returns false if a character is not such a digit.
+// hexadecimal). It returns false if a character is not such a digit, or if s is too short.
 func digits(s string, at, n, bits int) (v uint32, ok bool) {
 	if len(s) < at+n {
 		return 0, false

@@ -244,8 +244,9 @@ func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 	}
 }
 
-// at calls yield for each piece of a secret that occurs at index i of the text. key is the key of the text at i. at
-// returns false if yield has returned false: the search must stop.
+// at calls yield for each piece of a secret that occurs at index i of the text. key is the key of the text at i. If
+// wholes is true, at may leave out pieces of forms that are not completely in the text. at returns false if yield has
+// returned false: the search must stop.
 func (t *table) at(text string, i int, key uint64, wholes bool, yield func(int, *piece) bool) bool {
 	switch c := t.crowds[key]; {
 	case c != nil && wholes:

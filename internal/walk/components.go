@@ -1,9 +1,8 @@
 package walk
 
-// Components returns the strongly connected components of a graph with n nodes. The function from returns the edges of
-// a node, and the function to returns the target of an edge. The result of has the number of each node's component,
-// starting from 1. The result nodes has the nodes, grouped by component. A component comes after all components to
-// which its edges lead.
+// Components returns the strongly connected components of a graph with n nodes. from(v) are the edges of the node v,
+// and to(e) is the target of the edge e. of[v] is the number of v's component, starting from 1. nodes has the nodes,
+// grouped by component. A component comes after all components to which its edges lead.
 //
 // It is Tarjan's algorithm without recursion, because chains may be very long.
 func Components[E any](n int, from func(v int32) []E, to func(E) int32) (of, nodes []int32) {

@@ -42,9 +42,9 @@ func (r Rows[T]) All() []T { return r.items }
 // Len returns the number of lists.
 func (r Rows[T]) Len() int { return max(len(r.start)-1, 0) }
 
-// Topological returns the numbers in an order in which each number comes after its predecessors. The argument in has
-// the predecessors of each number, and out has an element for each successor. The function to returns the number of
-// such a successor. Numbers on a cycle, and numbers that come after a cycle, are missing.
+// Topological returns the numbers in an order in which each number comes after its predecessors. List n of in has the
+// predecessors of the number n. List n of out has an element e for each successor of n, whose number is to(e). Numbers
+// on a cycle, and numbers that come after a cycle, are missing.
 func Topological[T any](in, out Rows[T], to func(T) int32) []int32 {
 	n := in.Len()
 	left := make([]int, n)

@@ -187,7 +187,8 @@ func (r *run) end(n Node, how Outcome) {
 	}
 }
 
-// notify informs the target of the arc a that its predecessor n has ended.
+// notify informs the target of the arc a that its predecessor n has ended. visited is true if n was visited; the target
+// is then marked as touched.
 func (r *run) notify(a arc, n Node, how Outcome, visited bool) {
 	x := a.node()
 	t := &r.nodes[x]

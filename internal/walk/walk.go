@@ -131,7 +131,7 @@ func (g *Graph) IsGate(n Node) bool { return g.traits[n]&gate != 0 }
 // Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.traits) }
 
-// RunOptions are the options of a run.
+// RunOptions has the functions that Graph.Run calls, and the number of its workers.
 type RunOptions struct {
 	Workers int // maximum number of concurrent visits and jobs; less than 1 means GOMAXPROCS
 
@@ -157,7 +157,7 @@ type RunOptions struct {
 	Panicked func(n Node, value any, stack []byte)
 }
 
-// Outcome is the outcome of a node.
+// Outcome tells whether a node was visited, and whether its work succeeded.
 type Outcome uint8
 
 // The outcomes. A gate succeeds or is skipped.
@@ -169,7 +169,7 @@ const (
 
 func (o Outcome) String() string { return [...]string{"skipped", "failed", "succeeded"}[o] }
 
-// Result is the result of a run.
+// Result tells how the nodes of a graph ended in a run, and which nodes never ran.
 type Result struct {
 	Outcomes    []Outcome // by node; Skipped for the nodes in Stuck
 	Stuck       []Node    // nodes on a cycle or after one, which never ran; nil if the graph has no cycle

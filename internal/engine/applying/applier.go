@@ -196,7 +196,7 @@ func (x *step) destroyedEntry(c *plan.Change) (o addr.Object, e *state.Entry, ok
 }
 
 // after checks the postconditions of an object whose value is v. The caller calls it when all steps of the object have
-// succeeded. If a postcondition fails, after marks the object's value as failed and returns false.
+// succeeded. If a postcondition fails, it marks the object's value as failed and returns false.
 func (x *step) after(d *program.Declaration, f *frame.Frame, inst addr.Instance, v mark.Value) bool {
 	if x.run.Conditions.Post(x.run.Bag, d, f, inst.Key, inst, func() mark.Value { return v }) {
 		return true

@@ -498,7 +498,7 @@ func invoking(all *draft) func(string) bool {
 	}
 }
 
-// failures are the values of on_failure.
+// failures are the settings of on_failure that the test tries; "" omits the argument.
 var failures = []string{"", "halt", "continue", "taint"}
 
 // written returns the text of the configuration.

@@ -97,9 +97,9 @@ func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Res
 	return &Result{Plan: out, Frame: r.Frame, doubts: p.state.doubts, Interrupted: r.Budget.Interrupted()}, !out.Errored
 }
 
-// ready reports whether an ephemeral resource may be opened (plan.Known). The result is Pending if apply must open it,
-// because an object on which it depends is created or replaced, or waits for a later round (a further plan and apply).
-// The result is Failed if a dependency failed.
+// ready returns plan.Known if an ephemeral resource may be opened. It returns Pending if apply must open it, because an
+// object on which it depends is created or replaced, or waits for a later round (a further plan and apply). It returns
+// Failed if a dependency failed.
 func (p *planner) ready(e program.Decl, in addr.ModuleInstance) plan.Outcome {
 	switch {
 	case p.outcomes.dependencyFailed(e):

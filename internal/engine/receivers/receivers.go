@@ -299,8 +299,8 @@ func (r *Analysis) OpensItself(e *program.Declaration, whole bool) bool {
 	return !r.Referred(e.ID) && r.echoes != nil && r.echoes(r.prog.Decls()[r.prog.ProviderOf(e.ID)].Provider.Provider)
 }
 
-// OwnKeys returns the keys of the instances of e that a walk opens although no declaration receives them. nil means all
-// instances.
+// OwnKeys returns the keys of the instances of e that a walk opens although no declaration receives them. OpensItself
+// must be true for e. A nil result means all instances.
 func (r *Analysis) OwnKeys(e *program.Declaration) []addr.Key {
 	w, is := r.Exported(e.ID)
 	if ReceivesItself(e) || !is {

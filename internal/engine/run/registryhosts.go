@@ -55,7 +55,7 @@ func (h Hosts) Of(p addr.Provider) addr.Provider {
 
 // Hosted returns e, the state entry of the object o, with the registry host to store. It changes a copy, and returns
 // nil if e is nil. If the configuration does not name a host, a stored object keeps the host of its entry, and a new
-// object gets the host that Of returns.
+// object gets the result of Of.
 func (h Hosts) Hosted(o addr.Object, e *state.Entry) *state.Entry {
 	if e == nil || h.given[e.Provider.Provider] {
 		return e

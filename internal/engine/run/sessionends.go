@@ -120,8 +120,8 @@ func (ss *Sessions) ReleaseAll(c addr.ProviderConfig) {
 }
 
 // askToStop asks the provider processes of the walk to stop their running calls (the protocol's Stop). It returns at
-// once. Each process receives the request as soon as it is not closing a lease (ephemeral resource), because Stop would
-// cancel the closing.
+// once. A process that closes a lease (ephemeral resource) receives the request afterwards, because Stop would cancel the
+// closing.
 func (ss *Sessions) askToStop() {
 	for _, p := range ss.processes() {
 		go ss.ledger.Between(p, func() {

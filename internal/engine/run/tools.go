@@ -126,9 +126,9 @@ func (r *Run) StoredUse(ctx context.Context, i addr.Instance, stored addr.Provid
 	return declared.Use{}, false
 }
 
-// FormerUse returns the stored provider instance of a declared object, if the resource now has another block of the same
-// provider (see declared.FormerUse). The former block may be the only one that finds the object, for example in another
-// region. If the provider had no block, the former provider instance is the provider without settings, if it can be
+// FormerUse returns the use of the stored provider instance of a declared object, if the resource now has another block
+// of the same provider. Otherwise it returns false (see declared.FormerUse). Perhaps only the former block finds the
+// object, for example in another region. If the provider had no block, the former provider instance is the provider without settings, if it can be
 // configured: it may have settings of the environment.
 func (r *Run) FormerUse(ctx context.Context, d *program.Declaration, stored addr.ProviderInstance) (declared.Use, bool) {
 	now := r.Program.Decls()[r.Program.ProviderOf(d.ID)].Provider

@@ -45,7 +45,9 @@ func (p *selector) chooseDestroyed(s *Selection) {
 			x.enqueue(affected{o.Resource(), o.Module})
 		}
 	}
-	named := x.queue // of these resources, only the objects that targets name are selected, unless one resource depends on another
+	// The queue now has the resources of the objects that targets name. Their other objects are selected only if the
+	// resource also depends on a selected resource: then follow adds the resource to the queue again.
+	named := x.queue
 	x.queue, x.seen = nil, map[affected]bool{}
 	for _, a := range named {
 		x.follow(a)

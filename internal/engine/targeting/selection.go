@@ -17,7 +17,9 @@ type Selection struct {
 	Active  bool
 	targets []addr.Target
 	exclude []addr.Target
-	whole   map[addr.Resource]bool              // resources whose instances are all selected: a selected declaration refers to the resource, or with -exclude, the resource is not excluded as a whole (then without the instances of exclude and left)
+	// whole has the resources of which every instance is selected. With -exclude, it has the resources that are not
+	// excluded as a whole, and the selection omits their instances in exclude and left.
+	whole   map[addr.Resource]bool
 	some    map[addr.Resource]map[addr.Key]bool // by resource: the keys of instances to which selected declarations refer, in every module instance
 	within  map[addr.Resource][]addr.Target     // by resource: instances that are selected only inside the module instance of a target
 	Named   map[addr.Resource]bool              // resources with instances that a target names
@@ -66,7 +68,7 @@ type Request struct {
 	Origin    Origin // the option or command from which Targets come
 }
 
-// Origin is the origin of the targets of a plan.
+// Origin tells which option or command has chosen the targets of a plan.
 type Origin uint8
 
 // The origins.

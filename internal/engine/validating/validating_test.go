@@ -59,7 +59,8 @@ func (w *world) heard(what string, wire provider.Dynamic) provider.Diags {
 	return nil
 }
 
-// validate compiles a configuration and validates it with the provider w. It returns the diagnostics.
+// validate compiles a configuration and validates it with the provider w. It returns the diagnostics and the result of
+// Program.
 func (w *world) validate(t *testing.T, files map[string]string) (*diag.Bag, bool) {
 	t.Helper()
 	bag := &diag.Bag{}

@@ -17,8 +17,8 @@ func (a *Admitted) Record(e *state.Entry) bool {
 
 // Admit checks the answer about an object against the protocol and against the secrets of the run. It returns the parts
 // that may be used, never nil. Admit reports the provider's diagnostics, each breach of the protocol, and each secret
-// that the answer must not contain. It returns false if it reported an error, or if the provider deferred its answer
-// and the request allowed this.
+// that the answer must not contain. It returns false if it reported an error, if the provider deferred its answer and
+// the request allowed this, or if an import found no object.
 func (g *Guard) Admit(of Subject, answer *Answer, terms Terms) (*Admitted, bool) {
 	a := &admission{
 		look:   look{guard: g, since: g.Secrets.Rules(), of: of, rights: rights{config: terms.Config.Raw, was: terms.Was}, title: answer.of.title},

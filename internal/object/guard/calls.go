@@ -477,8 +477,8 @@ func (a *admission) opened() bool {
 	return a.present(true)
 }
 
-// Passing reports whether the failed call may be repeated under the retry policy r. It returns the text of the policy
-// that an error in the answer contains, or "" if no text matches. It also returns "" if the call opened an ephemeral
+// Passing returns the text of the retry policy r because of which a failed call may be repeated: the text that an error
+// in the answer contains. It returns "" if no text matches. It also returns "" if the call opened an ephemeral
 // resource, which may still be open, or if the provider did not answer: such calls are not repeated.
 func (a *Answer) Passing(r *provider.Retry) string {
 	if a.unanswered || a.of == opened && a.private != nil {

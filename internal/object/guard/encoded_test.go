@@ -8,8 +8,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// nullIn reports whether all write-only attributes in an encoded map are null. It finds a value at every position of
-// the map. It also returns false if only decoding can show whether such a value exists.
+// nullIn returns true only if each named attribute is null or missing at the top level of an encoded map. It returns
+// false for an encoding that it cannot read completely, such as a damaged one or a name in a longer form than
+// necessary.
 func TestNullIn(t *testing.T) {
 	names := []string{"secret", "token"}
 	for name, c := range map[string]struct {

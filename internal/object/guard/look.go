@@ -32,7 +32,7 @@ type Removal struct {
 	From secret.Origin
 }
 
-// Part is a part of an answer.
+// Part tells in which part of a provider's answer a secret was found.
 type Part int
 
 // The parts of an answer that the state stores: the value of the object, the private data and the identity.
@@ -49,9 +49,11 @@ type rights struct {
 	config cty.Value    // the configuration of the object; NilVal if it is unknown or missing
 	was    *state.Entry // nil if no object existed
 
-	texts []string            // the texts in config, outside of write-only arguments; set by ask
-	had   map[string][]string // texts of the prior object, by the result of place for their path; set by ask; nil if there is no prior object, if it has another schema version, or if it cannot be decoded
-	asked bool                // whether ask has set texts and had
+	texts []string // the texts in config, outside of write-only arguments; set by ask
+	// had has the texts of the prior object. A key is the result of place for the path of the texts. ask sets had. It is
+	// nil if there is no prior object, if the object has another schema version, or if it cannot be decoded.
+	had   map[string][]string
+	asked bool // whether ask has set texts and had
 }
 
 // allows reports whether an object may contain a text at a path. The argument hidden is the secret that the text
@@ -97,8 +99,8 @@ func (r *rights) before(t *Type, p cty.Path) (cty.Value, bool) {
 	return v, err == nil && !v.IsNull()
 }
 
-// Texts visits all text in a value: strings, numbers, names of attributes and keys of maps. The path of a name or a key
-// ends with the step of this name or key.
+// Texts visits all text in a value: strings and the known prefixes of unknown strings, numbers, names of attributes and
+// keys of maps. The path of a name or a key ends with the step of this name or key.
 func Texts(v cty.Value, visit func(p cty.Path, text string)) {
 	chosenTexts(cty.DynamicPseudoType, v, func(c chosen) { visit(c.at, c.text) })
 }
@@ -275,7 +277,7 @@ func vital(p cty.Path) bool {
 // chosen is a text that a provider chose. The text is a part of the value whose path is the field in.
 type chosen struct {
 	text string
-	at   cty.Path // the path of the text: for a key or a name, it is the path in the field in, with the step of this key or name; otherwise it equals that path
+	at   cty.Path // the path of the text: equal to in, or for a key or a name below in, with the key or the name as the last step
 	in   cty.Path // the path of the value that is removed if the text is a secret
 	name bool     // the text is the name of an attribute in the type of the value
 }

@@ -189,7 +189,7 @@ func (a *archive) end() error {
 	return a.out.end()
 }
 
-// Contents is the contents of a saved plan.
+// Contents is a saved plan in memory, with everything that an apply needs beside the plan itself.
 type Contents struct {
 	Plan    *plan.Plan
 	Config  []ConfigModule           // the modules of the configuration; Write and Read keep their order
