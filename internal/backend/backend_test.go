@@ -84,8 +84,8 @@ func (b *bench) exists(name string) bool {
 	return err == nil
 }
 
-// reported compares the titles of the diagnostics since the last call with titles, and returns the detail of the last
-// diagnostic.
+// reported compares the titles of the diagnostics since the last call with the given titles, and returns the detail of
+// the last diagnostic.
 func (b *bench) reported(titles ...string) (detail string) {
 	b.Helper()
 	var got []string

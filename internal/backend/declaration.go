@@ -73,7 +73,7 @@ func (d *declaration) settings() (settings, bool) {
 }
 
 // of returns the settings in the block of a module, and reports no errors. A literal secret in the block is treated
-// like a value of an ephemeral variable: the record of init does not contain it. If the settings are invalid, of
+// like a value of an ephemeral variable: the record of init does not contain it. If the settings are invalid, it
 // returns false.
 func (d *declaration) of(m *config.Module) (settings, bool) {
 	b := m.Stored()

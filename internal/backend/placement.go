@@ -151,8 +151,9 @@ func (p *placement) current(ctx context.Context, planned settings, st store.Stor
 	return true
 }
 
-// leads reports whether the state in the place of a saved plan is newer than the state in another store. If not, it
-// adds an error.
+// leads reports whether the place of a saved plan has the state in use, although another store may have a state, too.
+// It adds an error and returns false if the state in the other store has the same lineage and is not older, if only the
+// other store has a state with content, or if a state cannot be read.
 func (p *placement) leads(ctx context.Context, planned settings, st store.Store, s settings, other store.Store, name string) bool {
 	here, ok := workspace.Read(ctx, p.env, other, name)
 	if !ok || here == nil || here.Len()+len(here.Outputs) == 0 && here.Lineage == "" {

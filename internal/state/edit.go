@@ -35,7 +35,8 @@ func (s *Snapshot) Edit() *Edit {
 	return e
 }
 
-// Put stores an object. If entry is nil, it removes the object.
+// Put stores an object, and makes the provider configuration of its entry the one of its resource. If entry is nil, Put
+// removes the object.
 func (e *Edit) Put(o addr.Object, entry *Entry) {
 	a, s := o.Abs(), slot{o.Key, o.Deposed}
 	r := e.next.resources[a]

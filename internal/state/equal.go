@@ -25,10 +25,11 @@ func Equal(a, b *Snapshot) bool {
 		jsontext.Same(x.Extra, y.Extra) && c.resources()
 }
 
-// Next returns the snapshot to write after the snapshot prev. It has the content of the snapshot next, except the list
-// of objects that -allow-destroy destroyed, which it omits. Its lineage is the lineage of prev, or else the lineage of
-// next, or else a new lineage. Its serial is the serial of prev plus 1, or 1 for a first write. version is the program
-// that writes it. prev and next may be nil. If the content has not changed, Next returns prev and false.
+// Next returns the snapshot to write after the snapshot prev, and true. It has the content of the snapshot next, except
+// the list of objects that -allow-destroy destroyed, which it omits. Its lineage is the lineage of prev, or else the
+// lineage of next, or else a new lineage. Its serial is the serial of prev plus 1, or 1 for a first write. version is
+// the version of the program that writes it. prev and next may be nil. If the content has not changed, Next returns
+// prev and false.
 func Next(prev, next *Snapshot, version string) (*Snapshot, bool) {
 	if next == nil {
 		next = &Snapshot{}

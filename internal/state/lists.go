@@ -18,7 +18,8 @@ func (s *Snapshot) list(key string) []string {
 	return list
 }
 
-// withList returns the snapshot with list at the top-level key, or without the key if list is empty.
+// withList returns a copy of the snapshot with list at the top-level key, or without the key if list is empty. If there
+// is nothing to remove, it returns the snapshot itself.
 func (s *Snapshot) withList(key string, list []string) *Snapshot {
 	if len(list) == 0 && !bytes.Contains(s.Extra, []byte(key)) {
 		return s

@@ -164,7 +164,7 @@ func (m *mover) checks() {
 }
 
 // split splits a check result by the new addresses of its objects. It returns one check result for each new
-// declaration.
+// declaration. modules has the new address of each module instance that moves.
 func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstance) []Check {
 	parts := map[string]*Check{}
 	for _, o := range c.Objects {
@@ -193,8 +193,9 @@ func (m *mover) split(c Check, modules map[addr.ModuleInstance]addr.ModuleInstan
 	return out
 }
 
-// checked returns the new addresses of a checked object and of its declaration. moved is false if the object keeps its
-// address.
+// checked returns the new addresses of a checked object and of its declaration. kind is the kind of the declaration,
+// such as "resource", and at the present address of the object. modules has the new address of each module instance
+// that moves. moved is false if the object keeps its address.
 func (m *mover) checked(kind, at string, modules map[addr.ModuleInstance]addr.ModuleInstance) (object, config string, moved bool) {
 	if kind == "resource" {
 		i, err := addr.ParseInstance(at)

@@ -154,7 +154,8 @@ func (m *relocation) module(from, to addr.Target) bool {
 	return m.free(places)
 }
 
-// free adds an error and returns false if an object that does not move away is in one of the new module instances.
+// free adds an error and returns false if an object that does not move away is in one of the new module instances, the
+// values of places.
 func (m *relocation) free(places map[addr.ModuleInstance]addr.ModuleInstance) bool {
 	wanted := make(map[addr.ModuleInstance]bool, len(places))
 	for _, to := range places {
@@ -194,8 +195,9 @@ func (m *relocation) places(from, to addr.Target) map[addr.ModuleInstance]addr.M
 	return out
 }
 
-// rebase returns the new address of a module instance that moves, or that is inside a moving module instance. It
-// returns false for other module instances.
+// rebase returns the new address of a module instance that moves, or that is inside a moving module instance. places
+// has the new address of each moving module instance. For other module instances, rebase returns the address unchanged
+// and false.
 func rebase(at addr.ModuleInstance, places map[addr.ModuleInstance]addr.ModuleInstance) (addr.ModuleInstance, bool) {
 	if to, ok := places[at]; ok {
 		return to, true

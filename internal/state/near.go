@@ -20,8 +20,8 @@ func (s *Snapshot) Near(t addr.Target) string {
 	return diag.DidYouMean(targetText(t), names)
 }
 
-// NearInstance is like Near, for an instance without a current object. If other instances of its resource exist, the
-// hint lists them. If the instance has deposed objects, the hint names their end.
+// NearInstance is like Near, for an instance without a current object. If the instance has deposed objects, the hint
+// says that the next apply destroys them. If other instances of its resource exist, the hint lists them.
 func (s *Snapshot) NearInstance(i addr.Instance) string {
 	var there, names []string
 	for o := range s.Resource(i.Abs()).Objects() {

@@ -54,8 +54,8 @@ func (r *reader) providerText(problems *[]string) (addr.ProviderInstance, bool) 
 	return p, true
 }
 
-// place stores the objects of one element of "resources" in the snapshot. If the element has mistakes, it reports them
-// and stores none of its objects.
+// place stores the objects of one element of "resources" in the snapshot, and reports mistakes. If the element itself
+// is wrong, place stores none of its objects. If one of its instances is wrong, place omits only this instance.
 func (r *reader) place(b *block) {
 	a, ok := r.address(b)
 	if !ok {
@@ -356,7 +356,7 @@ func (f *fields) dependencies() []addr.Resource {
 }
 
 // dependsOn reads the field "depends_on" of the first files of format 4. Its addresses are relative to the module, and
-// also name modules and instances. dependsOn keeps only resources.
+// also name modules and instances. dependsOn keeps only resources of the module itself.
 func (f *fields) dependsOn() []addr.Resource {
 	var list []addr.Resource
 	f.Array(func() {

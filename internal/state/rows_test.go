@@ -11,7 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// throughRows splits a file into rows as a database stores them, and joins them again.
+// throughRows splits a file into rows as a database stores them, and joins them again. It returns false if one of both
+// fails.
 func throughRows(doc []byte) ([]byte, bool) {
 	var out bytes.Buffer
 	j := rows.NewJoiner(&out)

@@ -287,9 +287,10 @@ func (r *Resource) copy(a addr.AbsResource) *Resource {
 	return &c
 }
 
-// winner returns the registry host that more resources have, or "" if neither host has any. The registries of Terraform
-// and OpenTofu name the same providers. An object keeps the host with which it was stored. A new object gets the host
-// that its state already uses, so that the program that wrote the state finds its own addresses in it.
+// winner returns the registry host that more resources have: OpenTofu's host if both have as many, and "" if neither
+// host has any. The registries of Terraform and OpenTofu name the same providers. An object keeps the host with which
+// it was stored. A new object gets the host that its state already uses, so that the program that wrote the state finds
+// its own addresses in it.
 func (v hostCounts) winner() string {
 	switch {
 	case v.terraform > v.tofu:

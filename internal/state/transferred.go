@@ -16,7 +16,8 @@ const mostTransfers = 8
 // Transfers returns the IDs of the latest transfers that moved objects into the state.
 func (s *Snapshot) Transfers() []string { return s.list(transfersKey) }
 
-// WithTransfer returns the snapshot with id at the end of its list of transfers.
+// WithTransfer returns a copy of the snapshot with id added at the end of its list of transfers. If the list becomes
+// longer than mostTransfers, it drops the earliest IDs.
 func (s *Snapshot) WithTransfer(id string) *Snapshot {
 	list := append(slices.Clone(s.Transfers()), id)
 	return s.withList(transfersKey, list[max(0, len(list)-mostTransfers):])

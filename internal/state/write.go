@@ -95,7 +95,8 @@ func (f *fileWriter) outputs() error {
 	return nil
 }
 
-// fileOrder returns the resources in the order of state files: by the text of the module address, data sources first.
+// fileOrder returns the resources in the order of state files: by the text of the module address, then data sources
+// first, then by type and name.
 func (f *fileWriter) fileOrder() []*Resource {
 	type named struct {
 		module string
@@ -204,8 +205,9 @@ func (r *Resource) keyed() bool {
 const objectProvider = "object_provider"
 
 // fileProvider returns the provider configuration that a file names for a resource: the configuration of the first
-// current object. Objects of an interrupted run may have another configuration, but OpenTofu refuses a file with two,
-// and Terraform's format has room for only one. The key objectProvider names the others.
+// current object, or without a current object, of the first deposed object. Objects of an interrupted run may have
+// another configuration, but OpenTofu refuses a file with two, and Terraform's format has room for only one. The key
+// objectProvider names the others.
 func (r *Resource) fileProvider(slots []slot) addr.ProviderConfig {
 	for _, s := range slots {
 		if s.deposed == "" {

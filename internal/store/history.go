@@ -161,7 +161,8 @@ func identity(data []byte) (serial uint64, lineage string, ok bool) {
 	return serial, lineage, ok
 }
 
-// History lists the present state and the former states of a workspace, the latest first.
+// History lists the present state and the former states of a workspace, the latest first. It omits the present state if
+// its serial and lineage cannot be read, and lists an unreadable former state without a lineage.
 func (l *Local) History(_ context.Context, workspace string) ([]Past, error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return nil, err

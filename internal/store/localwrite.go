@@ -15,7 +15,7 @@ import (
 )
 
 // Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
-// error is a *StaleError.
+// error is a *StaleError. Empty data is an error.
 func (l *Local) Put(_ context.Context, workspace string, data []byte, prev Version) (Version, error) {
 	if err := checkLocalName(l, workspace); err != nil {
 		return "", err
@@ -68,8 +68,9 @@ func (l *Local) guard(dir string) (release func()) {
 
 func unwritable(err error) error { return fmt.Errorf("the state cannot be written: %w", err) }
 
-// backup writes the backup at the first Put of a workspace: a copy of the current state, which the Put replaces. At a
-// later Put it only keeps the current state as a former state. If backups are disabled, it does nothing.
+// backup writes the backup at the first Put of a workspace: a copy of the current state, which the Put replaces. If the
+// store has a function that seals backups, the copy is sealed. If the backup cannot be written, the error ends the Put.
+// At a later Put, backup only keeps the current state as a former state. If backups are disabled, it does nothing.
 func (l *Local) backup(workspace, path string, now []byte) error {
 	l.mu.Lock()
 	done := l.backups[workspace]

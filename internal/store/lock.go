@@ -67,9 +67,9 @@ func Acquire(ctx context.Context, s Store, workspace string, who LockInfo, timeo
 	return unlock, err
 }
 
-// Wait calls take until it succeeds, returns an error other than a *LockError, or timeout passes. take tries once to
-// take a resource with one holder, and returns a *LockError if another process holds the resource. waiting, if not nil,
-// is called once, before the first pause.
+// Wait calls take until it succeeds, returns an error other than a *LockError, or timeout passes or ctx ends. In the
+// last two cases, Wait returns the last *LockError. take tries once to take a resource with one holder, and returns a
+// *LockError if another process holds the resource. waiting, if not nil, is called once, before the first pause.
 func Wait(ctx context.Context, timeout time.Duration, waiting func(*LockError), take func() error) error {
 	deadline := time.Now().Add(timeout)
 	var last error

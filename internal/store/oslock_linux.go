@@ -10,7 +10,8 @@ import (
 // lockFile locks the whole state file with an OFD lock, which belongs to the open file, not to the process. Terraform
 // and OpenTofu take a POSIX lock, which belongs to the process. The two kinds exclude each other. The OFD lock survives
 // if the process opens and closes the state elsewhere, and two stores in one process exclude each other, too. The lock
-// ends when the last descriptor of the open file is closed. In the mode shared, it is a read lock.
+// ends when the last descriptor of the open file is closed. In the mode shared, it is a read lock. lockFile does not
+// wait: if a conflicting lock exists, the error is a *LockError.
 func lockFile(f disk.File, m lockMode) error {
 	lk := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0, Start: 0, Len: 0}
 	if m == shared {

@@ -10,7 +10,8 @@ import (
 )
 
 // lockFile takes a lock that belongs to the open file. The BSD kernels, including Darwin, keep one list for both kinds
-// of locks. So this lock excludes the POSIX locks of Terraform and OpenTofu.
+// of locks. So this lock excludes the POSIX locks of Terraform and OpenTofu. In the mode shared, it is a read lock.
+// lockFile does not wait: if a conflicting lock exists, the error is a *LockError.
 func lockFile(f disk.File, m lockMode) error {
 	how := unix.LOCK_EX
 	if m == shared {

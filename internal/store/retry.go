@@ -57,7 +57,7 @@ var hurry atomic.Int64
 // Hurry makes later pauses and times of all retry policies shorter by a factor, for tests.
 func Hurry(factor int64) { hurry.Store(factor) }
 
-// Hurried returns a duration divided by the factor that Hurry has set.
+// Hurried returns the duration d divided by the factor that Hurry has set, or d if Hurry was not called.
 func Hurried(d time.Duration) time.Duration { return d / time.Duration(max(1, hurry.Load())) }
 
 // Do calls do, which sends a request that only reads, until the request is answered or the policy t allows no further

@@ -110,7 +110,7 @@ func TestPutUnheard(t *testing.T) {
 	}
 }
 
-// partly is a store of parts of a state, of version 1. PutPart returns the answers one after another.
+// partly is a store of parts of a state. PutPart returns the answers one after another. now is the present version.
 type partly struct {
 	store.Remote
 	store.PartStore

@@ -325,7 +325,7 @@ type PartStore interface {
 	PutPart(ctx context.Context, workspace string, p Part, prev Version) (Version, error)
 }
 
-// Part is the part of a state that is written.
+// Part has the data that PutPart writes: a whole state or the objects of some resources, and stamps.
 type Part struct {
 	Whole     bool             // Data is the whole state
 	Resources []string         // the resources whose objects Data replaces; resources that Data lacks are removed
@@ -341,7 +341,7 @@ type Stamp struct {
 	Of     []string // the resources to which it refers
 }
 
-// Review is the result of PartStore.Review.
+// Review tells which resources of a state have unchanged sources. PartStore.Review returns it.
 type Review struct {
 	Version   Version
 	Resources []string        // the resources with objects, sorted

@@ -15,7 +15,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
-// TextKind is the kind of a Text, such as a former state.
+// TextKind tells which file or row a Text comes from, such as a former state.
 type TextKind uint8
 
 // The kinds.

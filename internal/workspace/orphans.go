@@ -117,7 +117,7 @@ func (rc *recovery) drop(ctx context.Context, j store.OrphanedJournal) bool {
 
 // putAside writes a journal of the store that cannot be replayed completely to a file. The parameter why is the
 // mismatch to report, or nil if the reason was reported already. If the file cannot be written, putAside reports an
-// error and returns false.
+// error and returns false. For a command that only reads, putAside does nothing.
 func (rc *recovery) putAside(ctx context.Context, j store.OrphanedJournal, why *journal.MismatchError) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		return true

@@ -34,7 +34,8 @@ func (d *document) load(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// read reads the part of the state that the command needs, and does not change the document.
+// read reads the part of the state that the command needs, and does not change the document. If the state cannot be
+// read, it reports an error and returns false.
 func (d *document) read(ctx context.Context) (*state.Snapshot, store.Version, bool) {
 	return read(ctx, d.env, *d.req, d.part)
 }

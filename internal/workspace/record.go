@@ -34,7 +34,7 @@ type recorder struct {
 	unresolved journal.Notes     // notes in journals of interrupted runs that stay
 	notes      journal.Notes     // notes of interrupted runs, for the next journal
 	onDisk     bool              // the journal that contains notes is still in the file
-	parts      atomic.Bool       // the journal has a record that it is about a part of the state
+	parts      atomic.Bool       // the journal has a record which says that the run uses only a part of the state
 	keep       bool              // the journal has changes that the state lacks
 }
 
@@ -115,7 +115,8 @@ func (r *recorder) makeRoom() error {
 	return err
 }
 
-// create creates a journal that continues base, with the notes about interrupted runs.
+// create creates a journal that continues base, with the notes about interrupted runs. keeper is the process ID of the
+// keeper, or 0 without a keeper.
 func (r *recorder) create(base *state.Snapshot, keeper int, o journal.Options) (*journal.Writer, error) {
 	h := journal.About(base, r.lineage, r.run(), r.env.Version)
 	h.Keeper = keeper

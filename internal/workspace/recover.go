@@ -139,7 +139,7 @@ func (rc *recovery) busy(ctx context.Context) bool {
 }
 
 // inProgress reports whether the command may continue although the run of the journal with the header h is in progress.
-// It may if it has no lock and only reads. Otherwise inProgress adds an error.
+// It may if it only reads, except if it holds the lock and the run has a keeper. Otherwise inProgress adds an error.
 func (rc *recovery) inProgress(h journal.Header) bool {
 	switch {
 	case rc.lock.held() && h.Keeper != 0:

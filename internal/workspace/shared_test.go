@@ -69,7 +69,8 @@ func (m *team) run(b *bench) *run {
 	return &run{b, s, s.Snapshot()}
 }
 
-// claim claims objects. An object may be followed by "<" and an object that it needs.
+// claim claims objects, and reports whether that succeeded. An object may be followed by "<" and an object that it
+// needs.
 func (r *run) claim(objects ...string) bool {
 	p := store.Parts{}
 	for _, a := range objects {
@@ -83,7 +84,8 @@ func (r *run) claim(objects ...string) bool {
 	return r.claims(Claim{Base: r.base, Parts: p, Of: of})
 }
 
-// claims calls Claim and reports a stale plan as an error, like a command that does not plan again.
+// claims calls Claim and returns its second result. It reports a stale plan as an error, like a command that does not
+// plan again.
 func (r *run) claims(c Claim) bool {
 	stale, ok := r.s.Claim(ctx, c)
 	if stale != nil {

@@ -261,7 +261,7 @@ func (s *State) Opening(o addr.Object, p addr.Provider) (journal.Op, error) {
 	if err := s.record.begin(s.doc.snapshot); err != nil {
 		return 0, err
 	}
-	if s.doc.part != nil && !s.record.parts.Swap(true) { // the journal concerns some objects of the state, of which none is changed yet
+	if s.doc.part != nil && !s.record.parts.Swap(true) { // record that the run uses only a part of the state, and has found no objects to change yet
 		if err := s.record.journal.Found(nil); err != nil {
 			return 0, err
 		}

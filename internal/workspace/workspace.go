@@ -59,8 +59,8 @@ func (s *State) load(ctx context.Context) bool {
 	return s.recovery.local(ctx) && s.recovery.stored(ctx) && s.recovery.transfer(ctx)
 }
 
-// copying returns the copied that sends a copy of this command's journal to the store. It returns nil if the journal is
-// not copied.
+// copying returns a new value of type copied, which sends a copy of this command's journal to the store. It returns nil
+// if the journal is not copied.
 func (s *State) copying() *copied {
 	j := s.req.Store.Capabilities().Journals
 	if j == nil || !s.lock.held() || s.req.Operation.Policy().ReadOnly {

@@ -53,7 +53,7 @@ func (b *bench) lock(req Request) *State {
 	return s
 }
 
-// reported compares the titles of the diagnostics since the last call with titles.
+// reported compares the titles of the diagnostics since the last call with the given titles.
 func (b *bench) reported(titles ...string) {
 	b.Helper()
 	var got []string

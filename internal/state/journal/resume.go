@@ -20,7 +20,7 @@ func Share(fsys disk.FS, path string) (disk.File, error) {
 }
 
 // Held reports whether a process uses the journal at path: the run that began the journal, or the keeper of that run,
-// which outlives a crash. It returns false if the system has no file locks.
+// which outlives a crash. It returns false if the journal cannot be opened, or if the system has no file locks.
 func Held(fsys disk.FS, path string) bool {
 	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -46,7 +46,8 @@ type Open struct {
 var errKey = errors.New("the key does not belong to the journal")
 
 // Resume continues the journal of an interrupted run, in the file f that Share has opened. key encrypts the records; it
-// is nil if they are not encrypted. If the journal has no undamaged record, the error is ErrNothing.
+// is nil if they are not encrypted. If the journal has no undamaged record, the error is ErrNothing. If only one of the
+// two is encrypted, the journal or the caller's records, Resume returns an error, too.
 func Resume(f disk.File, key []byte) (*Resumed, error) {
 	data, err := io.ReadAll(f)
 	if err != nil {

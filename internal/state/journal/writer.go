@@ -60,7 +60,8 @@ func Create(path string, h Header, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// start starts the goroutine of the writer, and calls Options.Opened.
+// start takes the shared lock of the file that Held finds, calls Options.Opened, and starts the goroutine of the
+// writer.
 func (w *Writer) start(path string, key []byte, o Options) {
 	_ = disk.Share(w.file) // an error is ignored: without file locks, only the lock of the state prevents that two runs use the journal
 	if o.Opened != nil {
@@ -103,7 +104,8 @@ func (r *Recovery) Continue(path, run string, o Options) (*Writer, error) {
 	return w, nil
 }
 
-// begin writes the key record if key is not nil, the header, and the notes of earlier runs.
+// begin writes the key record if key is not nil, the header, the notes of earlier runs, and the open leases of the
+// previous round (Options.Before).
 func (w *Writer) begin(h Header, key []byte, carry Notes) error {
 	var b []byte
 	if key != nil {
@@ -185,9 +187,10 @@ func (w *Writer) Interim(next state.Digest, before uint32) error {
 	return w.durable(interimRecord, encode(interimJSON{Next: next, Before: before}))
 }
 
-// InterimWritten records that the store has confirmed an interim state. From now on, another run may continue from that
-// state. So, before the first change of each object, the journal records the entry that the interim state has for that
-// object; base returns that entry. InterimWritten does not wait.
+// InterimWritten records that the store has confirmed an interim state. next is the digest of the state, and before the
+// number of the first record whose change the state may lack. From now on, another run may continue from that state.
+// So, before the first change of each object, the journal records the entry that the interim state has for that object;
+// base returns that entry. InterimWritten does not wait.
 func (w *Writer) InterimWritten(next state.Digest, before uint32, base func(addr.Object) *state.Entry) {
 	w.add(interimRecord, 0, encode(interimJSON{next, before, true}), func(error) {})
 	w.base.Store(&base)

@@ -109,8 +109,9 @@ func (s *AWSService) address(ctx context.Context) (string, error) {
 	return "https://" + name + "." + domain, nil
 }
 
-// configured returns the address of the service in the environment (AWS_ENDPOINT_URL and AWS_ENDPOINT_URL_NAME) or in
-// the shared configuration files, by the rules of the SDK's clients. It returns "" if neither is set.
+// configured returns the address of the service in the environment (AWS_ENDPOINT_URL, or AWS_ENDPOINT_URL_ followed by
+// the name of the service) or in the shared configuration files, by the rules of the SDK's clients. It returns "" if
+// neither is set.
 func (s *AWSService) configured(ctx context.Context) string {
 	_, all := os.LookupEnv("AWS_ENDPOINT_URL")
 	_, own := os.LookupEnv("AWS_ENDPOINT_URL_" + strings.ToUpper(s.Name))

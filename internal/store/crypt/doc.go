@@ -43,7 +43,8 @@ type Provider interface {
 type Method interface {
 	// Seal encrypts plain with a key. The key is nil if the method needs none.
 	Seal(ctx context.Context, key, plain []byte) ([]byte, error)
-	// Open decrypts the result of Seal. It returns ErrKey if the key does not fit the data.
+	// Open decrypts the result of Seal. It returns ErrKey if the key does not fit the data. The method "external"
+	// cannot tell that, and returns another error.
 	Open(ctx context.Context, key, data []byte) ([]byte, error)
 }
 

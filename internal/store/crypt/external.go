@@ -123,8 +123,8 @@ func (p externalProvider) NewKey(ctx context.Context, _ []byte) (key, meta []byt
 	return out.Keys.Encryption, out.Meta, nil
 }
 
-// RecoverKey recovers the key that was made with meta. It returns false if NewKey would now make keys in another way,
-// so that the data should be encrypted again.
+// RecoverKey recovers the key that was made with meta. After a success, the second result is always true, because only
+// the program knows how it makes keys.
 func (p externalProvider) RecoverKey(ctx context.Context, meta, _ []byte) ([]byte, bool, error) {
 	if !json.Valid(meta) {
 		return nil, false, errors.New("its metadata in the file is damaged")
@@ -159,7 +159,7 @@ func (m externalMethod) Seal(ctx context.Context, key, plain []byte) ([]byte, er
 	return m.encrypt.convert(ctx, key, plain)
 }
 
-// Open decrypts the result of Seal. It returns ErrKey if the key does not fit the data.
+// Open decrypts the result of Seal. It never returns ErrKey: if the program fails, the reason is not known.
 func (m externalMethod) Open(ctx context.Context, key, data []byte) ([]byte, error) {
 	return m.decrypt.convert(ctx, key, data)
 }

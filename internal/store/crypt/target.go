@@ -255,8 +255,9 @@ func (t *Target) Open(ctx context.Context, data []byte) (plain []byte, outdated 
 }
 
 // openPlain returns data that is not encrypted, if the target accepts such data: it does not encrypt, or one of its
-// methods for reading is "unencrypted". Otherwise the error is an *Error. outdated (the second result) is true if the
-// target writes files encrypted. subject names the data in messages.
+// methods for reading is "unencrypted". Otherwise the error is an *Error. A target that encrypts also refuses data that
+// begins like a JSON object, but is not valid JSON. outdated (the second result) is true if the target writes files
+// encrypted. subject names the data in messages.
 func (t *Target) openPlain(data []byte, subject string) ([]byte, bool, error) {
 	switch {
 	case t == nil || !t.Encrypts():

@@ -363,7 +363,8 @@ func TestNoUnlockAddress(t *testing.T) {
 	}
 }
 
-// TestEmptyAddress checks that an empty address is an error that differs from a missing one.
+// TestEmptyAddress checks that each address that is set to "" is an error, although two of the addresses may be
+// omitted.
 func TestEmptyAddress(t *testing.T) {
 	for _, name := range []string{"address", "lock_address", "unlock_address"} {
 		settings := map[string]cty.Value{"address": cty.StringVal("http://127.0.0.1:1")}

@@ -80,7 +80,8 @@ func (r *remote) put(ctx context.Context, data []byte, prev store.Version, id st
 	return store.Digest(data), nil
 }
 
-// Finish implements store.Finisher. The server may return data in another form.
+// Finish implements store.Finisher: it returns the version of the present state, and whether that state is data. The
+// server may return the same state in another form, so Finish does not compare bytes.
 func (r *remote) Finish(ctx context.Context, workspace string, data []byte) (store.Version, bool, error) {
 	now, err := r.get(ctx, workspace)
 	return now.version, now.version != "" && jsontext.Equivalent(now.data, data), err

@@ -64,7 +64,8 @@ func (r *remote) ask(ctx context.Context, method, path string, q url.Values, bod
 }
 
 // save creates the object o, or replaces it if o has a resourceVersion. It then sets the new resourceVersion in o. If
-// the object exists already or has another resourceVersion, the error is a *store.RefusedError with the status 409.
+// the object exists already or has another resourceVersion, the error is a *store.RefusedError with the status 409. If
+// the object to be replaced no longer exists, the status is 404.
 func (r *remote) save(ctx context.Context, collection string, o *object) error {
 	method, path := http.MethodPost, collection
 	if o.Metadata.ResourceVersion != "" {

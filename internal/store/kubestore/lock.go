@@ -27,7 +27,8 @@ func (o *object) holder() *store.LockInfo {
 }
 
 // Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
-// error is a *store.LockError. Unlocking keeps the Lease, without a holder.
+// error is a *store.LockError. Unlocking keeps the Lease, without a holder, unless the workspace was deleted under the
+// lock.
 func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if err := checkName(workspace); err != nil {
 		return nil, err
@@ -97,8 +98,9 @@ func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	return &store.UnansweredError{Err: errors.New("other processes keep changing the Lease"), Unsent: true}
 }
 
-// free releases the lock by clearing the holder of the Lease. If the Lease has changed since it was loaded, the error
-// is a *store.RefusedError with the status 409.
+// free releases the lock by clearing the holder of the Lease. If the workspace was deleted under the lock, free deletes
+// the Lease instead. If the Lease has changed since it was loaded, the error is a *store.RefusedError with the status
+// 409.
 func (r *remote) free(ctx context.Context, workspace string, lease *object) error {
 	r.mu.Lock()
 	removed := r.removed[workspace]

@@ -221,7 +221,7 @@ func (r *remote) locked(ctx context.Context, key string) error {
 }
 
 // still checks, before a state is written, that the lock of the caller still exists. If the connection of the lock
-// broke, still takes the lock again on a new connection. It returns nil if the caller has no lock.
+// broke, it takes the lock again on a new connection. It returns nil if the caller has no lock.
 func (r *remote) still(ctx context.Context, workspace string) error {
 	r.locks.Lock()
 	defer r.locks.Unlock()

@@ -61,7 +61,8 @@ func (t *taking) Lock(context.Context, string, store.LockInfo) (func(context.Con
 	return func(context.Context) error { return nil }, nil
 }
 
-// Get returns the state of a workspace and its version, or nil and "" if no state exists.
+// Get returns the state of a workspace and its version, or nil and "" if no state exists. A state in the other layout
+// counts as missing: Get then records its version for Put.
 func (t *taking) Get(ctx context.Context, workspace string) ([]byte, store.Version, error) {
 	data, v, err := t.Remote.Get(ctx, workspace)
 	var found *layoutError
@@ -75,8 +76,8 @@ func (t *taking) Get(ctx context.Context, workspace string) ([]byte, store.Versi
 	return nil, "", err
 }
 
-// Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
-// error is a *store.StaleError.
+// Put replaces the state that has the version prev, and returns the new version. If prev is "" and Get found a state in
+// the other layout, Put replaces that state. If the state has another version, the error is a *store.StaleError.
 func (t *taking) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	t.mu.Lock()
 	v := t.seen[workspace]

@@ -26,10 +26,10 @@ type service struct {
 	ids    int
 }
 
-// fake is a provider as terraform-plugin-framework makes it.
+// fake is a provider that answers like a provider made with terraform-plugin-framework.
 type fake struct {
 	*service
-	chunk int64                                         // the bytes of a chunk; 0: the size of the caller
+	chunk int64                                         // the size of a chunk, in bytes; 0: the size that the caller proposes
 	read  func([]pluginstore.Chunk) []pluginstore.Chunk // changes the chunks that ReadState returns; nil: no change
 	lock  func() (string, []diag.Diagnostic)            // replaces LockState; nil: it works
 	says  []diag.Diagnostic                             // the diagnostics that ReadState, ListStates and DeleteState return

@@ -54,8 +54,9 @@ func (r *remote) Lock(ctx context.Context, workspace string, who store.LockInfo)
 	return func(ctx context.Context) error { return r.free(ctx, name, who.ID, "unlock") }, nil
 }
 
-// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. It
-// also accepts ORGANIZATION/WORKSPACE, the ID of the lock in Terraform and OpenTofu.
+// Break releases the lock with the given ID. If the workspace has no such lock, the error is a *store.LockError. If the
+// workspace no longer exists, Break returns nil. It also accepts ORGANIZATION/WORKSPACE, the ID of the lock in
+// Terraform and OpenTofu.
 func (r *remote) Break(ctx context.Context, workspace, id string) error {
 	name, err := r.name(workspace)
 	if err != nil {

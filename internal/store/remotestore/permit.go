@@ -9,7 +9,8 @@ import (
 )
 
 // Permit returns an error if the service does not permit an operation on the workspace. It permits everything if the
-// workspace does not exist, or has the execution mode "local".
+// workspace does not exist, or has the execution mode "local". Otherwise it refuses plans and applies (runs is true)
+// unless Options.Here is set, and a write of a state whose version the workspace's Terraform may not read.
 func (r *remote) Permit(ctx context.Context, of string, runs bool, version string) error {
 	name, err := r.name(of)
 	if err != nil {

@@ -168,7 +168,8 @@ type workspace struct {
 	}
 }
 
-// find returns the workspace with a name on the service, or nil if it does not exist.
+// find returns the workspace with a name on the service, or nil if it does not exist. It returns an error if the
+// workspace exists, but the tags or the project of the options do not select it.
 func (r *remote) find(ctx context.Context, name string) (*workspace, error) {
 	var doc struct{ Data workspace }
 	err := r.api.JSON(ctx, http.MethodGet, r.at("organizations", r.o.Organization, "workspaces", name), nil, nil, &doc)

@@ -53,7 +53,8 @@ func (j *journaling) Capabilities() store.Capabilities {
 }
 
 // Lock takes the lock of a workspace and returns the function that releases it. If another process holds the lock, the
-// error is a *store.LockError.
+// error is a *store.LockError. If no kind of lock is configured, Lock returns another error, because journals need
+// locks.
 func (j *journaling) Lock(ctx context.Context, workspace string, who store.LockInfo) (func(context.Context) error, error) {
 	if len(j.lockers()) == 0 {
 		return nil, errors.New(`journals in the bucket need locks: set use_lockfile or dynamodb_table, or set journal (LETHE_S3_JOURNAL) to false`)

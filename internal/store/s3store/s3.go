@@ -141,7 +141,9 @@ func (r *remote) fetch(ctx context.Context, in *s3.GetObjectInput) ([]byte, stor
 }
 
 // Put replaces the state that has the version prev, and returns the new version. If the state has another version, the
-// error is a *store.StaleError.
+// error is a *store.StaleError. If the service does not support conditional writes, Put does not notice a write of
+// another process between the check of the version and its own write. If the state was written, but its MD5 could not
+// be written to the table, Put returns the new version and an error.
 func (r *remote) Put(ctx context.Context, workspace string, data []byte, prev store.Version) (store.Version, error) {
 	if err := store.CheckName(workspace); err != nil {
 		return "", err
@@ -187,7 +189,7 @@ func (r *remote) note(ctx context.Context, workspace string, data []byte) error 
 }
 
 // Finish completes a write of data whose first step is done: if the stored state is data, Finish writes the MD5 of data
-// to the table.
+// to the table and returns true. Otherwise it returns false. The version is the version of the stored state.
 func (r *remote) Finish(ctx context.Context, workspace string, data []byte) (store.Version, bool, error) {
 	have, v, err := r.get(ctx, r.path(workspace))
 	if err != nil || v == "" || !bytes.Equal(have, data) {
@@ -276,7 +278,7 @@ func (r *remote) List(ctx context.Context) ([]string, error) {
 }
 
 // WithJournals returns the workspaces with journals that the store does not read with its settings, and the environment
-// variable that makes commands read them.
+// variable that makes commands read them. It omits journals that the credentials do not permit to list.
 func (r *remote) WithJournals(ctx context.Context) (workspaces []string, variable string, err error) {
 	if r.o.Journal {
 		return nil, "", nil

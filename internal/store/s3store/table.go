@@ -69,8 +69,8 @@ func (t *Table) forget(ctx context.Context, id string) error {
 const settling = 10 * time.Second
 
 // settled calls read until the state matches its MD5 in the table, at most for the time settling. Then the error is a
-// *store.DamagedError. If the MD5 cannot be read, settled returns the state unchecked after a warning, as Terraform
-// does, because a role may have access to states but not to the table.
+// *store.DamagedError. If the table has no MD5 of the state, settled returns the state unchecked. If the MD5 cannot be
+// read, it does so after a warning, as Terraform does, because a role may have access to states but not to the table.
 func (t *Table) settled(ctx context.Context, tries store.Tries, id string, read func() ([]byte, store.Version, error)) ([]byte, store.Version, error) {
 	for deadline := time.Now().Add(store.Hurried(settling)); ; {
 		data, v, err := read()
