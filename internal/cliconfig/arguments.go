@@ -47,8 +47,8 @@ func put[K comparable, V any](m *map[K]V, k K, v V) {
 
 func isText(v cty.Value) bool { return v.Type() == cty.String && !v.IsNull() && v.IsKnown() }
 
-// elements returns the keys and the elements of an argument's value. It returns false if the value is null, has no
-// elements, or cannot be evaluated.
+// elements returns the keys and the elements of an argument's value. It returns false if the value is null, is neither
+// a collection nor an object, or cannot be evaluated.
 func elements(a *hcl.Attribute, bag *diag.Bag) (iter.Seq2[cty.Value, cty.Value], bool) {
 	v, ds := a.Expr.Value(nil)
 	if !bag.HCL(ds) || v.IsNull() || !v.CanIterateElements() {

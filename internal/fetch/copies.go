@@ -50,10 +50,9 @@ func (p *Providers) Sum(ctx context.Context, c Copies, l *Lockfile, bag *diag.Ba
 	}, func(w *wanted) { p.enter(w, l) })
 }
 
-// eachFound chooses a version of each provider in c.Needs. It calls the function at for each provider, for several
-// providers concurrently, and reports the errors that this function returns. Afterwards it calls the function then for
-// each provider without an error, one after the other, in the order of c.Needs. It returns false if it reported an
-// error.
+// eachFound chooses a version of each provider in c.Needs. It calls at(w) for each provider w, several calls
+// concurrently, and reports the errors. Afterwards it calls then(w) for each provider w without an error, one call
+// after the other, in the order of c.Needs. It returns false if it reported an error.
 func (p *Providers) eachFound(ctx context.Context, c Copies, l *Lockfile, bag *diag.Bag, at func(*wanted) error, then func(*wanted)) bool {
 	ok := true
 	var todo []*wanted

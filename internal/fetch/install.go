@@ -34,11 +34,10 @@ func (p *Providers) Install(ctx context.Context, needs []Need, l *Lockfile, upgr
 	return p.settle(ctx, todo, bag, func(w *wanted) bool { return p.fetch(ctx, w) }, func(w *wanted) { p.enter(w, l) }) && ok
 }
 
-// settle chooses a version of each provider in todo. It calls the function at for each provider, for several
-// concurrently. Afterwards it calls the function then for each provider for which the first function returned true, one
-// after the other, in the order of todo. settle reports the diagnostics of all providers. After an interrupt it reports
-// only the first error, because the errors of all providers are equal. settle returns false if a version could not be
-// chosen, or if the first function returned false.
+// settle chooses a version of each provider in todo. It calls at(w) for each provider w, several calls concurrently.
+// Afterwards it calls then(w) for each provider w for which at(w) was true, one call after the other, in the order of
+// todo. settle reports the diagnostics of all providers. After an interrupt it reports only the first error, because
+// the errors of all providers are equal. It returns false if a version could not be chosen, or if at(w) was false.
 func (p *Providers) settle(ctx context.Context, todo []*wanted, bag *diag.Bag, at func(*wanted) bool, then func(*wanted)) bool {
 	if len(todo) == 0 {
 		return true
@@ -155,7 +154,8 @@ func newest(all []found, fits func(found) bool) (best found, ok bool) {
 }
 
 // choose selects the newest allowed version in the sources, and sets w.best and w.lock. If two sources have this
-// version, it selects the first source. It reports an error and returns false if no source has an allowed version.
+// version, it selects the first source. It reports an error and returns false if no source has an allowed version, or
+// if a source cannot be searched.
 func (w *wanted) choose(ctx context.Context, methods []method) bool {
 	fits := func(f found) bool { return w.unfit(f) == "" && w.allowed.Has(f.version) }
 	var all []found

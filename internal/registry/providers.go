@@ -179,8 +179,9 @@ func isHex(s string) bool {
 	return err == nil
 }
 
-// hashes returns the hashes of all packages of a version, for a lock file. It returns only hashes of the signed list,
-// because other parts of the registry's answers are not signed.
+// hashes returns the hashes of all packages of a version, for a lock file. sums is the signed list: the checksums by
+// file name. prefix is the beginning of the packages' file names. Other parts of the registry's answers are not signed,
+// so hashes does not use them.
 func hashes(sums map[string]string, prefix string) []string {
 	var out []string
 	for name, sum := range sums {

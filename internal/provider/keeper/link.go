@@ -214,8 +214,8 @@ func (l *link) flush() {
 	l.writing = false
 }
 
-// receive calls the function for each frame of the other side. It returns nil when the other side has ended, and
-// returns the error of the connection or of the function. The function may keep the payload.
+// receive calls the function for each frame of the other side. It returns nil when the connection has ended or broken.
+// It returns an error for an invalid frame, and the error of the function. The function may keep the payload.
 func (l *link) receive(receive func(k kind, number uint32, payload []byte) error) error {
 	in := bufio.NewReaderSize(l.conn, 64<<10)
 	var head [headSize]byte

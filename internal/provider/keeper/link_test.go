@@ -98,7 +98,7 @@ func TestBadFramesEndTheConnection(t *testing.T) {
 	}
 }
 
-// TestLongPayload checks that a payload whose memory grows is complete.
+// TestLongPayload checks that read returns a complete payload, also a payload that is larger than the first allocation.
 func TestLongPayload(t *testing.T) {
 	const most = 64
 	for _, size := range []int{0, 1, most - 1, most, most + 1, 3*most + 7} {

@@ -339,7 +339,7 @@ func (c *conn) ended() string {
 	return c.lost()
 }
 
-// lost returns the same text as ended, without waiting for a report.
+// lost returns the same text as ended, but does not wait for the report of the keeper.
 func (c *conn) lost() string {
 	select {
 	case <-c.dead:

@@ -115,8 +115,8 @@ func (l *ledger) without(op journal.Op) []change {
 	return slices.DeleteFunc(l.changes, func(c change) bool { return c.op == op })
 }
 
-// resume reopens the journal to continue it. It returns nil if the run has no journal, or if the journal cannot be
-// read.
+// resume continues the journal after the end of the engine. It records that the calls that were announced and never
+// made changed nothing (see withdraw). It returns nil if the run has no journal, or if the journal cannot be read.
 func (l *ledger) resume() *journal.Resumed {
 	l.mu.Lock()
 	defer l.mu.Unlock()

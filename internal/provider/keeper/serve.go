@@ -382,7 +382,8 @@ func (s *server) relay(ctx context.Context, p *served, r *request, number uint32
 	return err
 }
 
-// mayPass waits until the engine has taken enough of the earlier answers. It does not wait if the engine has ended.
+// mayPass waits until the engine has taken enough of the earlier answers of the call with this number. It ends, too,
+// when the engine or ctx ends.
 func (s *server) mayPass(ctx context.Context, number uint32) {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()

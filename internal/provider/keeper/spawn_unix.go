@@ -74,7 +74,8 @@ func pair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "keeper"), os.NewFile(uintptr(ends[1]), "engine"), nil
 }
 
-// Main is the main function of a keeper process.
+// Main is the main function of a keeper process. It serves the engine through an inherited socket, as Serve describes,
+// and returns the error of Serve.
 func Main(recovered NewRecorder) error {
 	// Only the end of the engine ends a keeper. The signals are received, and not ignored, because child processes
 	// inherit ignored signals.

@@ -81,7 +81,8 @@ func (p pipes) Write(b []byte) (int, error) { return p.to.Write(b) }
 // Close closes the connection. A Read in progress ends when the other process has closed its end.
 func (p pipes) Close() error { return errors.Join(p.to.Close(), p.from.Close()) }
 
-// Main is the main function of a keeper process.
+// Main is the main function of a keeper process. It serves the engine through standard input and output, as Serve
+// describes, and returns the error of Serve.
 func Main(recovered NewRecorder) error {
 	// Only the end of the engine ends a keeper. SIGTERM reports that the user logs off, or that the system shuts down.
 	stop := make(chan os.Signal, 1)

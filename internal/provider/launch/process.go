@@ -50,7 +50,8 @@ var (
 	graceTime = 2 * time.Second // the time limit for the end of the program after it has answered the request to end; endTime applies, too
 )
 
-// Start runs the program.
+// Start starts the program, and does not wait for its end. It returns an error if the start fails, or if kill was
+// called before.
 func (p *process) Start(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

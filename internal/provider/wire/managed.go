@@ -115,7 +115,7 @@ func (c *client) Move(ctx context.Context, r provider.MoveRequest) (provider.Mov
 	}, ds
 }
 
-// UpgradeIdentity converts a stored identity to the current identity schema.
+// UpgradeIdentity converts a stored identity, which has the schema version in version, to the current identity schema.
 func (c *client) UpgradeIdentity(ctx context.Context, typ string, version int64, json []byte) (provider.Dynamic, provider.Diags) {
 	resp, ds := ask[wirepb.UpgradeResourceIdentity_Response](ctx, c, upgradeIdentity,
 		&wirepb.UpgradeResourceIdentity_Request{TypeName: typ, Version: version, RawIdentity: &wirepb.RawState{Json: json}})

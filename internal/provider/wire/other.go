@@ -104,8 +104,8 @@ func (c *client) Call(ctx context.Context, function string, args []provider.Dyna
 	return fromDynamic(resp.Result), nil
 }
 
-// blamed returns the index of the argument that the error is about. It returns -1 if the error is not about one of the
-// args arguments of the call.
+// blamed returns the index of the argument that the error e is about. The call had args arguments. If e names none of
+// them, blamed returns -1.
 func blamed(e *wirepb.FunctionError, args int) int {
 	if e.FunctionArgument == nil || *e.FunctionArgument < 0 || *e.FunctionArgument >= int64(args) {
 		return -1

@@ -206,8 +206,8 @@ func Zip(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// Provider serves one version of a provider, "namespace/type", for platforms such as "linux_amd64". The present keys of
-// Sign and Keys apply to it.
+// Provider serves one version of a provider, "namespace/type", for platforms such as "linux_amd64": in the registry,
+// and in the network mirror at /mirror/. It uses the keys that Sign and Keys have set before.
 func (s *Server) Provider(t testing.TB, name, version string, packages map[string][]byte) {
 	t.Helper()
 	ns, typ, _ := strings.Cut(name, "/")

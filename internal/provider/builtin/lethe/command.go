@@ -61,7 +61,7 @@ func (e *commandError) Unwrap() error { return e.cause }
 var errPrints = errors.New("it prints too much")
 
 // run runs the program and returns its output. When ctx or the time limit ends, it interrupts the program and its child
-// processes, and kills them if they do not end.
+// processes, and kills them if they do not end. More output than printMax is an error. The error is a *commandError.
 func (c *command) run(ctx context.Context, env []string) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, &commandError{cause: ctx.Err(), text: "it was interrupted before it started"}

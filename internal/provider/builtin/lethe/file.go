@@ -64,8 +64,8 @@ const (
 	errOpenMode   = fileError("users other than its owner can read or write it; run chmod 600")
 )
 
-// readSecret reads a file. It checks the file before and after opening it, because the file may be replaced between the
-// check and the opening.
+// readSecret reads a file of at most fileMax bytes. It checks the file before and after opening it, because the file
+// may be replaced between the check and the opening.
 func readSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil {

@@ -20,8 +20,9 @@ import (
 
 const secretFileType = "lethe_secret_file"
 
-// change plans and applies as the engine does, and checks both answers against the protocol. It checks that the prior
-// state and the new state do not contain the canary.
+// change plans a change of an object and applies the plan, unless the plan is an error, a replacement or no change.
+// given has the arguments; nil destroys the object. change returns the object afterwards, and whether the plan replaces
+// it. It checks both answers against the protocol, and checks that the new state does not contain the canary.
 func (r *rig) change(prior cty.Value, given map[string]any) (after cty.Value, replace bool, ds provider.Diags) {
 	r.t.Helper()
 	s := r.schema(addr.Managed, secretFileType)

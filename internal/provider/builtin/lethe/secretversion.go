@@ -96,7 +96,7 @@ func (p *Provider) planSecretVersion(c builtin.PlanCall) (builtin.Planned, provi
 	}
 	next.Plan = &planning{Run: p.o.run, Was: c.Private}
 	if len(c.Approved) > 0 {
-		next.Plan.Run = "" // remove the process, because agree has compared the values of plan and apply
+		next.Plan.Run = "" // remove the ID of the planning process, because agree has compared the values of plan and apply
 	}
 	return builtin.Planned{Object: is.object(), Private: next.encode()}, ds
 }

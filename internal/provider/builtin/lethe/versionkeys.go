@@ -24,8 +24,9 @@ const (
 	keyWrong       // no key fits
 )
 
-// fitting returns the key with which a digest was made, or "" if it was made without a key. If the current key is
-// unknown, fitting returns keyUnknown, because the digest may have to be made again with this key.
+// fitting returns the key with which a digest was made, or "" if it was made without a key. If no digest exists, it
+// returns the current key. If the current key is unknown, fitting returns keyUnknown, because the digest may have to be
+// made again with this key.
 func (k versionKeys) fitting(d digest) (string, fit) {
 	switch {
 	case k.current.unknown:

@@ -54,8 +54,8 @@ func data() *builtin.Resource {
 	}
 }
 
-// planData plans a creation, an update or a replacement. If the input is changed or removed, the output is unknown
-// until apply, as in Terraform.
+// planData plans a creation, an update or a replacement. It returns the planned object, and the attributes that need a
+// replacement. If the input is changed or removed, the output is unknown until apply, as in Terraform.
 func planData(prior, proposed, _ cty.Value) (cty.Value, []cty.Path, provider.Diags) {
 	planned := proposed.AsValueMap()
 	if prior.IsNull() {
