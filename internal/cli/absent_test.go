@@ -47,8 +47,9 @@ func absent(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// matches returns the names of the files at or below top whose content matches the expression. Symbolic links below top
-// are not followed.
+// matches returns the names of the files at or below top whose content matches the expression. It reads only files
+// whose names match a pattern in only and no pattern in except, and skips directories whose names match a pattern in
+// except. It does not follow symbolic links below top.
 func matches(top string, expression *regexp.Regexp, except, only []string) (found []string, err error) {
 	err = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		is := func(pattern string) bool { matched, _ := filepath.Match(pattern, entry.Name()); return matched }

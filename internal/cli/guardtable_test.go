@@ -180,8 +180,8 @@ func (p *process) log() string {
 	return string(text)
 }
 
-// testKnown checks that the value is masked in the log of r.call and of later calls, because the guard learns the value
-// in r.call.
+// testKnown checks that the value is masked in the log of the call r.call, because the guard knows the value from this
+// call on.
 func (r guardRow) testKnown(t *testing.T) {
 	p := r.start(t, "", r.call+"=leak-log")
 	_, out := p.run("plan", "-no-color")

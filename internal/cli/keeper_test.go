@@ -479,7 +479,8 @@ func (p *process) unseen(id int) {
 	}
 }
 
-// whole fails the test if a lease is open, or if the existing objects differ from the state.
+// whole applies the configuration again. It fails the test if a lease is open, if the apply fails, or if not all
+// objects exist and are in the state.
 func (p *process) whole(t *testing.T) {
 	t.Helper()
 	if left, _ := os.ReadDir(filepath.Join(p.dir, ".cloud/leases")); len(left) > 0 {

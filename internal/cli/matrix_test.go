@@ -132,8 +132,9 @@ func matrixSchema(t *testing.T, typ, text string) schemaBlock {
 }
 
 // objects returns the configuration of an object without arguments, of an object for each kind of argument and of
-// block, and of an object with all of them. Each of these objects occurs with plain values and with sensitive values. n
-// varies the values.
+// block, and of an object with all of them. Each of these objects occurs with plain values and with sensitive values.
+// Without LETHE_LONG, the objects for nested arguments and for blocks, and the object with all sensitive values, are
+// omitted. n varies the values.
 func (m *matrix) objects(n int) string {
 	m.imports = ""
 	sdk := m.typ == "playground5_matrix"

@@ -38,9 +38,10 @@ const otherFiles = `terraform {
 }
 `
 
-// TestMigrationKilled ends init -migrate-state at each call of the file system, as if the process was killed, or lets
-// the call fail, or fills the disk. The next commands must use the object of their workspace, or refuse until init is
-// run again. The same init must then complete the migration, and every workspace keeps its object.
+// TestMigrationKilled ends init -migrate-state at each call of the file system (without LETHE_LONG at every ninth), as
+// if the process was killed, or lets the call fail, or fills the disk. The next commands must use the object of their
+// workspace, or refuse until init is run again. The same init must then complete the migration, and every workspace
+// keeps its object.
 func TestMigrationKilled(t *testing.T) {
 	t.Parallel()
 	server := &statesServer{states: map[string][]byte{}, locks: map[string][]byte{}}
@@ -129,9 +130,9 @@ func (m migration) keeps(s *site, ids map[string]string, when string, mayRefuse 
 	}
 }
 
-// TestStateCommandsKilled ends commands that write states at each call of the file system, as if the process was
-// killed. The object must be in one of the states afterwards, except after workspace delete, and the command can be run
-// again: it succeeds, or the first one was complete.
+// TestStateCommandsKilled ends commands that write states at each call of the file system (without LETHE_LONG at every
+// ninth), as if the process was killed. The object must be in one of the states afterwards, except after workspace
+// delete, and the command can be run again: it succeeds, or the first one was complete.
 func TestStateCommandsKilled(t *testing.T) {
 	t.Parallel()
 	const moved = "terraform_data.a"

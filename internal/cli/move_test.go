@@ -178,7 +178,7 @@ func (d *drawnSecrets) move(bin string) {
 	}
 }
 
-// run runs a command, and fails the test if the command fails.
+// run runs a command, and fails the test if the command fails or prints a secret.
 func (d *drawnSecrets) run(args ...string) {
 	d.Helper()
 	var out bytes.Buffer

@@ -66,7 +66,8 @@ func temporary(t *testing.T) string {
 	return dir
 }
 
-// called is the environment variable that specifies the way in which a script calls the program.
+// called is the environment variable that tells how a script calls the program: "bare" (without PWD), "chdir" (from the
+// root directory, with -chdir) or "jump" (with -chdir through the symbolic link in the variable jump).
 const called = "LETHE_TEST_CALLED"
 
 // jump is the environment variable with the path of a symbolic link to a directory beside the directory of the script.

@@ -83,9 +83,9 @@ func (s *site) withCanary() []string {
 	return out
 }
 
-// TestScrubKilled makes one call of the file system fail during "secrets scrub", for each call in turn. Either only
-// this call fails, or also all later calls, as if the process was killed. Afterwards each copy is unchanged or
-// completely changed, and the next run finishes the work.
+// TestScrubKilled makes one call of the file system fail during "secrets scrub", for each call in turn, or without
+// LETHE_LONG for every third call. Either only this call fails, or also all later calls, as if the process was killed.
+// Afterwards each copy is unchanged or completely changed, and the next run finishes the work.
 func TestScrubKilled(t *testing.T) {
 	t.Parallel()
 	from := copiesOfSecret(t)

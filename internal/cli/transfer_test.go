@@ -222,8 +222,9 @@ func (p *transferPair) after(when string, n int) {
 	}
 }
 
-// TestTransferKilled ends a transfer at each call of the file system, as if the process was killed, and then runs a
-// command in one of the directories. Before and after this command, each object must be in exactly one state.
+// TestTransferKilled ends a transfer at each call of the file system (without LETHE_LONG at every fifth), as if the
+// process was killed, and then runs a command in one of the directories. Before and after this command, each object
+// must be in exactly one state.
 func TestTransferKilled(t *testing.T) {
 	t.Parallel()
 	from := newTransferPair(t, [2]bool{})
@@ -326,8 +327,8 @@ func TestTransferKilledAtRandom(t *testing.T) {
 	}
 }
 
-// TestTransferFailsWhole lets each call of the file system fail in one transfer. The command reports success only if
-// all objects were moved.
+// TestTransferFailsWhole lets each call of the file system (without LETHE_LONG every seventh) fail in one transfer. The
+// command reports success only if all objects were moved.
 func TestTransferFailsWhole(t *testing.T) {
 	t.Parallel()
 	from := newTransferPair(t, [2]bool{})
@@ -399,8 +400,8 @@ func (s *statesServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestTransferKilledAtRequest kills the process of a transfer between two states in a service at each of its requests.
-// The two stores share no file.
+// TestTransferKilledAtRequest kills the process of a transfer between two states in a service at each of its requests,
+// or without LETHE_LONG at every fourth request. The two stores share no file.
 func TestTransferKilledAtRequest(t *testing.T) {
 	t.Parallel()
 	step, total := 4, 1

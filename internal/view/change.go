@@ -35,8 +35,7 @@ func compareInTree(a, b addr.ModuleInstance) int {
 	return strings.Compare(a.String(), b.String())
 }
 
-// group writes a change, or a group of equal changes: the first change of the group, and a line with up to 20 addresses
-// of the others.
+// group writes a change, or the first change of a group of equal changes and up to 20 addresses of the others.
 func (r *renderer) group(c *review.Change, n *diff.Node) {
 	if c.Group == nil {
 		r.change(c.Change, n, false)
@@ -63,8 +62,8 @@ func (r *renderer) group(c *review.Change, n *diff.Node) {
 	r.change(c.Change, n, false, text+")")
 }
 
-// change writes a change with its heading and remarks. The parameter more are further remarks, which the caller has
-// escaped.
+// change writes a change with its heading and remarks. drift is true for a change that was made outside. The caller has
+// escaped the further remarks in more.
 func (r *renderer) change(c *plan.Change, n *diff.Node, drift bool, more ...string) {
 	forget := c.Action == plan.Forget
 	margin := "  "

@@ -19,8 +19,7 @@ type ContentOptions struct {
 	All   bool                // show unchanged attributes
 }
 
-// longest is the size in bytes of the longest value that a page or a comment shows completely. Longer values are
-// shortened.
+// longest is the size in bytes of the longest value that a page or a comment shows completely.
 const longest = 4 << 10
 
 // ContentFor returns the options for pages and comments. scrub masks secrets. If full is false, long values are cut.
@@ -32,8 +31,7 @@ func ContentFor(scrub func(string) string, full bool) ContentOptions {
 	return c
 }
 
-// CheckTexts returns a line for each check. code and text convert addresses and messages to the language of the view,
-// such as HTML or Markdown.
+// CheckTexts returns a line for each check. code and text convert addresses and messages to HTML or Markdown.
 func CheckTexts(checks []state.Check, code, text func(string) string) []string {
 	var out []string
 	for _, c := range checks {

@@ -135,8 +135,7 @@ func (t *diagText) boxed() string {
 	return b.String()
 }
 
-// place writes the address of the object that a diagnostic is about, and the place in the configuration with its
-// source.
+// place writes the address of the diagnostic's object, and the place in the configuration with its source.
 func (t *diagText) place(d diag.Diagnostic) {
 	if d.Address != "" {
 		end := ","
@@ -174,8 +173,8 @@ func (t *diagText) source(word string, subject diag.Range, context *diag.Range) 
 	}
 }
 
-// code writes a line of source. It marks the bytes from start to end: underlined if colours are on, otherwise with
-// carets on the next line.
+// code writes the line l of source, with its number. It marks the bytes from start to end: underlined if colours are
+// on, otherwise with carets on the next line.
 func (t *diagText) code(number int, l string, start, end int) {
 	o := t.o
 	start, end = max(start, 0), min(end, len(l))
@@ -277,8 +276,7 @@ func (t *diagText) others(g gathered) {
 	}
 }
 
-// lineOf returns ": " and the line of source at the beginning of a diagnostic. It returns "" if the source is not
-// available.
+// lineOf returns ": " and the first line of the source of a diagnostic, or "" if the source is not available.
 func (t *diagText) lineOf(d diag.Diagnostic) string {
 	if d.Subject == nil {
 		return ""

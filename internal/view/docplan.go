@@ -327,8 +327,7 @@ func outputChange(p *plan.Plan, o *plan.OutputChange) outputChangeDocument {
 	return doc
 }
 
-// staysSensitive reports whether an output is sensitive before or after the plan. If so, the plan hides both of its
-// values.
+// staysSensitive reports whether an output is sensitive before or after the plan, so that the plan hides both values.
 func staysSensitive(p *plan.Plan, o *plan.OutputChange) bool {
 	return o.Sensitive || p.Previous != nil && p.Previous.Outputs[o.Name].Sensitive
 }

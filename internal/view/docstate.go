@@ -90,8 +90,7 @@ func storedObjects(s *state.Snapshot) []storedObject {
 	return out
 }
 
-// storedDocument returns the document of one object. Its dependencies come from closure. If closure is nil, they are
-// the dependencies that e has recorded.
+// storedDocument returns the document of one object. Its dependencies come from closure, or from e if closure is nil.
 func (x *objects) storedDocument(o addr.Object, e *state.Entry, closure *state.Closure) storedDocument {
 	p := e.Provider.Provider
 	depends := e.Recorded

@@ -143,8 +143,8 @@ type moduleDocument[D any] struct {
 	Address   string              `json:"address,omitempty"`
 }
 
-// moduleTree makes a tree of a module and the modules below it, from a list that is sorted by module. The function in
-// returns the module of an element, and document converts an element.
+// moduleTree makes a tree of the module at and the modules below it, from a list that is sorted by module. in(x) is the
+// module of the element x, and document(x) is its form in the tree.
 func moduleTree[T, D any](at addr.ModuleInstance, list []T, in func(T) addr.ModuleInstance, document func(T) D) moduleDocument[D] {
 	own := 0
 	for own < len(list) && in(list[own]) == at {

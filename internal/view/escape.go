@@ -7,10 +7,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/view/printable"
 )
 
-// A terminal obeys control characters. Names, values, messages of providers and file names are not trusted, so they are
-// never printed with a control character: no C0 character except line breaks and tabs, no DEL, no C1 character, no
-// character that changes the direction of text, and no invalid UTF-8. Such characters are shown as escapes (reliability
-// rule R9).
+// A terminal obeys control characters. Names, values, messages of providers and file names are not trusted. In them, C0
+// characters except line breaks and tabs, DEL, C1 characters, characters that change the direction of text, and invalid
+// UTF-8 are shown as escapes (reliability rule R9).
 
 // escape makes text safe for a terminal. It keeps line breaks and tabs.
 func escape(s string) string {

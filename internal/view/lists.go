@@ -46,8 +46,7 @@ type listMembers struct {
 	ListStart    *listStart    `json:"list_start,omitempty"`
 }
 
-// longestName is the maximum number of characters of the display name of a search result in text. Providers choose
-// these names.
+// longestName is the maximum number of characters of the display name of a search result, which providers choose.
 const longestName = 200
 
 // found returns the line about a search result: the address of the list block, the identity and the name.

@@ -196,7 +196,7 @@ func (l *live) rows(ops []*op, now time.Time) []string {
 }
 
 // held names the operation that most of the waiting objects wait for, as in "60 wait for aws_vpc.main (2m13s)". It
-// returns "" if no object waits, or if the operation is younger than a second.
+// ignores operations that are younger than a second. It returns "" if no object waits for another operation.
 func (l *live) held(ops []*op, now time.Time) string {
 	most, text := 0, ""
 	for _, o := range ops {
@@ -304,8 +304,7 @@ func fit(s string, space int) string {
 	return b.String() + "…"
 }
 
-// elide shortens an address to a number of columns by cutting its middle, because addresses of one kind differ at their
-// ends.
+// elide shortens an address to a number of columns in its middle, because addresses of one kind differ at their ends.
 func elide(s string, space int) string {
 	if columns(s) <= space {
 		return s

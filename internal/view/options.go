@@ -41,8 +41,7 @@ func (o Options) now() time.Time {
 	return time.Now()
 }
 
-// product returns the name of the program for texts. It may be the name of a peer (Terraform or OpenTofu), because
-// clients look for that name in some lines.
+// product returns the name of the program for texts: Lethe, or Terraform or OpenTofu for clients that look for these.
 func (o Options) product() string { return cmp.Or(o.Product, "Lethe") }
 
 func (o Options) command() string { return cmp.Or(o.Command, "lethe") }
@@ -64,8 +63,7 @@ func (o Options) naming() func(string) string {
 
 var commandWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(^|[\\s\"'(`])lethe ([a-z])") })
 
-// named applies Named and ScrubMessage to a diagnostic. It does not rename texts of providers and of the user's
-// conditions.
+// named applies Named and ScrubMessage to a diagnostic. It renames no texts of providers and of the user's conditions.
 func (o Options) named(d diag.Diagnostic) diag.Diagnostic {
 	if d = d.Coded(); !d.Foreign && d.Unmet == "" {
 		name := o.naming()
@@ -95,7 +93,7 @@ func (o Options) scrub(s string) string {
 // free returns text from providers, users and files, with secrets masked and control characters escaped.
 func (o Options) free(s string) string { return escape(o.scrub(s)) }
 
-// oneLine returns such text, too, but also escapes line breaks and tabs.
+// oneLine is like free, but also escapes line breaks and tabs, so that the text stays in one line.
 func (o Options) oneLine(s string) string { return EscapeLine(o.scrub(s)) }
 
 // PlanOptions are facts about a plan that the plan itself does not contain.

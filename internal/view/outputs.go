@@ -13,8 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// OutputsText writes root outputs as lines "name = value". It replaces sensitive values by "<sensitive>", unless
-// o.ShowSensitive is true.
+// OutputsText writes root outputs as lines "name = value", with "<sensitive>" for the values that o hides.
 func OutputsText(w io.Writer, outs map[string]state.Output, o Options) error {
 	for _, name := range slices.Sorted(maps.Keys(outs)) {
 		if _, err := fmt.Fprintf(w, "%s = ", EscapeLine(name)); err != nil {
@@ -37,9 +36,8 @@ func OutputText(w io.Writer, out state.Output, o Options) error {
 	return err
 }
 
-// OutputRaw writes the value of one output without quotes and without a line break. It does not escape the value,
-// because the user decides where the output goes. It returns an error if the value is no known string, number or
-// boolean.
+// OutputRaw writes the value of one output without quotes, escapes and a line break: the user decides where the output
+// goes. It returns an error if the value is no known string, number or boolean.
 func OutputRaw(w io.Writer, out state.Output) error {
 	v := out.Value.Raw
 	ty := v.Type()

@@ -120,8 +120,7 @@ func (t *planText) requested() {
 	t.leases()
 }
 
-// dangers lists the destroyed and replaced objects a second time, because users easily overlook them among other
-// changes.
+// dangers lists the destroyed and replaced objects a second time, because users easily overlook them.
 func (t *planText) dangers(changes []*review.Change) {
 	n, title := review.Count(t.p), ""
 	if n.Destroy > 0 {
@@ -195,8 +194,8 @@ func (t *planText) deferred() {
 	}
 }
 
-// DeferralText returns the text after the address of a deferred change. The text names the time at which the change is
-// decided, and the reason for the deferral.
+// DeferralText returns the text after the address of a deferred change: the event after which the change is decided, or
+// that the object remains unchanged in this round, and a reason if one is known.
 func DeferralText(c *plan.Change) string {
 	d := c.Deferral
 	why := map[plan.Reason]string{plan.ReplaceByTriggers: "; then it is replaced (replace_triggered_by)", plan.ReplaceByRequest: "; then it is replaced (-replace)"}[c.Why]
@@ -224,8 +223,8 @@ func DeferralText(c *plan.Change) string {
 	return "is decided after " + strings.Join(d.After[:len(d.After)-1], ", ") + " and " + d.After[len(d.After)-1] + " exist" + why
 }
 
-// outputs writes the changes of root outputs. If alone is true, it adds an explanation, because the plan has no other
-// changes.
+// outputs writes the changes of root outputs. If the plan has no other changes (alone), it explains the use of an
+// apply.
 func (t *planText) outputs(outs []*plan.OutputChange, alone bool) {
 	if len(outs) == 0 {
 		return
@@ -280,9 +279,9 @@ func changedOutputs(p *plan.Plan) []*plan.OutputChange {
 	return out
 }
 
-// drift writes the changes that were made outside of the program. For a refresh-only plan it writes all of them, for a
-// destroy plan the missing objects, and otherwise the changed attributes that a planned change depends on. It reports
-// whether it wrote any.
+// drift writes the changes that were made outside of the program. For a refresh-only plan it writes all of them.
+// Otherwise it writes the changed attributes that a planned change depends on, and in a destroy plan also the missing
+// objects. It reports whether it wrote any.
 func (t *planText) drift() bool {
 	any := false
 	for _, c := range review.Ordered(t.p.Drift) {

@@ -92,7 +92,8 @@ func (r *renderer) atom(v *diff.Value) {
 	}
 }
 
-// container writes a list, an object or a map. Its content is on separate lines between the brackets.
+// container writes a list, an object or a map, and then tail. The function inside writes the content, on separate lines
+// between the brackets.
 func (r *renderer) container(n *diff.Node, h renderOptions, tail, brackets string, inside func(*diff.Node, renderOptions)) {
 	if len(n.Children) == 0 {
 		r.WriteString(brackets)
@@ -140,8 +141,7 @@ func (r *renderer) element(k *diff.Node, h renderOptions) {
 	r.WriteByte('\n')
 }
 
-// telling reports whether an attribute usually identifies an object. Such an attribute is shown even if it is
-// unchanged.
+// telling reports whether an attribute usually identifies an object, so that it is shown even if it is unchanged.
 func telling(name string) bool { return name == "id" || name == "name" || name == "tags" }
 
 // parts writes the attributes of an object or the elements of a map, and the number of unchanged parts that it hides.

@@ -140,7 +140,7 @@ func (r *renderer) hidden(depth, n int, what string) {
 	r.remark(depth, "# ("+strconv.Itoa(n)+" unchanged "+what+" hidden)")
 }
 
-// warnings writes a remark above a value that becomes sensitive or is no longer sensitive.
+// warnings writes a remark above a value that becomes sensitive or is no longer sensitive. block is true for a block.
 func (r *renderer) warnings(depth int, n *diff.Node, block bool) {
 	if n.Sensitivity == diff.SameSensitivity || r.plain {
 		return

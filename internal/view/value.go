@@ -69,8 +69,7 @@ func (t *valueText) null(ty cty.Type) {
 	}
 }
 
-// constructor returns the function that converts to a type, such as "tostring". It returns "" if no such function
-// exists.
+// constructor returns the function that converts to a type, such as "tostring", or "" if no such function exists.
 func constructor(ty cty.Type) string {
 	switch {
 	case ty == cty.String:

@@ -17,7 +17,7 @@ func jsonOnly(run func(context.Context, *base.Call) int) func(*base.Call) base.R
 	}
 }
 
-// until calls work and returns its exit code. If ctx ends first, until returns ExitError at once; work continues in its
+// until calls work and returns its exit code. If ctx ends first, it returns ExitError at once; work continues in its
 // goroutine, because it cannot be stopped.
 func until(ctx context.Context, work func() int) int {
 	done := make(chan int, 1)

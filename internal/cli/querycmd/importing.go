@@ -113,8 +113,8 @@ func references(list []*querying.Result) *referring {
 	return r
 }
 
-// identifies reports whether a text may identify one object. A word without digits and separators, or a text shorter
-// than shortestReference, does not: the word may be a status such as ACTIVE, which an argument of another object has by
+// identifies reports whether a text may identify one object. A word of letters and underscores, or a text shorter than
+// shortestReference, does not: the word may be a status such as ACTIVE, which an argument of another object has by
 // chance.
 func identifies(text string) bool {
 	return len(text) >= shortestReference && strings.ContainsFunc(text, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) })

@@ -25,8 +25,8 @@ type collection struct {
 	plans   *savedplan.Plans
 	auditor *audit.Auditor
 	hints   []string         // sentences about places that Lethe cannot list
-	at      states.Selected  // the selected workspace; set by state
-	texts   []workspace.Text // all stored texts that may contain the state, with the versions in the service; set by state
+	at      states.Selected  // the selected workspace; set by the method state
+	texts   []workspace.Text // all stored texts that may contain the state, with the versions in the service; set by the method state
 	current *audit.Place     // place of the current state; nil if there is no state
 
 	versions map[*audit.Place]*store.ServiceVersion // by place: the version in the service of the backend; places elsewhere have no element; nil if no service keeps versions

@@ -104,7 +104,7 @@ func serialOf(c *base.Call, text string) (uint64, bool) {
 	return n, err == nil
 }
 
-// at returns the state with a serial number. If the store does not keep this state, at adds an error and returns false.
+// at returns the state with a serial number. If the store does not keep this state, it adds an error and returns false.
 func (t past) at(ctx context.Context, serial uint64) (*state.Snapshot, bool) {
 	if serial == t.now.Serial {
 		return t.now, true
@@ -247,7 +247,9 @@ func (t past) count(ctx context.Context, kept []store.Past) {
 			kept[i].Overridden = s.Overridden()
 		}
 	}
-	for i := 0; i+1 < len(kept) && kept[i].Counts == nil; i++ { // if the store set the counts of the newest states, it counted all that it could
+	// If the store has set the counts of the newest state, the loop ends at once: the other states have no counts because
+	// the store could not compare them.
+	for i := 0; i+1 < len(kept) && kept[i].Counts == nil; i++ {
 		before, ok := t.former(ctx, kept[i+1].Serial, &aside)
 		if !ok {
 			missingText += fmt.Sprintf(", %d", kept[i+1].Serial)

@@ -139,7 +139,8 @@ func (f *listFlags) matches(s *state.Snapshot, targets []addr.Target) []addr.Obj
 			continue
 		}
 		if o.IsDeposed() {
-			// Deposed objects follow their current object and each other.
+			// If the instance has no current object, its first deposed object adds it to the list. The objects of an instance
+			// are consecutive in the state, so a look at the last element is enough to list the instance once.
 			current := addr.Object{Instance: o.Instance}
 			if n := len(found); f.id == "" && s.Get(current) == nil && (n == 0 || found[n-1] != current) {
 				found = append(found, current)

@@ -64,8 +64,8 @@ func Open(c *base.Call, o *workdir.Options) (*States, bool) {
 	return s, true
 }
 
-// other opens the store of another working directory, to finish a transfer. If the store cannot be opened, other
-// returns false, and the bag of the returned Env has the error.
+// other opens the store of another working directory, to finish a transfer. If the store cannot be opened, it returns
+// false, and the bag of the returned Env has the error.
 func (s *States) other(ctx context.Context, dir string) (*workspace.Env, store.Store, bool) {
 	o, err := s.dir.Call.In(dir)
 	if err != nil {

@@ -53,7 +53,8 @@ func runList(ctx context.Context, c *base.Call, f *workdir.Options) int {
 	return c.UI.Done(base.ExitOK)
 }
 
-// listDocument returns the JSON document with the workspaces names. selected is the selected workspace.
+// listDocument returns the JSON document that lists workspaces by their names. The argument selected is the selected
+// workspace.
 func listDocument(names []string, selected string) any {
 	type entry struct {
 		Name      string `json:"name"`

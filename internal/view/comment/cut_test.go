@@ -39,7 +39,8 @@ func TestShortenLine(t *testing.T) {
 	}
 }
 
-// TestShortenText checks that short lines below a long text remain, and that a notice never counts fewer than one byte.
+// TestShortenText checks that short lines below a long text remain, and that the number in the notice about omitted
+// bytes is positive.
 func TestShortenText(t *testing.T) {
 	for _, n := range []int{250, 300, 375, 1000, 16384} {
 		for short := 1; short < 400; short++ {

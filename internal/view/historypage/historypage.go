@@ -58,7 +58,7 @@ func Write(w io.Writer, list []Writing, o Options) error {
 func (p *page) text(s string) string { return sheet.Text(s, p.o.Scrub) }
 
 // by returns the writer of a state and the command that wrote it, as HTML: "user@host, command", or "unknown writer"
-// for the writer. If the command is not known, by omits it.
+// for the writer. If the command is not known, the result omits it.
 func (p *page) by(s store.Past) string {
 	out := "unknown writer"
 	if s.Who != "" {

@@ -172,7 +172,8 @@ func (j *JSON) File(f *suite.File, p suite.Progress) {
 	j.print("test_file", "info", j.plain().Line(f.Name, p, f.Status), f, nil, line{OfFile: doc})
 }
 
-// Run prints a line for a step of a run, and then its diagnostics.
+// Run prints a line for a step of a run. After the last step, it also prints the diagnostics, and with Options.Verbose
+// the plan or the state.
 func (j *JSON) Run(r *suite.Run, p suite.Progress) {
 	doc := &ofRun{Path: r.File.Name, Run: r.Name, Progress: p.String()}
 	if p == suite.Complete {

@@ -65,7 +65,8 @@ func (o Options) word(s suite.Status) string {
 	return "pending"
 }
 
-// Run prints the result of a run with its diagnostics.
+// Run prints the result of a run after its last step, with the invoked actions and the diagnostics, and with
+// Options.Verbose the plan or the state. For other steps, it prints nothing.
 func (t *Text) Run(r *suite.Run, p suite.Progress) {
 	if p != suite.Complete {
 		return

@@ -99,7 +99,8 @@ func rowBar(r timing.Row) bar {
 	return b
 }
 
-// drawing begins an SVG drawing. Readers who cannot see the drawing use the tables.
+// drawing writes the start of a scrollable SVG drawing and its time axis. Screen readers read the label. The caller
+// closes the elements svg and div.
 func (p *page) drawing(label string, height int) {
 	fmt.Fprintf(p, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s. The tables below have the same facts.\">\n", label, width, height, label)
 	for i := range 10 {
