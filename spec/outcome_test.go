@@ -68,7 +68,8 @@ func (o *outcome) hasErrors() bool {
 }
 
 // text returns the outcome in the form of a `want` file. It repeats the patterns below a diagnostic in want that match
-// the detail. For a pattern that does not match, it returns the detail instead. Patterns after + apply only to Lethe.
+// the detail. For a pattern that does not match, it returns the detail instead. Patterns after + apply only to Lethe,
+// for which product is true.
 func (o *outcome) text(want string, product bool) string {
 	var b strings.Builder
 	for _, group := range [][]string{o.planned, o.outputs} {

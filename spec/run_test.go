@@ -206,7 +206,7 @@ func (s *stage) installs() bool {
 	return len(s.k.steps) == 0
 }
 
-// finished reports whether no command follows a command, because the settings end with it or there was a failure.
+// finished reports whether the step ends after a command: the settings end with it, or there was a failure.
 func (s *stage) finished(command string) bool { return s.k.set.stop == command || s.out.failed() }
 
 // stream runs a command that writes a line of JSON for every event, and records diagnostics and, if the settings ask

@@ -106,7 +106,7 @@ func (u *unpacking) finish(dir string) error {
 // drop removes the temporary directory. After finish, it does nothing.
 func (u *unpacking) drop() error { return errors.Join(u.root.Close(), disk.OS.RemoveAll(u.tmp)) }
 
-// unpacking is the state of unpacking an archive.
+// unpacking extracts an archive into a temporary directory. It counts down the limits for the contents.
 type unpacking struct {
 	Options
 	tmp      string // the temporary directory
@@ -208,8 +208,8 @@ func (u *unpacking) tar(r io.Reader) error {
 	}
 }
 
-// entry unpacks one entry. The function open returns the content, and is called only for a file. The function leads
-// returns the target, and is called only for a link.
+// entry unpacks one entry. It calls open, which returns the content, only for a file, and leads, which returns the
+// target, only for a link.
 func (u *unpacking) entry(name string, mode fs.FileMode, open func() (io.ReadCloser, error), leads func() (string, error)) error {
 	if u.files--; u.files < 0 {
 		return fmt.Errorf("there are more than %d entries", u.Files)
@@ -303,9 +303,9 @@ func (r rationed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// link creates the symbolic links whose targets are inside the directory. It checks the targets after all links exist,
-// because a link may lead through another. Where the system cannot create links, as on Windows without the privilege to
-// do so, link copies the targets.
+// link creates the symbolic links whose targets are inside the directory, and passes the names of the other links to
+// u.Links. It checks the targets after all links exist, because a link may lead through another. Where the system
+// cannot create links, as on Windows without the privilege to do so, link copies the targets.
 func (u *unpacking) link() error {
 	var made, missing []link
 	for _, l := range u.links {

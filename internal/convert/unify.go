@@ -144,11 +144,11 @@ func unifyObjects(types []cty.Type) cty.Type {
 	}, build, cty.Map)
 }
 
-// unifyStructures unifies tuple or object types. The function of returns the types of the parts of a type, and the
-// function build makes a tuple or object type of unified parts. If the types have different numbers of parts, or build
-// is nil, or a type cannot be converted to the result of build, unifyStructures returns a collection type, which the
-// function collection makes of the unified element type. It returns cty.NilType if the parts cannot be unified, or a
-// type cannot be converted to the collection.
+// unifyStructures unifies tuple or object types. of(t) are the types of the parts of the type t, and build makes a
+// tuple or object type of unified parts. If the types have different numbers of parts, or build is nil, or a type
+// cannot be converted to the result of build, unifyStructures returns a collection type, which the function collection
+// makes of the unified element type. It returns cty.NilType if the parts cannot be unified, or a type cannot be
+// converted to the collection.
 func unifyStructures(types []cty.Type, of func(cty.Type) []cty.Type, build func([]cty.Type) cty.Type, collection func(cty.Type) cty.Type) cty.Type {
 	columns := make([][]cty.Type, len(of(types[0])))
 	for _, ty := range types {

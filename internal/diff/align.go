@@ -54,8 +54,8 @@ func Align(b, a []*Value) []Pair {
 	return pairs
 }
 
-// missesAny reports whether a class (the number of equal elements, see classes) of the sequence b is missing in the
-// sequence a.
+// missesAny reports whether a class (a number that equal elements share, see classes) of the sequence b is missing in
+// the sequence a.
 func missesAny(b, a []int) bool {
 	have := make(map[int]bool, len(a))
 	for _, c := range a {

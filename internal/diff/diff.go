@@ -230,8 +230,9 @@ func (d *Differ) retyped(f *Form, b, a *Value) *Node {
 	return &Node{Kind: RetypedNode, Op: Update, Old: d.Value(f, b, nil, nil, AllPaths), New: d.Value(f, nil, a, nil, AllPaths)}
 }
 
-// text compares strings: as JSON if all present strings are JSON, otherwise as text. b or a is nil if the string does
-// not exist before or after.
+// text compares strings: as JSON if all present strings are JSON, and as text if none is. If only one of them is JSON,
+// the node shows the removal of the old value and the addition of the new value. b or a is nil if the string does not
+// exist before or after.
 func (d *Differ) text(b, a *Value) *Node {
 	n := &Node{Kind: ScalarNode, Op: opOf(b, a), Before: b, After: a}
 	bj, bok := jsonOf(b)

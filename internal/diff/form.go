@@ -43,9 +43,9 @@ func (f *Form) Element() *Form {
 	return f.elem
 }
 
-// Part returns the form of an attribute, or of an element of a map. It returns nil if f is nil or has no such
-// attribute. An attribute that a schema does not have counts as sensitive: it may be an attribute of another version of
-// the schema.
+// Part returns the form of an attribute, or of an element of a map. It returns nil if f is nil, or if f has no such
+// attribute and no schema describes f. If a schema describes f, a missing attribute counts as sensitive: it may be an
+// attribute of another version of the schema.
 func (f *Form) Part(name string) *Form {
 	switch {
 	case f == nil:

@@ -153,7 +153,8 @@ func (t *Paths) below(step string) *Paths {
 // Add adds a path to the set. The path ends before a step that has no name, such as an element of a set.
 func (t *Paths) Add(p cty.Path) { t.Place(p).included = true }
 
-// Place returns the node of a path. It creates missing nodes, but does not add the path to the set.
+// Place returns the node of a path, which ends before a step that has no name. It creates missing nodes, but does not
+// add the path to the set.
 func (t *Paths) Place(p cty.Path) *Paths {
 	for _, s := range p {
 		name, ok := StepName(s)

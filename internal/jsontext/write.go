@@ -161,7 +161,8 @@ func (w *Writer) Raw(v []byte) {
 }
 
 // Members writes the members of another JSON object, which is given as text, into the current object. For null and an
-// empty text it writes nothing. If the text is invalid, it writes the members before the mistake.
+// empty text it writes nothing. If the text is invalid, it writes the members before the mistake, and perhaps a name
+// without a value.
 func (w *Writer) Members(object []byte) {
 	if len(object) == 0 {
 		return

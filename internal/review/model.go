@@ -77,7 +77,7 @@ var urgency = map[plan.Action]int{
 type Group struct {
 	Resource addr.Resource
 	Members  []*Change // the equal changes, in the order of the list that New or Listed has grouped
-	Opaque   bool      // the changes have sensitive parts, which may differ
+	Opaque   bool      // the changes have sensitive parts, which were not compared and may differ
 }
 
 // Content compares the object before and after the change. Sensitive parts are not compared.

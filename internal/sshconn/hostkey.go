@@ -19,7 +19,8 @@ type HostKeyError struct{ Why string }
 func (e *HostKeyError) Error() string { return "host key verification failed: " + e.Why }
 
 // ParseHostKeys parses public keys in the format of authorized_keys, one on each line: keys of the host, or of an
-// authority that signs certificates of hosts. It returns an error if the text contains no key.
+// authority that signs certificates of hosts. It ignores empty lines and comments. It returns an error if another line
+// is not a key, or if the text contains no key.
 func ParseHostKeys(s string) ([]ssh.PublicKey, error) {
 	var keys []ssh.PublicKey
 	for line := range strings.Lines(s) {

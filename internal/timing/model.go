@@ -36,7 +36,7 @@ type Row struct {
 	Critical bool // the row belongs to the longest chain of calls
 }
 
-// Kind is the kind of a span.
+// Kind tells how a run spent the time of a span: it worked, or it waited.
 type Kind uint8
 
 // The kinds of spans.

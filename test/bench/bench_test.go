@@ -97,7 +97,8 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a difference above the limit counts only if it is in most rounds and larger than the clock.
+// TestLimit checks that a difference above the limit counts only if it is in most rounds and larger than the resolution
+// of the clock.
 func TestLimit(t *testing.T) {
 	cpu := func(seconds ...float64) (runs []figures) {
 		for _, s := range seconds {

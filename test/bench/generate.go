@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// files are the files of a configuration by path.
+// files has the texts of a configuration's files, keyed by path.
 type files map[string]string
 
 // shape returns a configuration of n objects, or of another size that the comment of the function names.

@@ -153,8 +153,8 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// find returns the engine of a flag -engine. It compiles Lethe into dir if the flag has the name lethe without a path,
-// or a commit.
+// find returns the engine that spec, the value of a flag -engine, names. It compiles Lethe into dir if spec is "lethe"
+// without a path, or if spec names a commit (NAME=@COMMIT).
 func find(spec, dir string) (engine, error) {
 	name, path, given := strings.Cut(spec, "=")
 	if strings.ContainsAny(name, `/\`) {
@@ -212,7 +212,8 @@ func (b *bench) line(r row, number int, engines []engine, s settings) (line, err
 			return l, err
 		}
 		defer os.RemoveAll(p.dir)
-		// One engine makes the state for all: peers would need minutes for some.
+		// The first engine makes the state of the row, and the others get a copy, because some peers need minutes for some
+		// states. A saved plan can be used only by the engine that made it.
 		if r.Op.planned() || len(places) == 0 {
 			err = p.prepare(e)
 		} else {

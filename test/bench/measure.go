@@ -47,7 +47,8 @@ func (f figures) calls() int {
 	return n
 }
 
-// bench holds the programs and directories of a run.
+// bench is a run of the benchmark: its directory, the CLI configuration of the engines, and the time limit of a
+// command.
 type bench struct {
 	dir      string // the directory for everything that the run writes
 	settings string // the path of the CLI configuration that names the provider

@@ -18,8 +18,7 @@ type line struct {
 	failed []error
 }
 
-// median returns the median of one figure over all runs, or 0 if there are no runs. The function of returns the figure
-// of a run.
+// median returns the median of one figure over all runs, or 0 if there are no runs. of(run) is the figure of a run.
 func median(runs []figures, of func(figures) float64) float64 {
 	var all []float64
 	for _, f := range runs {
@@ -44,7 +43,7 @@ func middle(all []float64) float64 {
 const clock = 0.005
 
 // over returns the additional CPU time of the last engine over the first, in percent: the median of the rounds. The
-// time of providers does not count. If one of the two engines has no measured rounds, over returns 0.
+// time of providers does not count. If one of the two engines has no measured rounds, it returns 0.
 func (l line) over() float64 {
 	first, last := l.runs[0], l.runs[len(l.runs)-1]
 	var ratios []float64

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary returns a built program, or ends the test.
+// binary returns the path of the program that f builds, or ends the test.
 func binary(t *testing.T, f func() (string, error)) string {
 	t.Helper()
 	path, err := f()

@@ -133,7 +133,7 @@ func judge(t *testing.T, out []byte, expected map[string]string) {
 	t.Logf("%d passed, %d left out", passed, len(expected))
 }
 
-// said returns the output of the top-level test that contains a test, which must have failed.
+// said returns the output of a failed top-level test. name is the name of this test or of a test inside it.
 func said(out []byte, name string) []byte {
 	top, _, _ := strings.Cut(name, "/")
 	_, rest, _ := bytes.Cut(out, []byte("=== RUN   "+top+"\n"))

@@ -9,8 +9,8 @@ import (
 )
 
 // A class is an intended difference from Terraform: a row of docs/differences.md, or a fault of Terraform that Lethe
-// does not have. The function is reports whether a difference belongs to the class. It reads only the step and the
-// outcomes, never the identity of the scenario.
+// does not have. The field is has a function that reports whether a difference belongs to the class. This function
+// reads only the step and the outcomes, never the identity of the scenario.
 type class struct {
 	reason string
 	is     func(c *comparison, d Difference) bool

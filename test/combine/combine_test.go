@@ -71,7 +71,8 @@ type score struct {
 	classes, told, killed  map[string]int
 }
 
-// run plays n scenarios, or those of -only, with several workers, and logs the counts.
+// run plays n scenarios, or those of -only, with several workers, and logs the counts. If alone is true, no peer runs
+// them.
 func run(t *testing.T, l *Lab, n int, alone bool) {
 	all := &score{start: time.Now(), classes: map[string]int{}, told: map[string]int{}, killed: map[string]int{}}
 	work := make(chan uint64)
@@ -162,7 +163,7 @@ func (all *score) count(t *testing.T, found []Finding, outcomes []*Outcome) bool
 }
 
 // seeds returns the seeds that the flags select: the seeds of -only, or n seeds from -seed on. With -with it tries at
-// most a million seeds, and may return fewer than n.
+// most a million seeds, and may return fewer than n. alone is the argument of Generate.
 func seeds(n int, alone bool) []uint64 {
 	var all []uint64
 	if *only != "" {

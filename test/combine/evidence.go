@@ -24,8 +24,8 @@ func (c *comparison) refuses(d Difference, title string) bool {
 	return d.Section == "exits" && d.A == 1 && c.a.only(d.What, title)
 }
 
-// only reports whether a command on the state, or another command, reported errors, and all of them have one of these
-// titles.
+// only reports whether commands reported errors, and all of them have one of these titles. If what is a command on the
+// state, such as "taint", it considers only the commands on the state, and otherwise only the other commands.
 func (o *Outcome) only(what string, titles ...string) bool {
 	told := 0
 	for _, i := range o.Invocations {
@@ -41,8 +41,8 @@ func (o *Outcome) only(what string, titles ...string) bool {
 	return told > 0
 }
 
-// idle reports whether Terraform's exit code reports changes and Lethe's does not, and the function only returns true
-// for all changes in Terraform's plan. The plan must have changes.
+// idle reports whether the difference d is in the exit codes: Terraform's reports changes and Lethe's does not.
+// Terraform's plan must have changes, and the argument only must return true for each of them.
 func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	doc := c.b.PlanJSON
 	if d.What == "second plan" {
@@ -52,8 +52,8 @@ func (c *comparison) idle(d Difference, only func(change any) bool) bool {
 	return d.Section == "exits" && d.A == 0 && d.B == 2 && len(all) > 0 && !slices.ContainsFunc(all, func(ch any) bool { return !only(ch) })
 }
 
-// onlyOutputs reports whether Terraform's plan changes only outputs, Lethe's exit code reports no changes, and the
-// function known returns true for all these outputs.
+// onlyOutputs reports whether Terraform's plan changes only outputs, Lethe's exit code reports no changes, and known(d)
+// is true for a difference d in each of these outputs.
 func (c *comparison) onlyOutputs(d Difference, known func(Difference) bool) bool {
 	outputs, _ := c.b.PlanJSON["output_changes"].(object)
 	return d.What == "plan" && d.Section == "exits" && d.A == 0 && d.B == 2 && len(changes(c.b.PlanJSON)) == 0 &&
@@ -83,7 +83,7 @@ var failed = regexp.MustCompile(`(?m)with (\S+),$`)
 // usesStored matches Lethe's message about data that are not read again.
 var usesStored = regexp.MustCompile(`(?m)^(\S+): Using stored result`)
 
-// has reports whether the configuration has a block for which the function such returns true.
+// has reports whether such(m, b) is true for a block b of the configuration and its module m.
 func (c *comparison) has(such func(*Module, *Block) bool) bool {
 	yes := false
 	c.st.Config.each(func(m *Module, b *Block) { yes = yes || such(m, b) })
@@ -101,8 +101,8 @@ func (c *comparison) further(d Difference) bool {
 	})
 }
 
-// lethe reports whether the function holds returns true for all objects that Lethe plans to change. It is true if there
-// are no such objects.
+// lethe reports whether holds(addr) is true for the address of each object that Lethe plans to change. It returns true
+// if there are no such objects.
 func (c *comparison) lethe(holds func(addr string) bool) bool {
 	return !slices.ContainsFunc(changes(c.a.PlanJSON), func(ch any) bool { return !holds(fmt.Sprint(get(ch, "address"))) })
 }
@@ -172,8 +172,8 @@ func (c *comparison) bereft(addr string) bool {
 	return yes
 }
 
-// delayed returns the data sources that only Terraform reads during apply, and for which the function holds returns
-// true.
+// delayed returns the addresses of the data sources that only Terraform reads during apply, without the addresses for
+// which holds(addr) is false.
 func (c *comparison) delayed(holds func(addr string) bool) []string {
 	var all []string
 	for _, ch := range c.b.changes() {
@@ -264,7 +264,7 @@ func (c *comparison) ordered(addr string) bool {
 	})
 }
 
-// forOther reports whether Lethe reads a data source in another instance of its module during apply.
+// forOther reports whether Lethe reads another instance of the data source of addr during apply.
 func (c *comparison) forOther(addr string) bool {
 	return slices.ContainsFunc(addressesOf(c.a), func(a string) bool { return a != addr && keyless(a) == keyless(addr) && does(c.a, a, "read") })
 }
@@ -281,8 +281,8 @@ func (o *Outcome) waitsElsewhere(addr string) bool {
 
 var delayed = regexp.MustCompile(`(?m)# (\S+) will be read during apply`)
 
-// firstFor reports whether a resource that depends on an object has create_before_destroy, and the function holds
-// returns true for the resource.
+// firstFor reports whether a resource that depends on an object has create_before_destroy, and holds(p) is true for
+// this resource.
 func (c *comparison) firstFor(addr string, holds func(*place) bool) bool {
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool {
 		l := p.b.nested("lifecycle")

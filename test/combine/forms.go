@@ -35,8 +35,8 @@ func (b *Block) split() (main, over *Block) {
 	return &m, &o
 }
 
-// overridable reports whether split may split a block: it must have arguments, and its kind must not be ephemeral,
-// because Terraform ignores ephemeral blocks in override files.
+// overridable reports whether split may split a block: a resource, data source, output, local or call with arguments.
+// Terraform ignores ephemeral blocks in override files.
 func (b *Block) overridable() bool {
 	switch b.Kind {
 	case Resource, Data, Output, Local, Call:

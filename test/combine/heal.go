@@ -37,9 +37,9 @@ func heal(root *Module) {
 	}
 }
 
-// pointless reports whether a moved, removed or import block has no effect: it names an address without a declaration,
-// or an object that is still declared. It returns false for some of these blocks, so that scenarios contain refused
-// configurations, too.
+// pointless reports whether a moved, removed or import block has no effect: an import block names an address without a
+// declaration, a moved or removed block starts from an object that is still declared, or an earlier moved block has the
+// same start or end. It returns false for some of these blocks, so that scenarios contain refused configurations, too.
 func (t tree) pointless(m *Module, b *Block) bool {
 	if b.Kind != Moved && b.Kind != Removed && b.Kind != Import || b.ID%5 == 0 || b.ID%2 == 0 && strings.HasSuffix(b.arg("to").text(), "]") {
 		return false

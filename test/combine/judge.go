@@ -455,7 +455,7 @@ func verbs(doc map[string]any) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 }
 
-// all reports whether the function holds returns true for all ids. Without ids, it returns false.
+// all reports whether holds(id) is true for each element of ids. If ids is empty, it returns false.
 func all(ids []string, holds func(id string) bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !holds(id) })
 }

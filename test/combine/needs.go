@@ -58,7 +58,7 @@ func (p *place) configured() bool {
 	return p.b.Kind == Provider && p.needs(func(on *place) bool { return on.b.Kind == Resource || on.b.Kind == Data })
 }
 
-// needs reports whether the function is returns true for the block or for one of its dependencies, direct or indirect.
+// needs reports whether is(p) is true for this block or for one of its dependencies, direct or indirect.
 func (p *place) needs(is func(*place) bool) bool {
 	seen := map[*Block]bool{}
 	var visit func(p *place) bool
@@ -72,8 +72,7 @@ func (p *place) needs(is func(*place) bool) bool {
 	return visit(p)
 }
 
-// needs reports whether the subject of a difference, or a dependency of the subject, is a block for which the function
-// is returns true.
+// needs reports whether is(p) is true for a block p: the subject of the difference d, or a dependency of the subject.
 func (c *comparison) needs(d Difference, is func(*place) bool) bool {
 	subject := keyless(c.subject(d))
 	return slices.ContainsFunc(inside(c.st.Config, nil), func(p *place) bool { return p.addr() == subject && p.needs(is) })

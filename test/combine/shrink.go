@@ -104,8 +104,9 @@ func (s *Scenario) peerBefore() bool {
 	return slices.ContainsFunc(s.Steps, func(st *Step) bool { return st.Do.Peer })
 }
 
-// withoutBlocks removes one part of the blocks of a scenario. i counts the parts: two halves, then four quarters, then
-// eight eighths.
+// withoutBlocks is a reduction that removes one part of the blocks of a scenario. i counts the parts: two halves, then
+// four quarters, then eight eighths. For a part of one block, the result changed is false, because withoutBlock removes
+// single blocks.
 func withoutBlocks(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	for _, parts := range []int{2, 4, 8} {
@@ -136,7 +137,7 @@ func withoutBlock(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// asBefore replaces the configuration of a step by the configuration of the previous step.
+// asBefore is a reduction that replaces the configuration of the step i+1 by the configuration of the previous step.
 func asBefore(s *Scenario, i int) (bool, bool) {
 	if i+1 >= len(s.Steps) {
 		return false, false
@@ -192,7 +193,7 @@ func (b *Block) parts(prefix string, f func(name string, drop func())) {
 	}
 }
 
-// withoutArg removes an argument or a nested block from all steps.
+// withoutArg is a reduction that removes an argument or a nested block from all steps.
 func withoutArg(s *Scenario, i int) (bool, bool) {
 	type place struct {
 		id   int
@@ -226,7 +227,7 @@ func withoutArg(s *Scenario, i int) (bool, bool) {
 	return true, true
 }
 
-// withoutForm writes blocks in native form: all blocks if i is 0, and otherwise one block.
+// withoutForm is a reduction that writes blocks in native form: all blocks if i is 0, and otherwise one block.
 func withoutForm(s *Scenario, i int) (bool, bool) {
 	ids := s.ids()
 	if i > len(ids) {
@@ -297,7 +298,8 @@ func withoutTrouble(s *Scenario, i int) (bool, bool) {
 	return false, false
 }
 
-// plainExpr replaces an expression by a literal or by a part of it, in all steps in which the expression is the same.
+// plainExpr is a reduction that replaces an expression by a literal or by a part of it, in all steps in which the
+// expression is the same.
 func plainExpr(s *Scenario, i int) (bool, bool) {
 	k, done := 0, false
 	var was, now string

@@ -123,7 +123,7 @@ type user struct {
 
 func (w *world) user() *user { return &user{w, w.TempDir()} }
 
-// cost is the cost of a command.
+// cost is the time and the memory that a command used.
 type cost struct {
 	wall, cpu time.Duration
 	memory    int64 // peak of the memory in bytes

@@ -199,7 +199,7 @@ func fromPage(t tester, text string) (f facts) {
 	return f
 }
 
-// find returns the elements below a node for which the function fits returns true, in the order of the document.
+// find returns the elements below n that fits accepts, in the order of the document.
 func find(n *html.Node, fits func(*html.Node) bool) (out []*html.Node) {
 	for d := range n.Descendants() {
 		if d.Type == html.ElementNode && fits(d) {

@@ -144,7 +144,8 @@ func (g gen) piece(name string, b *Batch, rough bool) *Piece {
 	return l.Piece
 }
 
-// repeats are repetitions. All of them have the first instance.
+// repeats are the count and for_each arguments that a resource or a module call may have. Each of them creates the
+// instance 0 or "x", which the addresses and references of a piece use.
 var repeats = []string{"count = 1", "count = 2", `for_each = toset(["x"])`, `for_each = toset(["x", "y"])`, `for_each = toset(["x", "z"])`}
 
 // aim chooses the address of -target for a step: the object, its resource or its module, or none in half of all cases.

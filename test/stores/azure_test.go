@@ -158,7 +158,8 @@ func (a *azure) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// keep adds the present content of a blob to its former versions, or snapshots, if the account has versioning.
+// keep adds the present content of a blob to its former versions, if the account has versioning. If snapshot is true,
+// it is marked as a snapshot.
 func (a *azure) keep(name string, b *azureBlob, snapshot bool) {
 	if a.former != nil {
 		id := fmt.Sprintf("2026-11-01T10:00:%02d.0000000Z", len(a.former[name]))
@@ -255,7 +256,8 @@ func TestAzure(t *testing.T) {
 // returns environment variables for programs: the address of the proxy, the authority of its certificates, and the key.
 func startAzure(t *testing.T) []string { return serveAzure(t, &azure{blobs: map[string]*azureBlob{}}) }
 
-// serveAzure is startAzure for an account with content. The cloud refuses requests to other hosts.
+// serveAzure runs a given account, like startAzure, which runs an empty one. The proxy refuses requests to hosts other
+// than the account's.
 func serveAzure(t *testing.T, account *azure) []string {
 	return append(startCloud(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "acct.blob.core.windows.net" {

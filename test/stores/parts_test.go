@@ -108,7 +108,7 @@ func (s *shop) directory() *directory {
 	return d
 }
 
-// args returns the arguments of an apply of one module instance, with its key and the value v. The parameter more are
+// args returns the arguments of an apply of one module instance, with its key and the value v. The parameter more has
 // further arguments.
 func args(key, v string, more ...string) []string {
 	return append([]string{"apply", "-auto-approve", "-no-color", "-target=module.m[\"" + key + "\"]", "-var=key=" + key, "-var=v=" + v}, more...)
@@ -466,7 +466,8 @@ func (s *shop) oneDirectory() {
 	s.whole()
 }
 
-// outputs checks that an output that two runs change is a part, too.
+// outputs checks that a run holds a lock on each output that it changes: a second run that changes the same output
+// fails to lock the state, although the two runs change different resources.
 func (s *shop) outputs() {
 	a, b := s.directory(), s.directory()
 	for _, d := range []*directory{a, b} {
@@ -485,8 +486,8 @@ func (s *shop) outputs() {
 	s.says(b.run(0, "plan", "-var=key=1", "-var=v=x", "-no-color"), "No changes")
 }
 
-// cut breaks the connection at each request of a run, before the request or before its answer. The state has all
-// created objects, at once or after the run is repeated.
+// cut breaks the connection at each request of a run (without LETHE_LONG at every fifth), before the request or before
+// its answer. The state has all created objects, at once or after the run is repeated.
 func (s *shop) cut() {
 	d, p := s.directory(), newProxy(s.T, "127.0.0.1:"+s.port)
 	through := &directory{s.T, s.program, d.dir, append(slices.Clone(d.env), "PG_CONN_STR="+strings.Replace(rowsPlace(p.port(), s.schema).env[0], "PG_CONN_STR=", "", 1))}

@@ -22,7 +22,7 @@ import (
 )
 
 // document returns a state of n objects in the layout that programs write. Each object has a text of size bytes. The ID
-// of the object n/2 ends with changed.
+// of the object with the number n/2 ends with the text in the parameter changed.
 func document(serial, n, size int, changed string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n  \"version\": 4,\n  \"terraform_version\": \"1.12.0\",\n  \"serial\": %d,\n  \"lineage\": \"l\",\n  \"outputs\": {},\n  \"resources\": [", serial)
@@ -285,7 +285,7 @@ func testRowParts(t *testing.T, port string) {
 	if same := query(t, port, `SELECT count(DISTINCT sum) FROM parted.states_versions WHERE number > 1`); same != "1" {
 		t.Errorf("there are %s sums", same)
 	}
-	// A part that was removed has no resource.
+	// A resource whose objects were removed is no longer in the list of resources.
 	gone := document(4, 0, 0, "")
 	if v, err = parted.PutPart(ctx, "w", store.Part{Resources: []string{resource(n / 2)}, Data: gone}, v); err != nil {
 		t.Fatal(err)
@@ -448,8 +448,8 @@ func TestDamagedRowsReplaced(t *testing.T) {
 	}
 }
 
-// TestRowSpeed measures large states. LETHE_LONG=1 measures a larger one, LETHE_ROWS=1000000 a state with that many
-// objects in rows alone.
+// TestRowSpeed measures a state of 10,000 objects in both layouts, and with LETHE_LONG=1 also a state of 100,000
+// objects. LETHE_ROWS sets another number of objects. It measures more than 100,000 objects only in the layout rows.
 func TestRowSpeed(t *testing.T) {
 	port := startPostgres(t)
 	sizes := []int{10_000}

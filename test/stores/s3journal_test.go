@@ -116,8 +116,8 @@ func pieces(t *testing.T, url string) map[string]int64 {
 	return out
 }
 
-// s3Place returns a place in the bucket of the service at a URL, with a key and a lock object. The parameter more are
-// further lines of the backend block, and env further environment variables.
+// s3Place returns a place in the bucket of the service at a URL, with a key and a lock object. The parameter more has
+// further lines of the backend block, and env has further environment variables.
 func s3Place(url, key, more string, env ...string) place {
 	return place{
 		fmt.Sprintf("terraform {\n  backend \"s3\" {\n    bucket = \"states\"\n    key = %q\n    region = \"us-east-1\"\n    use_path_style = true\n    use_lockfile = true\n    skip_credentials_validation = true\n    skip_requesting_account_id = true\n    skip_metadata_api_check = true\n    endpoints = { s3 = %q }\n%s  }\n}\n", key, url, more),
@@ -168,8 +168,7 @@ func lose(u *directory, url, v string) {
 	check(u.T, os.Mkdir(u.dir, 0o700))
 }
 
-// copied waits until a store has all bytes of the journals of a directory. there returns the number of their bytes in
-// the store.
+// copied waits until a store has all bytes of the journals of a directory. there() is the number of bytes that the store has.
 func copied(u *directory, there func() int64) {
 	u.Helper()
 	waittest.Until(u.T, "the journal is in the store", func() bool {

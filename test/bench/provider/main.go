@@ -108,7 +108,7 @@ func (e *encoder) object(o object) {
 	}
 }
 
-// json writes a value of a stored state. Numbers must be integers.
+// json writes a value of a stored state, as encoding/json decodes it. It drops the fraction of a number.
 func (e *encoder) json(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -141,8 +141,8 @@ func text(s string) msgpack.RawMessage {
 
 func isNull(m msgpack.RawMessage) bool { return len(m) == 1 && m[0] == null[0] }
 
-// set sets the attributes id and value to the arguments of the same names. It sets only attributes that the object has,
-// and for whose present values the function from returns true.
+// set sets the attributes id and value to the arguments of the same names. It sets an attribute only if the object has
+// it, and if from(v) is true for its present value v.
 func (o object) set(from func(msgpack.RawMessage) bool, id, value msgpack.RawMessage) {
 	if v, ok := o["id"]; ok && from(v) {
 		o["id"] = id

@@ -99,8 +99,8 @@ func (c *Cloud) Over(call Call) {
 	_, _ = f.Write(append(line, '\n'))
 }
 
-// Calls returns the calls in the log in the order of their ends, and removes the log. Without a log it returns nil.
-// After an error the log remains.
+// Calls returns the calls in the log, in the order in which Over wrote them, and removes the log. Without a log it
+// returns nil. If the log cannot be read, it remains.
 func (c *Cloud) Calls() ([]Call, error) {
 	path := filepath.Join(c.Dir, ".calls")
 	f, err := os.Open(path)

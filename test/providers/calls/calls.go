@@ -70,8 +70,8 @@ type Book struct {
 	label    atomic.Pointer[string]
 }
 
-// Open returns the book of this process for a provider, with the settings of the environment variables. It opens no
-// file. Without PLAYGROUND_LOG the book writes nothing.
+// Open returns the Book of this process for a provider, with the settings of the environment variables. It opens no
+// file. If PLAYGROUND_LOG is not set, the Book writes nothing.
 func Open(provider string, protocol int) *Book {
 	return &Book{
 		provider: provider,
@@ -91,7 +91,7 @@ func (b *Book) Event(name string) {
 	b.write(c)
 }
 
-// on reports whether the book writes lines.
+// on reports whether b writes lines.
 func (b *Book) on() bool { return b != nil && b.path != "" }
 
 // call returns a new line for a call that starts now.

@@ -39,8 +39,8 @@ func logged[Q, A any](ctx context.Context, b *Book, f func() facts, q *Q,
 	return a, err
 }
 
-// describe returns the line for the facts of a request. If the request configures the provider, it also stores its
-// label in the book.
+// describe returns the line for the facts of a request. If the request configures the provider, describe also stores
+// the provider's label in b.
 func (b *Book) describe(f facts) *Call {
 	c := b.call(f.call)
 	c.Type, c.Key, c.Notes = f.typ, f.key, f.notes

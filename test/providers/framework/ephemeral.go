@@ -245,7 +245,8 @@ func after(duration string) time.Time {
 	return time.Now().Add(d)
 }
 
-// randomKind is an ephemeral random string after the canary. It cannot be renewed or closed.
+// randomKind is an ephemeral resource. Its value is the canary (the text that tests search for), followed by a random
+// text. A lease of it has no renewal and no closing.
 type randomKind struct {
 	common
 	provider string

@@ -69,8 +69,8 @@ var (
 // has many.
 var inner = []string{"string", "set"}
 
-// leaves returns attributes without nested attributes: one for each role for which the function suits returns true and
-// each type in kinds. If kinds is empty, it uses all types.
+// leaves returns attributes without nested attributes: one for each type in kinds and each role that suits accepts. If
+// kinds is empty, it uses all types.
 func leaves(suits func(role) bool, kinds ...string) map[string]schema.Attribute {
 	out := map[string]schema.Attribute{}
 	for _, r := range roles() {

@@ -368,7 +368,7 @@ func whole(arg string, otherwise int) int {
 	return otherwise
 }
 
-// megabytes returns the number of bytes in arg megabytes. The default is one megabyte.
+// megabytes converts a number of megabytes to bytes. If arg is no number, it returns one megabyte.
 func megabytes(arg string) int { return whole(arg, 1) << 20 }
 
 // unquote decodes an argument in double quotes like Go, so that rules can contain "\x1b[2J" or "\x00". It returns any

@@ -31,15 +31,15 @@ const (
 	EnvSecret   = "PLAYGROUND_ROGUE_SECRET"   // the text that leaks in place of a call's own secret
 )
 
-// Server6 returns a function that makes provider servers of protocol 6. They share one provider and log every call to
-// the book.
+// Server6 returns a function that makes provider servers of protocol 6. They share one provider and log every call in
+// book.
 func Server6(book *calls.Book) func() tfprotov6.ProviderServer {
 	r := newRogue(6)
 	return func() tfprotov6.ProviderServer { return calls.Server6(book, r) }
 }
 
 // Server5 returns a function that makes provider servers of protocol 5, without nested attributes. They share one
-// provider and log every call to the book.
+// provider and log every call in book.
 func Server5(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderServer, error) {
 	r := newRogue(5)
 	down, err := tf6to5server.DowngradeServer(ctx, func() tfprotov6.ProviderServer { return r })

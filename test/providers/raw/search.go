@@ -75,8 +75,8 @@ func (r *rogue) ListResource(ctx context.Context, q *tfprotov6.ListResourceReque
 	})
 }
 
-// result returns result i, counted from 1, with the faults for which the function has returns true. If whole is true,
-// it includes the object. secret is the secret that some faults disclose.
+// result returns result i, counted from 1, with the faults that result i must have. has(fault, i) reports whether it
+// must have a fault. If whole is true, the result includes the object. secret is the secret that some faults disclose.
 func (r *rogue) result(i int, secret string, whole bool, has func(string, int) bool) tfprotov6.ListResourceResult {
 	id := fmt.Sprintf("thing-%d", i)
 	out := tfprotov6.ListResourceResult{DisplayName: "Thing " + strconv.Itoa(i)}

@@ -44,7 +44,7 @@ var storeDeeds = map[string]deedFunc{
 		}
 		return nil
 	},
-	// anonymous keeps the ID of the lock secret.
+	// anonymous removes the ID of the lock from the answer.
 	"anonymous": func(_ context.Context, sc *scene, _ string) error {
 		a, ok := sc.rest.(*tfprotov6.LockStateResponse)
 		if !ok {

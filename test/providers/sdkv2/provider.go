@@ -17,7 +17,8 @@ import (
 	"github.com/lethe-iac/lethe/test/providers/trouble"
 )
 
-// Server returns a function that makes servers of the combined provider. They log every call to the book.
+// Server returns a function that makes servers of one provider with the types of both SDKs (SDKv2 and the framework).
+// Each server logs every call in book.
 func Server(ctx context.Context, book *calls.Book) (func() tfprotov5.ProviderServer, error) {
 	mux, err := tf5muxserver.NewMuxServer(ctx,
 		New().GRPCProvider,

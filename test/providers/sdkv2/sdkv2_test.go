@@ -16,7 +16,7 @@ func TestInternalValidate(t *testing.T) {
 	}
 }
 
-// TestMixed checks that the combined provider has all its parts.
+// TestMixed checks that the provider has the types of both SDKs (SDKv2 and the framework).
 func TestMixed(t *testing.T) {
 	t.Setenv(framework.EnvMatrix, "1")
 	ctx := context.Background()

@@ -116,8 +116,9 @@ func identify(engine string) (*tls.Config, error) {
 	}, nil
 }
 
-// announce adds the certificate to the handshake line of go-plugin. The certificate is the last field, which go-plugin
-// leaves empty if it did not make the certificate. Afterwards go-plugin writes to another file.
+// announce replaces os.Stdout by a pipe, and copies the output of the process from this pipe to the original standard
+// output. It appends the certificate to the first line, which is the handshake line of go-plugin: its last field is the
+// certificate, which go-plugin leaves empty if it did not make the certificate.
 func announce(certificate []byte) error {
 	line, w, err := os.Pipe()
 	if err != nil {

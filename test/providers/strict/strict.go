@@ -25,7 +25,7 @@ import (
 // New returns the provider.
 func New() provider.Provider { return &strict{} }
 
-// Server returns a function that makes provider servers. They log every call to the book.
+// Server returns a function that makes provider servers. Each server logs every call in book.
 func Server(book *calls.Book) func() tfprotov6.ProviderServer {
 	return func() tfprotov6.ProviderServer {
 		return calls.Server6(book, providerserver.NewProtocol6(New())())

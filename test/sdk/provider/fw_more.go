@@ -33,7 +33,7 @@ import (
 // unknown.
 var fwTags map[string]string
 
-// An fwPlanned type has a function for its plans.
+// fwPlanned is a type that changes each plan with the function modify, except the plan of a destroy.
 type fwPlanned struct {
 	fwType
 	modify func(context.Context, resource.ModifyPlanRequest, *resource.ModifyPlanResponse)

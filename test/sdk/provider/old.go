@@ -175,8 +175,9 @@ func hasComputed(r *schema.Resource) bool {
 	return false
 }
 
-// oldComputed returns the value that the cloud chooses for a computed attribute. v is the present value. In a list of
-// blocks it keeps configured attributes, and removes write-only ones.
+// oldComputed returns the value that the cloud chooses for a computed attribute. v is the present value, name the name
+// of the object, and rev the number of writes. In a list of blocks it keeps configured attributes, and removes
+// write-only ones.
 func oldComputed(s *schema.Schema, v any, name string, rev int) any {
 	if r, ok := s.Elem.(*schema.Resource); ok {
 		list, _ := v.([]any)

@@ -150,7 +150,8 @@ func allTags(d *schema.ResourceDiff, meta any) error {
 	return nil
 }
 
-// block1 returns a block that occurs at most once.
+// block1 returns the schema of a block with the attributes in, which occurs at most once, or exactly once if required
+// is true.
 func block1(required bool, in map[string]*schema.Schema) *schema.Schema {
 	return &schema.Schema{Type: schema.TypeList, Required: required, Optional: !required, MaxItems: 1, Elem: &schema.Resource{Schema: in}}
 }
