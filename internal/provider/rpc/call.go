@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/binary"
+	"runtime"
 
 	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
@@ -183,6 +184,9 @@ func (c *Conn) write(ctx context.Context, id uint32, s *stream, last bool) error
 	if s.more = nil; cap(s.request) > long {
 		s.request = nil // the buffer is too large to be kept
 	}
+	c.mu.Unlock()
+	runtime.Gosched() // other goroutines may add requests, which are sent together
+	c.mu.Lock()
 	c.flush()
 	return nil
 }
