@@ -1,6 +1,10 @@
 package secret
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	base64Len = 11         // number of base64 letters for 8 bytes
@@ -15,6 +19,8 @@ type code struct {
 	least int       // length of the shortest word that is searched, in letters
 	wraps bool      // line breaks may separate the letters
 	colon bool      // colons, also before line breaks, may separate the letters
+
+	outside [256]bool // characters that are no letters and never separate letters
 }
 
 const none = 0xff
@@ -42,6 +48,11 @@ func init() {
 	for i, c := range []byte("ABCDEF") {
 		hexCode.value[c] = byte(10 + i)
 	}
+	for _, code := range []*code{&base64Code, &hexCode} {
+		for c, value := range code.value {
+			code.outside[c] = value == none && !strings.ContainsRune("\r\n\t :", rune(c))
+		}
+	}
 }
 
 // words holds the letter sequences of a text that may be encoded bytes, letter by letter.
@@ -57,6 +68,10 @@ type words struct {
 func (c *code) words(text string, places bool, keep func(values []byte) bool) *words {
 	var w words
 	for i := 0; i < len(text); i++ {
+		if end := i + c.least; end <= len(text) && c.ends(text, end-1) {
+			i = end - 1 // a sequence that begins here or later, but before end, is too short
+			continue
+		}
 		if c.value[text[i]] == none {
 			continue
 		}
@@ -94,6 +109,15 @@ func (c *code) words(text string, places bool, keep func(values []byte) bool) *w
 		w.ends, w.to = append(w.ends, len(w.values)), i
 	}
 	return &w
+}
+
+// ends reports whether the character at i is certainly outside of all sequences of letters. A blank may be inside after
+// a line break.
+func (c *code) ends(text string, i int) bool {
+	if text[i] == ' ' && i > 0 {
+		return c.outside[text[i-1]] || c.value[text[i-1]] != none
+	}
+	return c.outside[text[i]]
 }
 
 // wrapped returns the index after the line break at i and the following indentation. If text[i] is not a line break,
@@ -139,6 +163,11 @@ func init() {
 // is the number of bits of each. Most words of a text are not encoded, and decode to none of these. mayHold does not
 // allocate memory.
 func (t *table) mayHold(values []byte, bits int) bool {
+	return !(bits == letterBits && t.excludes(values)) && t.decodesToAny(values, bits)
+}
+
+// decodesToAny returns the result of mayHold. It decodes the word.
+func (t *table) decodesToAny(values []byte, bits int) bool {
 	const gzip = 0x088b1f
 	for skip := range 8 / (8 - bits) {
 		if (len(values)-skip)*bits/8 < keyLen {
@@ -185,6 +214,85 @@ func (t *table) mayHold(values []byte, bits int) bool {
 					return true
 				}
 			}
+		}
+	}
+	return false
+}
+
+// excludes returns true only if decodesToAny returns false for a word of base64. It takes less time, because it does
+// not decode the word, and it is true for most words: none of their letters may be the letters of a key or of the
+// beginning of an archive, they have too few zeros for UTF-16, and no 8 bytes are text.
+func (t *table) excludes(values []byte) bool {
+	const gzip, some = 0x1f8b08, 1<<(3*letterBits) - 1
+	var last uint64
+	for i, v := range values {
+		last = last<<letterBits | uint64(v)
+		if l := last & some; l == gzip>>6 || l == gzip>>4&some || l == gzip>>2&some {
+			return false
+		}
+		if i >= keyLetters-1 && len(t.bitmap) > 0 {
+			if word, mask := t.bit(last & allLetters); t.bitmap[word]&mask != 0 {
+				return false
+			}
+		}
+	}
+	return bytes.Count(values, []byte{0}) < 3 && !anyText(values)
+}
+
+// The kinds of bytes in UTF-8. Control characters that texts do not contain are of the kind foreign.
+const (
+	foreign = iota
+	ascii
+	leading   // the first byte of a character of several bytes
+	following // another byte of such a character
+)
+
+var kinds [256]uint8
+
+// follow has a bit for each kind of byte that may follow a byte of the kind in the index.
+var follow = [...]uint8{ascii: 1<<ascii | 1<<leading, leading: 1 << following, following: 1<<ascii | 1<<leading | 1<<following}
+
+func init() {
+	for c, rest := range utf8Rest {
+		switch {
+		case rest == 0:
+			kinds[c] = ascii
+		case rest > 0:
+			kinds[c] = leading
+		case c&0xc0 == 0x80:
+			kinds[c] = following
+		}
+	}
+}
+
+// anyText reports whether 8 decoded bytes of a base64 word in sequence may be text. It reads the bytes of each sequence
+// from the last to the first, and continues behind the first byte that cannot be part of a text.
+func anyText(values []byte) bool {
+	for skip := range 4 {
+		count := (len(values) - skip) * letterBits / 8
+		kind := func(n int) uint8 {
+			bit := skip*letterBits + n*8
+			at, from := bit/letterBits, bit%letterBits
+			return kinds[values[at]<<(2+from)|values[at+1]>>(4-from)]
+		}
+		for begin := 0; begin+keyLen <= count; {
+			at := begin + keyLen - 1
+			next := kind(at)
+			if next == foreign {
+				begin = at + 1
+				continue
+			}
+			for ; at > begin; at-- {
+				k := kind(at - 1)
+				if follow[k]>>next&1 == 0 {
+					break
+				}
+				next = k
+			}
+			if at == begin {
+				return true
+			}
+			begin = at
 		}
 	}
 	return false

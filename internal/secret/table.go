@@ -2,6 +2,7 @@ package secret
 
 import (
 	"iter"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strings"
@@ -177,18 +178,39 @@ func (t *table) addPiece(p piece) {
 	t.pieces = append(t.pieces, p)
 	t.first[key] = int32(len(t.pieces))
 	t.gather(key, t.first[key])
-	if len(t.pieces)*16 > len(t.bitmap)*64 {
+	if len(t.pieces) > len(t.bitmap) {
 		t.grow()
 		return
 	}
+	t.mark(key)
+}
+
+// mark sets the bits of a key and of its base64 letters.
+func (t *table) mark(key uint64) {
 	t.set(key)
+	for _, l := range lettersOf(key) {
+		t.set(l)
+	}
+}
+
+const (
+	letterBits = 6
+	keyLetters = 10 // number of base64 letters that 8 bytes determine completely, wherever the first byte begins
+	allLetters = 1<<(keyLetters*letterBits) - 1
+)
+
+// lettersOf returns the base64 letters that the 8 bytes of a key determine completely, as numbers: for bytes that begin
+// with a letter, and after the second and the fourth bit of a letter.
+func lettersOf(key uint64) [3]uint64 {
+	k := bits.ReverseBytes64(key)
+	return [3]uint64{k >> 4, k & allLetters, k >> 2 & allLetters}
 }
 
 // grow makes the bitmap four times as large, and sets its bits again.
 func (t *table) grow() {
 	t.size(max(64, 4*len(t.bitmap)))
 	for key := range t.first {
-		t.set(key)
+		t.mark(key)
 	}
 }
 
@@ -205,8 +227,10 @@ func (t *table) size(least int) {
 	}
 }
 
+const factor = 0x9e3779b97f4a7c15 // the constant of Fibonacci hashing
+
 func (t *table) bit(key uint64) (word uint64, mask uint64) {
-	h := key * 0x9e3779b97f4a7c15 >> t.shift // the constant of Fibonacci hashing
+	h := key * factor >> t.shift
 	return h >> 6, 1 << (h & 63)
 }
 
@@ -216,11 +240,10 @@ func (t *table) set(key uint64) {
 }
 
 // keyOf returns the first 8 bytes of a text as a number. It panics if the text is shorter.
-func keyOf(s string) (key uint64) {
-	for i := range keyLen {
-		key = key>>8 | uint64(s[i])<<56
-	}
-	return key
+func keyOf(s string) uint64 {
+	_ = s[keyLen-1]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56 // the compiler makes one load of it
 }
 
 // matches returns all pieces that text contains, with their indexes in the text, sorted by index. Pieces at the same
@@ -231,17 +254,24 @@ func (t *table) matches(text string, wholes bool) iter.Seq2[int, *piece] {
 		if len(text) < keyLen || len(t.pieces) == 0 {
 			return
 		}
-		key := keyOf(text)
-		for i := 0; ; i++ {
-			if word, mask := t.bit(key); t.bitmap[word]&mask != 0 && !t.at(text, i, key, wholes, yield) {
+		for i := t.next(text, 0); i >= 0; i = t.next(text, i+1) {
+			if !t.at(text, i, keyOf(text[i:]), wholes, yield) {
 				return
 			}
-			if i+keyLen == len(text) {
-				return
-			}
-			key = key>>8 | uint64(text[i+keyLen])<<56
 		}
 	}
+}
+
+// next returns the first index, from i on, at which the bitmap does not exclude a piece, or -1.
+func (t *table) next(text string, i int) int {
+	bitmap, shift := t.bitmap, t.shift
+	for ; i+keyLen <= len(text); i++ {
+		h := keyOf(text[i:]) * factor >> shift
+		if bitmap[h>>6]&(1<<(h&63)) != 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // at calls yield for each piece of a secret that occurs at index i of the text. key is the key of the text at i. If
