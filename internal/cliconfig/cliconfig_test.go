@@ -27,7 +27,7 @@ func write(t *testing.T, name, text string) {
 }
 
 // TestFilesOfAnEnvironment checks that TF_CLI_CONFIG_FILE names the only file. Without it, the first file in the home
-// directory is read, and all files in the directory beside it.
+// directory is read, and the files with the suffixes .tfrc and .tfrc.json in the user's directory.
 func TestFilesOfAnEnvironment(t *testing.T) {
 	home, xdg := t.TempDir(), t.TempDir()
 	for _, f := range append(slices.Clone(names), userDirName+"/b.tfrc", userDirName+"/a.tfrc.json", userDirName+"/other") {
@@ -133,7 +133,8 @@ func TestListsForObjects(t *testing.T) {
 	}
 }
 
-// TestMistakes checks that unknown and invalid settings are reported with their line and without secrets.
+// TestMistakes checks that unknown and invalid settings are reported with their line and without secrets, and that
+// Parse returns false if one of the reports is an error.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		`plugin_cach_dir = "x"`:    `1: There is no setting named "plugin_cach_dir", so this has no effect. Did you mean "plugin_cache_dir"?`,
@@ -157,7 +158,10 @@ providers {}`: "",
 		"provider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\"\n    a = []\n  }\n  direct {}\n}":              `4: The entry for "a" has to be a directory`,
 		"provider_installation {\n  oci_mirror {\n    repository_template = \"x.com/${type\"\n  }\n}":                    `3: There is no closing brace for this interpolation sequence`,
 		`host "a.example" { services = { "modules.v1" = "https://b.example/" } }`:                                        ``,
-		`plugin_cache_dir = []`:                                                                                                                    `1: The setting "plugin_cache_dir" has to be a string.`,
+		`close_timeout = "-1s"`: `1: The setting "close_timeout" must be a duration such as "30s" or "5m", not "-1s".`,
+		`forget_data = "some"`:  `1: The setting "forget_data" `,
+		`vendor_dir = nope`:     `1: Variables may not be used here.`,
+		`plugin_cache_dir = []`: `1: The setting "plugin_cache_dir" has to be a string.`,
 		"credentials \"x.com\" {\n  token = [\"canary-1d7e\"]\n}":                                                                                  `2: The argument "token" has to be a string.`,
 		"credentials \"x.com\" {\n  tokn = \"canary-1d7e\"\n}":                                                                                     `2: A credentials block takes the argument "token", not "tokn".`,
 		"credentials \"x.com\" {\n  token = \"canary-1d7e\"\n  note = \"canary-1d7e\"\n}":                                                          `3: A credentials block takes only the argument "token", so "note" has no effect.`,
@@ -192,7 +196,9 @@ providers {}`: "",
 		"host \"x.com\" {\n  services = { \"login.v1\" = { client = \"terraform\" } }\n}":                                                          ``,
 	} {
 		var bag diag.Bag
-		(&Settings{}).Parse([]byte(text+"\n"), "x.tfrc", limits.Limits{}, &bag)
+		if ok := (&Settings{}).Parse([]byte(text+"\n"), "x.tfrc", limits.Limits{}, &bag); ok == bag.HasErrors() {
+			t.Errorf("%q: Parse returns %t, but reports %v", text, ok, bag.List())
+		}
 		got := ""
 		for _, d := range bag.List() {
 			got = fmt.Sprintf("%d: %s", d.Subject.Start.Line, d.Detail)

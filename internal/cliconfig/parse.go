@@ -17,8 +17,9 @@ import (
 	"github.com/zclconf/go-cty/cty/gocty"
 )
 
-// Parse adds the content of one file to s. The suffix of its name determines the syntax. Parse reports mistakes. It
-// returns false if one of them is an error. It applies the valid settings even then.
+// Parse adds the content of one file to s, in JSON syntax if filename ends in .json, and in HCL syntax otherwise. It
+// reports mistakes as errors or warnings, applies the valid settings in any case, and returns false if it has reported
+// an error.
 func (s *Settings) Parse(src []byte, filename string, l limits.Limits, bag *diag.Bag) bool {
 	var found diag.Bag
 	text, origin := src, []int(nil)
@@ -69,6 +70,7 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 	for name, a := range content.Attributes {
 		v, ds := a.Expr.Value(nil)
 		if !bag.HCL(ds) {
+			ok = false
 			continue
 		}
 		if gocty.FromCtyValue(v, arguments[name]) != nil {
@@ -77,10 +79,11 @@ func (s *Settings) parse(src []byte, filename string, l limits.Limits, bag *diag
 				kind = "a string"
 			}
 			bag.Add(diag.Errorf("Invalid CLI configuration", "The setting %q has to be %s.", name, kind).At(a.Expr.Range()))
+			ok = false
 		} else if name == "close_timeout" {
-			s.closeTimeout(timeout, a, bag)
+			ok = s.closeTimeout(timeout, a, bag) && ok
 		} else if name == "forget_data" {
-			s.forgetData(forget, a, bag)
+			ok = s.forgetData(forget, a, bag) && ok
 		}
 	}
 	seen := map[string]*hcl.Block{}
@@ -142,13 +145,14 @@ func alike(name string, known []string) string {
 	return known[i]
 }
 
-func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) {
+func (s *Settings) closeTimeout(text string, a *hcl.Attribute, bag *diag.Bag) bool {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
 		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"close_timeout\" must be a duration such as \"30s\" or \"5m\", not %q. It limits the time for closing one lease.", text).At(a.Range))
-		return
+		return false
 	}
 	s.CloseTimeout = d
+	return true
 }
 
 // silence reads the codes of warnings that must not be shown. It returns false if it has reported an error.
@@ -165,13 +169,14 @@ func (s *Settings) silence(a *hcl.Attribute, bag *diag.Bag) bool {
 	return true
 }
 
-func (s *Settings) forgetData(text string, a *hcl.Attribute, bag *diag.Bag) {
+func (s *Settings) forgetData(text string, a *hcl.Attribute, bag *diag.Bag) bool {
 	f, err := state.ParseForgetting(text)
 	if err != nil {
 		bag.Add(diag.Errorf("Invalid CLI configuration", "The setting \"forget_data\" %s.", err).At(a.Range))
-		return
+		return false
 	}
 	s.ForgetData = f
+	return true
 }
 
 func (s *Settings) block(b *hcl.Block, bag *diag.Bag) bool {
