@@ -114,8 +114,8 @@ func (t *treeLoader) module(n *Node, dir string) *loaded {
 	return m
 }
 
-// child returns the node of a called module. It returns nil if the call cannot be resolved, or if its modules would
-// call each other without end.
+// child returns the node of a called module. It returns nil if the call has no source or cannot be resolved, if the
+// modules would call each other without end, or if the module is nested too deeply.
 func (t *treeLoader) child(n *Node, call *Call) *Node {
 	if call.Source == nil {
 		return nil // the missing source was reported when the call was read
@@ -198,7 +198,7 @@ func (t *treeLoader) rootOnly(n *Node) {
 }
 
 // childOnly reports declarations that are allowed or have an effect only in the root module: import blocks as errors,
-// and backend, cloud and encryption blocks as warnings.
+// and backend, cloud and encryption blocks as warnings. It also warns about empty provider blocks.
 func (t *treeLoader) childOnly(n *Node) {
 	m := n.Module
 	if b := m.Backend; b != nil {

@@ -94,8 +94,8 @@ func (rd *reader) typeConstraint(e hcl.Expression) (cty.Type, *Defaults, bool) {
 	return t, defaults, true
 }
 
-// quotedType reports a type constraint in quotes in native syntax, and suggests the correct form. It returns true for
-// JSON.
+// quotedType reports a type constraint in quotes in native syntax, suggests the correct form, and returns false. For
+// JSON it reports nothing and returns true.
 func (rd *reader) quotedType(e hcl.Expression, text string) bool {
 	if json.IsJSONExpression(e) {
 		return true

@@ -109,8 +109,10 @@ func window(src []byte, from, to, begin, end int) (int, int) {
 	return from, to
 }
 
+// lineEnd returns the offset of the end of the line on which a marked range ends, without the line break. at is the end
+// of the range. If the range ends with a line break, this is the end of the line before it.
 func lineEnd(src []byte, at int) int {
-	if at > 0 && src[at-1] == '\n' { // the range includes the end of its line
+	if at > 0 && src[at-1] == '\n' {
 		return at - 1
 	}
 	if n := bytes.IndexByte(src[at:], '\n'); n >= 0 {

@@ -200,8 +200,8 @@ func (f Found) Missing(p *program.Program) (name string, near []string) {
 	return name, near
 }
 
-// Suggest returns a declared address that ends with the text, because the text names no module, or the address that is
-// most similar. It returns "" if no address is similar.
+// Suggest returns a declared address for a text that is not one: an address that consists of more names and the text,
+// such as the same address in a module, or else the most similar address. It returns "" if no address is similar.
 func Suggest(p *program.Program, text string) string {
 	var all []string
 	for _, d := range p.Decls() {

@@ -31,7 +31,8 @@ type reader struct {
 	tree *config.Tree
 }
 
-// load reads a configuration.
+// load reads a configuration. A line "-- NAME --" begins the text of the module with the source NAME. The text before
+// it is the root module.
 func load(t testing.TB, text string) *config.Tree {
 	t.Helper()
 	r := &reader{t: t, dirs: map[string]*config.Module{}, tree: &config.Tree{Sources: &diag.Sources{}}}

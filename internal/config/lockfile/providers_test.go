@@ -44,8 +44,8 @@ func TestErrorsInProvidersHaveTheirLine(t *testing.T) {
 	}
 }
 
-// TestProvidersAreWrittenSortedAndReadUnchanged checks that the text does not depend on the order of entries and
-// hashes.
+// TestProvidersAreWrittenSortedAndReadUnchanged checks that the text of a lock file does not depend on the order of
+// entries and hashes, and that ParseProviders returns the entries from which the text was made.
 func TestProvidersAreWrittenSortedAndReadUnchanged(t *testing.T) {
 	a := Provider{Provider: addr.Provider{Host: addr.DefaultHost, Namespace: "a", Type: "x"}, Version: "1.0.0", Constraints: "~> 1.0", Hashes: []string{"h1:a=", "zh:b"}}
 	b := Provider{Provider: addr.Provider{Host: addr.DefaultHost, Namespace: "b", Type: "x"}, Version: "2.0.0", Others: []string{"h2:c"}} // of a newer program

@@ -64,7 +64,7 @@ func Texts(dir string, o config.Options) []string {
 // declarations in these files.
 func read(root *config.Module, o config.Options, sources *diag.Sources, bag *diag.Bag) *config.Module {
 	parts := config.NewParts(o, bag)
-	names, _ := parts.Files(root.Dir, suffixes) // ignore the result: Files has reported an unreadable directory
+	names, _ := parts.Files(root.Dir, suffixes) // ignore the result: the loader of the root module reports an unreadable directory
 	warnUnnamed(root.Dir, o, bag)
 	slices.Sort(names)
 	var blocks hcl.Blocks

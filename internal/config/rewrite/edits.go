@@ -82,8 +82,9 @@ func (d *Draft) edited(mark int) (parts []*part, former map[*part][]byte) {
 	return inOrder(former), former
 }
 
-// insert returns the edits that add an argument to a block: after another argument, or at the end of the block if the
-// parameter after is nil.
+// insert returns the edits that add an argument to a block: after the argument that the parameter after names, or at
+// the end of the block if after is nil. If the whole block is on one line, insert divides it into lines, and adds the
+// argument at the end.
 func insert(f *part, b *hclsyntax.Block, after *hclsyntax.Attribute, argument string) []edit {
 	outer := f.indent(b.TypeRange.Start.Byte)
 	from, to := b.OpenBraceRange.End.Byte, b.CloseBraceRange.Start.Byte

@@ -19,8 +19,8 @@ type Refs map[Ref]diag.Range
 // Ref is the first two names of a reference, such as run and setup in run.setup.id.
 type Ref struct{ Root, Name string }
 
-// Run returns the run to which a reference refers, directly or by the variable of the run (see RunVariable). It returns
-// false for any other reference.
+// Run returns the name of the run to which a reference refers, as run.NAME or through the variable that RunVariable
+// names. It returns false for any other reference.
 func (r Ref) Run() (string, bool) {
 	switch r.Root {
 	case "run":
@@ -96,7 +96,8 @@ type Output struct {
 	Range     diag.Range
 }
 
-// OutputsOf returns the outputs of runs that expressions refer to, directly or by the variable of a run.
+// OutputsOf returns the outputs of runs that expressions refer to, as run.NAME.OUTPUT or as an attribute of the
+// variable that RunVariable names.
 func OutputsOf(es ...hcl.Expression) (out []Output) {
 	for _, e := range es {
 		if e == nil {
@@ -306,8 +307,8 @@ func (r Refs) Use(run string) bool {
 	return used
 }
 
-// run returns the range of a reference to a run, directly or by the variable of the run. It returns false if r has no
-// such reference.
+// run returns the range of a reference to the run with this name, as run.NAME or through the variable that RunVariable
+// names. It returns false if r has no such reference.
 func (r Refs) run(name string) (diag.Range, bool) {
 	if at, ok := r[Ref{"run", name}]; ok {
 		return at, true

@@ -341,7 +341,9 @@ func (f *flow) texts(s source, seen map[any]bool) []text {
 	return []text{{"*", place}}
 }
 
-// part returns the texts of a part of a title: words or names. The result of a call is unknown.
+// part returns the texts that one operand of a concatenation can have. It returns only "*", which stands for any text,
+// if the operand is a call, or if one of its texts is empty or contains "*". It does not replace the texts of an
+// operand that is itself a concatenation.
 func (f *flow) part(e ast.Expr, info *types.Info, seen map[any]bool) []text {
 	if _, ok := ast.Unparen(e).(*ast.CallExpr); ok {
 		return []text{{"*", ""}}

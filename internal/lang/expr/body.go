@@ -302,7 +302,7 @@ func (e *expansion) many() cty.Value {
 	return cty.ListVal(vals)
 }
 
-// leaf records in Env.SetLeaves the first ephemeral value in each block of a set.
+// leaf records in Env.SetLeaves the first ephemeral value in the blocks of a set.
 func (e *expansion) leaf() {
 	for _, el := range e.elems {
 		if m, ok := mark.Split(el.val).Find(mark.Ephemeral); ok {

@@ -64,8 +64,8 @@ type Env struct {
 	Failed bool // the evaluation has read a value that failed; the error was reported when that value was computed
 	Broken bool // this evaluation has added an error to Bag
 
-	// SetLeaves lists the positions of ephemeral values in sets, in order. The marks of a set do not tell which element is
-	// ephemeral, because elements of a set have no paths.
+	// SetLeaves has, for each set with ephemeral values in the order of evaluation, the position of the first. The
+	// marks of a set do not tell which element is ephemeral, because elements of a set have no paths.
 	SetLeaves []SetLeaf
 
 	explaining bool        // values for a diagnostic are being collected, so errors meanwhile collect no values

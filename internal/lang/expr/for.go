@@ -14,9 +14,9 @@ import (
 // For is a for expression.
 type For struct{ *hclsyntax.ForExpr }
 
-// Value evaluates the collection, and then the clauses once for each element. If the elements are unknown, it evaluates
-// the clauses once with unknown elements, to report their errors, and the result is unknown. The result is also unknown
-// after an error.
+// Value evaluates the collection, and then the clauses once for each element. If the elements are unknown, the result
+// is unknown. Value then evaluates the clauses once with unknown elements, for the marks of the result. It reports
+// errors of the if clause, and during validation errors of all clauses. The result is also unknown after an error.
 func (e *For) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if v, ok := sample(e.CollExpr, ctx); ok {
 		t := &turns{e: e, ctx: ctx, s: envOf(ctx), known: true, result: cty.DynamicVal}

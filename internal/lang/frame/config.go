@@ -51,7 +51,7 @@ func (f *Frame) WriteOnly(d program.Decl, k addr.Key, face Face) (mark.Value, bo
 }
 
 // Settings evaluates the body of the instance k of a provider configuration. An implied configuration (a provider
-// without a block) evaluates to an empty body.
+// without a block) evaluates to an empty body. After an error it returns an unknown value and a status other than OK.
 func (f *Frame) Settings(d program.Decl, k addr.Key, face Face, bag *diag.Bag) (mark.Value, Status) {
 	if f.w.p.NodeOf(d) == nil {
 		return mark.Plain(f.w.p.Schema(d).Empty()), OK
@@ -117,9 +117,10 @@ func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path 
 	bag.Add(out)
 }
 
-// sinkPath returns a paragraph for the error about an ephemeral value that suggests arguments which accept ephemeral
-// values. It suggests the write-only counterpart of the attribute if one exists, and otherwise the write-only arguments
-// of the type. It returns "" if the type has none at its top level.
+// sinkPath returns a paragraph for the error about an ephemeral value. It suggests the write-only counterpart of the
+// attribute if one exists, and otherwise the write-only arguments at the top level of the type. For a data source, and
+// for a type without write-only arguments, it says what else the user can do. It returns "" if the type has write-only
+// arguments only in nested blocks or attributes.
 func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		step, ok := path[i].(cty.GetAttrStep)

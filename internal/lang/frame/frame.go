@@ -175,8 +175,8 @@ func (f *Frame) root() *Frame {
 	return f
 }
 
-// At returns the frame of a module instance. It returns nil if a module call on the way has no such key among the keys
-// known so far. At evaluates nothing.
+// At returns the frame of a module instance. It returns nil if a module call on the way is not declared or could not be
+// loaded, or has no such key among the keys known so far. At evaluates nothing.
 func (f *Frame) At(mi addr.ModuleInstance, face Face) *Frame {
 	if mi.IsRoot() {
 		return f.root()

@@ -37,8 +37,8 @@ func frameOf(t *testing.T, p *program.Program, o Options) *Frame {
 	return f
 }
 
-// TestSteady checks that a declaration that is the same during plan and apply has one cell (a memorized value) for the
-// faces Before and After.
+// TestSteady checks that a declaration whose values on the faces Before and After are equal (Options.Steady) has one
+// cell (a memorized value) for both.
 func TestSteady(t *testing.T) {
 	f := frameOf(t, compile(t, `locals { a = path.root }`, ""), Options{Steady: func(program.Decl) bool { return true }})
 	f.Named(program.Local, "a", After, &diag.Bag{})
@@ -47,9 +47,9 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestConstantsAreComputedOnce checks that a constant has one value in all walks, in all instances of a module, and
-// during plan and apply. If the shortcut for constants is disabled, each frame (a module instance in a walk) computes a
-// separate value.
+// TestConstantsAreComputedOnce checks that a constant has one value in all walks, in all instances of a module, and on
+// both faces. If the shortcut for constants is disabled, each frame (a module instance in a walk) computes a separate
+// value.
 func TestConstantsAreComputedOnce(t *testing.T) {
 	p := compile(t, "module \"m\" {\n source = \"./m\"\n count = 2\n}", "locals {\n constant = [for x in [\"a\", \"b\"] : upper(x)]\n}\noutput \"out\" { value = local.constant }")
 	m := addr.Module{}.Child("m")

@@ -158,8 +158,8 @@ func TestRepetitionIsChecked(t *testing.T) {
 	}
 }
 
-// TestFacesHaveTheirOwnValues checks that a reference during plan reads the value of the plan, and during apply the
-// value of apply.
+// TestFacesHaveTheirOwnValues checks that a reference on the Before face reads the prior value of an object, and on the
+// After face the planned value.
 func TestFacesHaveTheirOwnValues(t *testing.T) {
 	f := withResources(t, "resource \"terraform_data\" \"r\" {}\nlocals { a = terraform_data.r.output }", "", Options{})
 	r := the(t, f, program.Resource, "terraform_data.r")

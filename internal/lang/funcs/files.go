@@ -149,7 +149,7 @@ func isNull(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(info, null)
 }
 
-// kindOf returns the name of the kind of a file that is not regular, such as "directory".
+// kindOf returns the name of the kind of a file that is not regular, such as "a directory".
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m.IsDir():

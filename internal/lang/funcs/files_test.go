@@ -26,8 +26,8 @@ func reasonOf(d *hcl.Diagnostic) (string, bool) {
 	return extra.FunctionCallError().Error(), true
 }
 
-// tree creates files and directories in a temporary directory. A name that ends in / is a directory; a name with -> is
-// a symbolic link.
+// tree creates files and directories in a temporary directory, and returns its path. A name that ends in / is a
+// directory; a name with -> is a symbolic link. If one cannot be created, tree skips the test.
 func tree(t *testing.T, names ...string) string {
 	dir := t.TempDir()
 	for _, name := range names {

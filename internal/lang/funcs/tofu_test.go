@@ -8,7 +8,8 @@ import (
 )
 
 // TestNewerFunctions checks functions that Terraform 1.11.4 does not have, so that their answers cannot be recorded:
-// functions of OpenTofu, and convert. The cases come from the documentation. "!" precedes the text of an error.
+// functions of OpenTofu, and convert. The cases come from the documentation. "!" precedes the text of an error of a
+// function, and "!!" the title of another error.
 func TestNewerFunctions(t *testing.T) {
 	ctx := peerContext(t)
 	for expr, want := range map[string]string{

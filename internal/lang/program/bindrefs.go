@@ -91,9 +91,9 @@ func AllNames(b *schema.Block) []string {
 }
 
 // functions checks the calls of provider functions in a module against the schemas of the providers. If the schema
-// lacks a function, a configured provider may have it: if the provider has a configuration, functions sets Configured
-// in the call, and the call is checked later. Otherwise it sets Wrong and reports an error. It also sets Wrong if the
-// provider has no schema, or if the module does not declare the provider.
+// lacks a function, a configured provider may have it: if the configuration has a provider block that applies to the
+// call, functions sets Configured in the call, and the call is checked later. Otherwise it sets Wrong and reports an
+// error. It also sets Wrong if the provider has no schema, or if the module does not declare the provider.
 func (c *binder) functions(n *Node) {
 	for _, e := range n.Unit.functions {
 		if req := n.Unit.Module.Required[e.Local]; req == nil || req.Range == (diag.Range{}) {
@@ -138,7 +138,8 @@ func (p *Program) ProviderCalls(d *Declaration) []*expr.ProviderCall {
 }
 
 // configured adds a reference to the provider configuration for each call of a function that only a configured provider
-// has. It reports whether it added any. Before Bind it is not known which calls these are.
+// has, except for calls with an alias, for which link has added it. It reports whether it added any. Before Bind it is
+// not known which calls these are.
 func (c *binder) configured() bool {
 	added := false
 	for id, d := range c.p.decls {

@@ -163,8 +163,9 @@ type Move struct {
 // or To ends with a key: the move then concerns one instance.
 func (m *Move) Whole() bool { return !m.From.KeyedItself() && !m.To.KeyedItself() }
 
-// MovedStill returns the error for a moved block whose source is still declared. The parameter at is the range of the
-// error, what is the kind of the source ("resource" or "module"), and from is its address.
+// MovedStill returns the error for a moved block b whose source is still declared. The error is at the moved block. The
+// parameter at is the range of the declaration of the source, what is the kind of the source ("resource" or "module"),
+// and from is its address.
 func MovedStill(b *Move, what, from string, at diag.Range) diag.Diagnostic {
 	return diag.Errorf("Moved object still exists", "The moved block moves %s to %s, but that %s is still declared. Rename or remove the declaration, or remove the moved block.", from, b.To, what).At(b.Range).See("declared here", at)
 }

@@ -76,7 +76,8 @@ func traversalSteps(steps []hclsyntax.Expression, t hcl.Traversal) []hclsyntax.E
 }
 
 // UndeclaredImports returns the import blocks whose target resource is not declared. The keys of the map are the target
-// resources.
+// resources; of several blocks for one resource, the map has one. It omits targets that may be declared in a part of
+// the configuration that could not be read.
 func (p *Program) UndeclaredImports() map[addr.Resource]*config.Import {
 	out := map[addr.Resource]*config.Import{}
 	for m, n := range p.nodes {

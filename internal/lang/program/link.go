@@ -12,7 +12,8 @@ import (
 )
 
 // link makes the references between the declarations of the whole tree from the references inside each compiled module.
-// If it reports an error, it returns false.
+// It returns false if it reports an error, or if a call of a provider function names a configuration that does not
+// exist.
 func (p *Program) link(bag *diag.Bag) bool {
 	p.refs = make([][]Ref, len(p.decls))
 	l := &linker{p: p, bag: bag, ok: true, last: make([]int32, len(p.decls)), imports: p.importsByResource()}
@@ -200,7 +201,8 @@ func (l *linker) whole(n *Node, u *Def) {
 }
 
 // add adds a reference to the list. If the list has an entry for the same target and instances, add adds the reasons to
-// this entry instead.
+// this entry instead (but not for PartRefs and RemovedRefs). It omits a reference to NoDecl, and a reference from a
+// provisioner to its own resource.
 func (l *linker) add(r Ref) {
 	if r.To == NoDecl {
 		return
@@ -237,8 +239,9 @@ func RemovedRefs(p *Program, n *Node) []Ref {
 	return l.list
 }
 
-// functions adds references for calls of provider functions that name a configuration by its alias. It reports an error
-// for a call whose configuration does not exist or has for_each.
+// functions adds references for calls of provider functions that name a configuration by its alias. It sets l.ok to
+// false for a call whose configuration does not exist or has for_each, and reports an error. It reports no missing
+// configuration if the module has a part that could not be read, which may declare it.
 func (l *linker) functions(n *Node, calls []*expr.ProviderCall) {
 	for _, e := range calls {
 		if e.Alias == "" {

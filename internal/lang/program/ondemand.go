@@ -32,8 +32,8 @@ func (n *Node) Block(b hcl.Body, s *schema.Block, may AllowedRefs, static string
 	return out, bc.ok && !c.failed
 }
 
-// Where returns the range of the text in body b that sets the value at a path. If the path is empty, Where returns the
-// range at.
+// Where returns the range of the text in body b that sets the value at a path. If no text in b sets it, Where returns
+// the range for missing arguments of the innermost block on the path. If the path is empty, Where returns the range at.
 func (n *Node) Where(b hcl.Body, s *schema.Block, at diag.Range, path cty.Path) diag.Range {
 	if len(path) == 0 {
 		return at

@@ -49,7 +49,8 @@ func (p Part) Within(function string, c FunctionCall) bool {
 }
 
 // Parts returns the texts that set the value of a declaration, or the part of its value at path. A number in path is
-// the index of an element. Parts returns nil for a declaration that no text sets, such as a root variable.
+// the index of an element. Parts returns nil for a declaration that no text sets, such as a root variable, and before
+// Bind also for a declaration with a body, such as a resource.
 func Parts(p *Program, d Decl, path []string) []Part {
 	n := p.at[d]
 	if n == nil {

@@ -118,7 +118,8 @@ func (p *Program) ProviderConfig(c addr.ProviderConfig) (*Declaration, bool) {
 	return p.decls[d], true
 }
 
-// ProviderOf returns the provider configuration that a resource or action uses, or NoDecl for any other declaration.
+// ProviderOf returns the provider configuration that a resource or action uses. It returns NoDecl if this configuration
+// does not exist, and for any other declaration.
 func (p *Program) ProviderOf(d Decl) Decl { return p.uses[d] }
 
 // Root returns the root module.

@@ -60,7 +60,8 @@ func (r *providerResolver) error(d diag.Diagnostic) {
 }
 
 // ofResource returns the provider configuration that a resource in the module n uses. If the configuration does not
-// exist, ofResource returns NoDecl, and reports an error unless another check reports it.
+// exist, ofResource returns NoDecl, and reports an error. It reports none if another check reports it, or if the module
+// has a part that could not be read, which may declare the configuration.
 func (r *providerResolver) ofResource(n *Node, res *config.Resource) Decl {
 	name := res.LocalProvider()
 	prov := n.Config.Provider(name.Local)
@@ -139,8 +140,8 @@ func (p *Program) lookupConfig(n *Node, name config.ProviderName) Decl {
 }
 
 // find returns the provider configuration that a name means in a module, and creates none. If the name can only mean an
-// implied configuration, find returns NoDecl and the address of that configuration. If the name has an alias that is
-// not configured, find returns NoDecl and the zero address.
+// implied configuration that was not created yet, find returns NoDecl and the address of that configuration. If the
+// name has an alias that is not configured, find returns NoDecl and the zero address.
 func (p *Program) find(n *Node, name config.ProviderName) (Decl, addr.ProviderConfig) {
 	prov := n.Config.Provider(name.Local)
 	for {
@@ -262,8 +263,8 @@ func (p *Program) ImpliedProvider(res addr.Resource) addr.ProviderConfig {
 	return root
 }
 
-// Existing returns the configuration of a provider and alias in a module, or NoDecl. It never creates an implied
-// configuration.
+// Existing returns the configuration of a provider and alias in a module, or NoDecl. If the module has no configuration
+// with the alias, Existing searches the calling modules. It never creates an implied configuration.
 func (p *Program) Existing(n *Node, prov addr.Provider, alias string) Decl {
 	d, _ := p.find(n, config.ProviderName{Local: localFor(n, prov), Alias: alias})
 	if d == NoDecl && alias != "" && n.Parent != nil {

@@ -20,7 +20,8 @@ type Name struct {
 }
 
 // AttributeNames returns the references in the text that sets a part of a resource, in the order of the text. path
-// leads to the part; it begins with an attribute or a block type. The result is nil if no text sets the part.
+// leads to the part; it begins with an attribute or a block type. The result is nil if no text sets the part, and
+// before Bind.
 func AttributeNames(p *Program, d Decl, path cty.Path) []Name {
 	n := p.at[d]
 	if n == nil || p.bound == nil {
@@ -157,7 +158,7 @@ func splatOf(e *expr.Splat) (*expr.Ref, hcl.Traversal) {
 	return nil, nil
 }
 
-// splatted adds a reference that is followed by [*]. rest are the steps after [*].
+// splatted adds a reference. rest are the steps after its [*], or nil if no [*] with steps follows the reference.
 func (x *nameReader) splatted(e *expr.Ref, rest hcl.Traversal, via string) {
 	text := syntax.ReferenceText(e.Traversal) + "[*]" + syntax.ReferenceText(rest)
 	name, _, ok := expr.Attribute(rest)
@@ -186,8 +187,8 @@ func (x *nameReader) reference(e *expr.Ref, via string) {
 	}
 }
 
-// output adds the output of a called module that a reference names. If the reference uses all outputs, output adds the
-// module call.
+// output adds the output of a called module that a reference names. If the module has no such output, it adds nothing.
+// If the reference uses all outputs, or if the module could not be loaded, output adds the module call.
 func (x *nameReader) output(call *expr.Ref, name, text, via string) {
 	if child := x.n.Children[x.n.Unit.Defs[call.Local].Nth]; child != nil && name != "" {
 		if i, ok := child.Unit.Index(Output, name); ok {

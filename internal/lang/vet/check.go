@@ -16,8 +16,8 @@ type CheckOptions struct {
 }
 
 // Structure checks the parts of a compiled program that need no schema: arguments of module calls, moved blocks,
-// deprecated outputs, variables with const = true, cycles and destroy-time provisioners. If it reports an error, it
-// returns false.
+// deprecated outputs, variables with const = true, cycles and destroy-time provisioners. If there is a cycle, it does
+// not check the provisioners. If it reports an error, it returns false; deprecated outputs cause only warnings.
 func Structure(p *program.Program, bag *diag.Bag) bool {
 	ok := checkCalls(p, bag)
 	ok = checkMoves(p, bag) && ok

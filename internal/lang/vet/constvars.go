@@ -5,9 +5,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/lang/program"
 )
 
-// constVariables reports an error if a module call passes a value that is not static to a variable with `const = true`.
-// The value of such a variable must be known before planning, because the source of a module or the settings of a
-// backend may use it. If it reports an error, it returns false.
+// constVariables reports an error if a module call passes a value that is not static to a variable with `const = true`:
+// at most one error for each variable. The value of such a variable must be known before planning, because the source
+// of a module or the settings of a backend may use it. If it reports an error, it returns false.
 func constVariables(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -35,8 +35,8 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 	return ok
 }
 
-// notStatic returns a declaration on whose value d depends and whose value is not known before planning. It returns nil
-// if d depends on no such declaration.
+// notStatic returns a declaration whose value is not known before planning, and which is d or one on whose value d
+// depends. It returns nil if there is none.
 func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		static := at.Kind == program.Variable || at.Kind == program.Local

@@ -13,8 +13,8 @@ import (
 // A cycle is a strongly connected component of the references: several declarations that need one another, or one
 // declaration that needs itself. The message shows a shortest path around the cycle.
 
-// findCycles reports every cycle once, and tells the program which declarations are part of a cycle or depend on one
-// (Program.SetEndless). If it finds a cycle, it returns false.
+// findCycles reports one cycle of each set of declarations that depend on each other, and tells the program which
+// declarations are part of a cycle or depend on one (Program.SetEndless). If it finds a cycle, it returns false.
 func findCycles(p *program.Program, bag *diag.Bag) bool {
 	of, nodes := walk.Components(len(p.Decls()), func(d int32) []program.Ref { return p.Refs(program.Decl(d)) }, func(r program.Ref) int32 { return int32(r.To) })
 	endless := map[program.Decl]bool{}

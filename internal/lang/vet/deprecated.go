@@ -34,8 +34,8 @@ func calledBy(n *program.Node, use program.OutputUse) *program.Node {
 	return n.Children[d.Nth]
 }
 
-// deprecated warns about a reference to an output of the module n, if the output is deprecated. The reference is in the
-// module from.
+// deprecated warns about a reference to an output of the module n, if the output is deprecated and the configuration
+// does not disable the warning (silenced). The reference is in the module from.
 func deprecated(n, from *program.Node, output string, at diag.Range, bag *diag.Bag) {
 	i, ok := n.Unit.Index(program.Output, output)
 	if !ok || silenced(n, from) {

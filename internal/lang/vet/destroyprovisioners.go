@@ -8,8 +8,8 @@ import (
 
 // destroyProvisioners reports an error if a destroy-time provisioner, or the connection that it uses, needs the value
 // of another object, because that object may no longer exist when the provisioner runs. Values of ephemeral resources,
-// which are opened again, and values that depend only on variables are allowed. If it reports an error, it returns
-// false.
+// which are opened again, and values that depend only on variables are allowed. It also checks the provisioners of
+// removed blocks (removedProvisioners). If it reports an error, it returns false.
 func destroyProvisioners(p *program.Program, bag *diag.Bag) bool {
 	ok := true
 	for _, d := range p.Decls() {
@@ -77,7 +77,7 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 	return true
 }
 
-// needsObject returns a managed or data resource on whose value d depends, or nil if d depends on none.
+// needsObject returns a managed or data resource which is d or on whose value d depends, or nil if there is none.
 func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		is := at.Kind == program.Resource

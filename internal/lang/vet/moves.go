@@ -11,8 +11,9 @@ import (
 )
 
 // checkMoves checks the moved blocks of all modules against one another and against the declarations: an object may
-// move to only one address, only one object may move to an address, and the source of a move must not be declared. If
-// it reports an error, it returns false.
+// move to only one address, only one object may move to an address, and the source of a move must not be declared. The
+// moved blocks must not form a cycle; if they do, the declarations are not checked. checkMoves also tells the program
+// the order in which the blocks are executed (Program.SetMoves). If it reports an error, it returns false.
 func checkMoves(p *program.Program, bag *diag.Bag) bool {
 	m := &moveChecker{p: p, bag: bag, ok: true}
 	p.Tree().Root.Walk(func(n *config.Node) {

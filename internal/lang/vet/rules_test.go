@@ -97,7 +97,7 @@ func TestMoveFromADeclaredResourceIsRefused(t *testing.T) {
 	finds(t, testObject("b")+"moved {\n from = fake_thing.a\n to = fake_thing.b\n}", "")
 }
 
-// A moved block comes after the moved block whose target is the source of the first.
+// A moved block is executed after the block that moves an object to its source.
 func TestMovesAreOrderedByWhatTheyBring(t *testing.T) {
 	p := programtest.Compile(t, "moved {\n from = fake_thing.b\n to = fake_thing.c\n}\nmoved {\n from = fake_thing.a\n to = fake_thing.b\n}", "")
 	Structure(p, &diag.Bag{})
