@@ -58,7 +58,7 @@ type Place struct {
 	Serial    uint64    // the serial of a state; 0 for other places
 	Time      time.Time // when it was written; zero if unknown
 	Encrypted bool      // the stored form of the place is encrypted
-	Problem   string    // the reason why the place could not be read, as sentences; "": it was read
+	Problem   string    // the reason why the place or a part of it could not be read, as sentences; "": all was read
 }
 
 // Inputs has the functions that an audit calls, besides the contents of places.

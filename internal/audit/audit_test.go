@@ -56,7 +56,7 @@ func inputs() Inputs {
 	}}
 }
 
-// snapshot returns a state with objects, each as mode, name and attributes.
+// snapshot returns a state with resources, each as its JSON text in a state.
 func snapshot(t *testing.T, serial int, objects ...string) *state.Snapshot {
 	t.Helper()
 	var bag diag.Bag

@@ -117,7 +117,7 @@ func (a *Auditor) Plan(p *Place, pl *plan.Plan, sensitive map[string]bool) {
 }
 
 // change adds the values of a planned change that are known and not null, and the private data of the change. It also
-// adds the private data of the entry, which is the object in the state.
+// adds the entry, which is the object in the state.
 func (a *Auditor) change(n int32, p *Place, c *plan.Change) {
 	if c.Entry != nil {
 		a.entry(n, p, c.Object, c.Entry)

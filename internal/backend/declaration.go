@@ -162,8 +162,8 @@ func (d *declaration) override(driver store.Driver, text string, attrs map[strin
 	return true
 }
 
-// expected returns the end of a message about an unexpected argument: a list of the arguments of the backend, or a
-// similar name.
+// expected returns the end of a message about an unexpected argument: a similar name, or else a list of the arguments
+// of the backend. For the name of a block, it returns the way to set a block.
 func expected(name string, names []string) string {
 	if slices.Contains(names, name) {
 		return " It is a block: write the block to a file, and name the file with -backend-config=FILE."

@@ -175,8 +175,8 @@ func (c *encryptionConfig) read() (*config.Encryption, bool) {
 	return config.ReadEncryption(c.root(), c.env.Getenv(config.EncryptionVariable), config.Options{Limits: c.limits}, c.env.Bag)
 }
 
-// builder returns a builder for the declared encryption. It reports key providers and methods of unknown types as
-// errors, or only warns about them if no target uses them.
+// builder returns a builder for the declared encryption. It reports an error for each key provider or method of an
+// unknown type. If key providers or methods are declared, but no target that could use them, it warns.
 func (c *encryptionConfig) builder(declared *config.Encryption, static *frame.StaticFrame) *encryptionBuilder {
 	b := &encryptionBuilder{c: c, declared: declared, static: static, sources: map[string]*crypt.Source{}, ciphers: map[string]*crypt.Cipher{}, ok: true}
 	known(b, declared.Providers, "key_provider", crypt.ProviderKinds)
@@ -218,7 +218,7 @@ func known[M any](b *encryptionBuilder, parts []*config.EncryptionPart, word str
 
 // target evaluates a block that selects a method for one kind of files, such as "state" or "plan". It returns nil if t
 // is nil, and after an error. While the builder only checks, it also returns nil if the block needs an unknown value or
-// names an undeclared method.
+// sets no method.
 func (b *encryptionBuilder) target(t *config.EncryptionTarget) *crypt.Target {
 	if t == nil {
 		return nil

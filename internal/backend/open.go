@@ -210,8 +210,8 @@ func (d *Directory) changed(was *initialized, declared, current settings) string
 
 // OpenBoth opens the recorded store and the store of the block if they differ, because init must still choose between
 // them. A lock of either store prevents that init moves states. If the block does not name its store completely,
-// OpenBoth opens only the recorded store. If they do not differ, it returns nil and true. It returns false if an error
-// was reported.
+// OpenBoth opens only the recorded store. If they do not differ, or if nothing is recorded, it returns nil and true. It
+// returns false if an error was reported.
 func (d *Directory) OpenBoth(ctx context.Context) ([]store.Store, bool) {
 	declared, ok1 := d.declared.settings()
 	was, ok2 := d.record.read(d.Env.Bag)

@@ -18,7 +18,8 @@ func (d *Directory) Check(backend string, config cty.Value) provider.Diags {
 	return ds
 }
 
-// remote returns the kind of store that backend names, and the settings config in the form of its schema.
+// remote returns the kind of store that backend names, the settings config in the form of its schema, and the mistakes
+// in both. A null config stays null. If there are mistakes, the other results must not be used.
 func remote(backend string, config cty.Value) (store.Driver, cty.Value, provider.Diags) {
 	driver, ok := Drivers.Find(backend)
 	if !ok {

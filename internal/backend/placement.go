@@ -181,8 +181,9 @@ func (p *placement) adopt(s settings, written bool) {
 	}
 }
 
-// filled returns the workspaces of a store that have a state or a journal of a killed run, or nil if no workspace has
-// one. It also checks the selected workspace, because some stores do not list a workspace whose first run was killed.
+// filled returns the workspaces of a store that have a state or a journal of a killed run. It returns nil if all these
+// states are empty and there is no journal. It also checks the selected workspace, because some stores do not list a
+// workspace whose first run was killed.
 func filled(ctx context.Context, env *workspace.Env, st store.Store) ([]string, error) {
 	all, err := st.List(ctx)
 	if name := env.Selected(); err == nil && !slices.Contains(all, name) && store.CheckName(name) == nil && !store.Single(ctx, st) {

@@ -60,7 +60,10 @@ type (
 	Hosts = run.Hosts
 	// Request holds the inputs of a plan or an import.
 	Request = planning.Request
-	// Import requests the import of an existing object.
+	// Import imports existing objects without an apply, for the import command. It makes a plan, and returns the state
+	// in req with only the imported objects added, and without the results of data sources that the setting forget_data
+	// excludes. It does not write the state. If the plan has errors or an object cannot be imported, Import adds an
+	// error to bag and returns false. It also returns false after an interrupt.
 	Import = planning.Import
 	// Earlier has the objects about which the earlier rounds of a command have decided.
 	Earlier = planning.Earlier
@@ -150,7 +153,8 @@ func (e *Engine) Alternatives(ctx context.Context, p addr.Provider, name string,
 	return validating.Alternatives(ctx, e.Pool, p, name, s, config)
 }
 
-// Plan computes a plan. It returns false if the plan has errors. The result is nil if planning could not start.
+// Plan computes a plan. It returns false if the plan has errors or an interrupt ended the planning early. The result is
+// nil if planning could not start.
 func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result, bool) {
 	result, ok := planning.Plan(ctx, e.env(), req, bag)
 	mustReport(ctx, "Planning", ok, bag)
@@ -159,7 +163,8 @@ func (e *Engine) Plan(ctx context.Context, req Request, bag *diag.Bag) (*Result,
 
 // Generate plans a configuration and writes resource blocks for the import targets that it does not declare. The caller
 // then plans the configuration with these blocks, and this plan reports the same events. So Generate sends its events
-// to sink instead of Settings.Sink, so that users do not see them twice. Generate returns false if the plan has errors.
+// to sink instead of Settings.Sink, so that users do not see them twice. Generate returns false if the plan has errors
+// or an interrupt ended the planning early.
 func (e *Engine) Generate(ctx context.Context, req Request, sink event.Sink, bag *diag.Bag) (*Generated, bool) {
 	settings := e.Settings
 	settings.Sink = sink

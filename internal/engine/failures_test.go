@@ -49,7 +49,7 @@ var faults = map[string]func() provider.Diags{
 	"null": func() provider.Diags { return nil },
 }
 
-// hit records a call and reports whether the call fails.
+// hit records a call and reports whether the call fails, with the diagnostics of the failure.
 func (f *frail) hit(call, key string) (provider.Diags, bool) {
 	name := call + " " + key
 	f.mu.Lock()
@@ -414,9 +414,9 @@ func changes(p *plan.Plan) string {
 	return strings.Join(out, "\n")
 }
 
-// try makes each call of a run fail in each way of faults, one call in each run. If anything besides a check block
-// needs the call, the run must fail and report the fault once. Otherwise the fault must be a warning, and the rest of
-// the run must succeed.
+// try makes each call of a run fail in each way of faults, one call in each run, except for the combinations for which
+// stays or rarely returns true. If anything besides a check block needs the call, the run must fail and report the
+// fault once. Otherwise the fault must be a warning, and the rest of the run must succeed.
 func (w *frailWorld) try(what string, from *state.Snapshot, mode plan.Mode, apply, plain *plan.Plan, rarely func() bool) {
 	w.t.Helper()
 	whole := w.run(&frail{}, true, from, mode, apply)

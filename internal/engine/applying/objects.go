@@ -96,8 +96,8 @@ func (x *step) read(ctx context.Context, t *object.Tools, u declared.Use, c *pla
 }
 
 // make creates or updates a managed object, and records the result in the state and in the journal (the file that
-// records changes until the state is written). It returns the new value, and false if the call failed or the journal
-// has failed.
+// records changes until the state is written). It returns the new value, and false if the object was not created or
+// updated, or if the journal has failed.
 func (x *step) make(ctx context.Context, d *program.Declaration, t *object.Tools, u declared.Use, c *plan.Change, config mark.Value) (mark.Value, bool) {
 	cur, ok := x.current(t, c)
 	if !ok {

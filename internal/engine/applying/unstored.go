@@ -40,7 +40,9 @@ type rereadKey struct {
 }
 
 // prepare returns the plan to carry out: a copy of p without the results that the setting forget_data excludes, and
-// with changes that read the data sources whose results p lacks. It adds no such changes to a plan without work.
+// with changes that read the data sources whose results p lacks. It leaves the changes of data sources that depend on
+// no managed resource to begin, which reads them before the walk. It adds no changes to a destroy plan, a refresh-only
+// plan, or a plan without work.
 func (x *rereading) prepare(r *run.Run, p *plan.Plan) *plan.Plan {
 	x.run, x.mode, x.steady, x.lacks = r, p.Mode, map[addr.Object]*plan.Change{}, map[addr.Object]bool{}
 	out := *p

@@ -45,9 +45,10 @@ func newFiller(prog *program.Program, frame *frame.Frame, p *plan.Plan) *filler 
 	return &filler{prog, frame, p, known.Objects(), ChangesByObject(p)}
 }
 
-// fill sets the stored values: for all objects on the before face (the prior values), and for unchanged objects on the
-// after face (the planned values), except in a destroy plan. If the plan covers only a part of the configuration, fill
-// sets an unknown value for each instance that the plan omits and that is not in the state.
+// fill sets the instance keys of the plan and the stored values: for all objects on the before face (the prior values),
+// and for unchanged objects on the after face (the planned values), except in a destroy plan. It sets unknown values
+// for instances whose change is deferred, and, if the plan covers only a part of the configuration, for each instance
+// that the plan omits and that is not in the state.
 func (x *filler) fill() {
 	x.expand()
 	for _, res := range x.state.Resources() {

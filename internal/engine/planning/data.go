@@ -17,7 +17,8 @@ import (
 )
 
 // readAll reads all instances of a data source, or leaves the reading to apply. In a destroy plan it drops the stored
-// results instead. It returns false if the keys of the instances are unknown or failed.
+// results instead. It returns false if the keys of the instances failed, or are unknown and no later round (a further
+// plan and apply) decides about them.
 func (p *planner) readAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.Destroy {
 		p.dropData(d.Resource)

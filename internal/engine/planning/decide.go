@@ -17,8 +17,10 @@ import (
 )
 
 // decideAll plans the changes of all instances of a managed resource: the declared instances, and the stored instances
-// that are no longer declared. It returns false if the keys of the instances are unknown or cannot be evaluated. It
-// only sets the jobs of the node, one for each instance. Each job returns whether its instance was planned.
+// that are no longer declared. It returns false if the keys of the instances cannot be evaluated, or are unknown and no
+// later round (a further plan and apply) decides about them. It only sets the jobs of the node, one for each instance.
+// Each job returns whether its instance was planned. A refresh-only plan changes no objects: there, decideAll only
+// keeps the refreshed objects and evaluates conditions.
 func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declaration) bool {
 	if p.req.Mode == plan.RefreshOnly {
 		p.keepAll(d)
@@ -39,8 +41,9 @@ func (p *planner) decideAll(_ context.Context, f *walk.Fan, d *program.Declarati
 	return ok
 }
 
-// jobs lists the instances of a resource to decide about. It returns false if not all keys of instances are known. In
-// this case, the result has stored instances that are not declared only if all module instances are known.
+// jobs lists the instances of a resource to decide about. It returns false if the keys of instances cannot be
+// evaluated, or are unknown and no later round (a further plan and apply) decides about them. In this case, the result
+// has stored instances that are not declared only if all module instances are known.
 func (p *planner) jobs(d *program.Declaration) ([]job, bool) {
 	if p.req.Mode == plan.Destroy {
 		return p.allStored(d), true

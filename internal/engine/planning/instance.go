@@ -158,7 +158,8 @@ func (x *instance) plan(ctx context.Context, t *object.Tools, u declared.Use, co
 }
 
 // search asks the provider for the object that an interrupted run may have created at the address of a planned
-// creation. It reports the result as a warning.
+// creation. It reports as a warning whether the provider found the object. It reports nothing if the provider cannot be
+// asked, for example because the id of the object is not known.
 func (x *instance) search(ctx context.Context, t *object.Tools, c *plan.Change) {
 	found, ok := t.Search(ctx, c, object.Stored{Provider: c.Provider})
 	switch {

@@ -25,14 +25,15 @@ import (
 	"github.com/lethe-iac/lethe/internal/walk"
 )
 
-// Plan computes a plan. It returns false if the plan has errors, and a nil Result if planning could not start.
+// Plan computes a plan. It returns false if the plan has errors or an interrupt ended the planning early, and a nil
+// Result if planning could not start.
 func Plan(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Result, bool) {
 	return planWith(ctx, env, req, nil, bag)
 }
 
 // Generate computes a plan, and writes resource blocks for the import targets that no resource block declares. The plan
 // in the result lacks these resources: the caller adds the blocks to the configuration and plans again. Generate
-// returns false if the plan has errors.
+// returns false if the plan has errors or an interrupt ended the planning early. The result is never nil.
 func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Generated, bool) {
 	out := &Generated{Blocks: map[addr.Resource]string{}}
 	var ok bool
@@ -41,8 +42,8 @@ func Generate(ctx context.Context, env run.Env, req Request, bag *diag.Bag) (*Ge
 }
 
 // planWith computes a plan. If blocks is not nil, planWith adds generated resource blocks to it. If blocks is nil, an
-// import target without a resource block is an error. It returns false if the plan has errors, and a nil Result if
-// planning could not start.
+// import target without a resource block is an error. It returns false if the plan has errors or an interrupt ended the
+// planning early, and a nil Result if planning could not start.
 func planWith(ctx context.Context, env run.Env, req Request, blocks map[addr.Resource]string, bag *diag.Bag) (*Result, bool) {
 	req.Options.Pure, req.Options.Defers = true, req.Rounds && req.Mode == plan.Normal && !req.Operation.Policy().ImportsOnly
 	if req.Earlier != nil && !req.Earlier.planTime.IsZero() {

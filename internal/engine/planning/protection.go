@@ -12,8 +12,9 @@ import (
 	"github.com/lethe-iac/lethe/internal/state"
 )
 
-// allowed reports whether lifecycle.prevent_destroy permits the change c. If prevent_destroy forbids the change,
-// allowed reports an error. allowed also sets c.Protected to the value of prevent_destroy, which the state stores.
+// allowed reports whether lifecycle.prevent_destroy permits the change c. If prevent_destroy forbids the change, or
+// cannot be evaluated for a change that destroys the object, allowed reports an error. allowed also sets c.Protected to
+// the value of prevent_destroy, which the state stores.
 func (p *planner) allowed(d *program.Declaration, f *frame.Frame, c *plan.Change) bool {
 	if d.Res.Lifecycle.PreventDestroy == nil && !d.Res.Lifecycle.Protected {
 		return true
@@ -52,8 +53,9 @@ func endsProtected(p *planner, c *plan.Change) bool {
 }
 
 // remembered reports whether a change may destroy an object whose declaration was removed. The state stores whether the
-// object had prevent_destroy in the last apply. If it had, and neither a removed block nor -allow-destroy overrides
-// this, remembered reports an error and returns false.
+// object had prevent_destroy in the last apply. If it had, and no removed block with destroy = true overrides this,
+// remembered sets c.Protected. It then returns true if -allow-destroy covers the object, and otherwise reports an error
+// and returns false.
 func remembered(p *planner, c *plan.Change, e *state.Entry) bool {
 	if !e.Protected || !endsProtected(p, c) || p.run.Removals.Fate(c.Object.Instance) == declared.RemovedDestroy {
 		return true
