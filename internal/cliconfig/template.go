@@ -15,7 +15,8 @@ import (
 
 // RepositoryTemplate parses a template such as "registry.example.com/${namespace}/${type}", which may also contain
 // ${hostname}. It returns a function that returns the repository of a provider, or "" if the template has no value for
-// this provider.
+// this provider. If the template is invalid, or does not produce the address of a repository, RepositoryTemplate
+// returns an error.
 func RepositoryTemplate(text string) (func(addr.Provider) string, error) {
 	e, ds := hclsyntax.ParseTemplate([]byte(text), "template", hcl.InitialPos)
 	if ds.HasErrors() {

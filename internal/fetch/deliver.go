@@ -85,7 +85,8 @@ func (p *Providers) fetch(ctx context.Context, w *wanted) bool {
 }
 
 // deliver installs the package of a source in dir and returns its hashes for the lock file. If the lock file has hashes
-// of the provider, one of them must be a hash of the package. Otherwise deliver removes dir and returns an error.
+// of the provider, one of them must be a hash of the package. If none is, or if the package has no program of the
+// provider, deliver removes dir and returns an error.
 func (p *Providers) deliver(ctx context.Context, pkg parcel, a addr.Provider, lock lockfile.Provider, dir string) (delivered, error) {
 	d := promised(pkg.remote)
 	var h1, archived string

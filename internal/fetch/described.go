@@ -60,8 +60,8 @@ func (d *Described) Load() []byte {
 	return b[4:]
 }
 
-// Store replaces the cached description of the provider, and removes the descriptions of its other packages. If that
-// fails, later commands ask the provider again.
+// Store writes the description into the cache file, and removes the other cached descriptions of the provider: of other
+// packages, and of this package with other environment variables. If that fails, later commands ask the provider again.
 func (d *Described) Store(description []byte) {
 	dir := filepath.Dir(d.path)
 	if os.MkdirAll(dir, 0o755) != nil {

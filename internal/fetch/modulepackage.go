@@ -38,8 +38,8 @@ func metaGet(page []byte) string {
 	return ""
 }
 
-// named parses the source that a server returns for a module. It must be a repository, an image or an archive. If
-// protected is true, the source must use TLS, too.
+// named parses the source that a server returns for a module. It must be a repository, an image or an archive, and an
+// archive in S3 must be at an address of Amazon. If protected is true, the source must use TLS, too.
 func named(who, text string, protected bool) (*moduleSource, error) {
 	s, err := parseSource(text, "")
 	switch {

@@ -51,8 +51,8 @@ func (s *stage) from(p addr.Provider) string {
 	return strings.Join(text, "\n")
 }
 
-// TestDownloadedOnce checks that a package of the registry is downloaded once for all directories, with each kind of
-// cache. Without a lock file the plugin cache is not trusted.
+// TestDownloadedOnce checks that a package of the registry is downloaded once for all directories, with and without a
+// plugin cache, and that the lock file has both checksums of the package.
 func TestDownloadedOnce(t *testing.T) {
 	for _, cache := range []bool{false, true} {
 		r, s, p := asks(t)

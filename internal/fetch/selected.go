@@ -127,9 +127,10 @@ type verdict struct {
 	program identity // identity of the program before the package was read
 }
 
-// Program returns the path of the program of an installed provider, like Find, for callers that run the program. The
-// program must be the file that Verify accepted. If the file has changed since then, for example during a command that
-// runs for hours, Program verifies the package again.
+// Program returns the path of the program of an installed provider, like Find, for callers that run the program. If
+// Verify was called before, the program must be the file that Verify accepted. If the file has changed since then, for
+// example during a command that runs for hours, Program verifies the package again. Without a call of Verify, Program
+// verifies nothing.
 func (p *Providers) Program(a addr.Provider, l *Lockfile) (string, error) {
 	path, _, err := p.Find(a, l)
 	if v, ok := p.verified.Load(a.Canon()); err == nil && ok && v.(verdict).program != stamp(path) {

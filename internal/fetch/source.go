@@ -71,8 +71,9 @@ type mirror string
 
 func (m mirror) String() string { return "the directory " + string(m) }
 
-// matches reports whether a provider matches one of the patterns "host/namespace/type". "*" matches any part. The
-// registry hosts of Terraform and OpenTofu count as one.
+// matches reports whether a provider matches one of the patterns "host/namespace/type". "*" matches any part. A pattern
+// without a host has the default host, and a pattern without a namespace has the default namespace, too. The registry
+// hosts of Terraform and OpenTofu count as one.
 func matches(patterns []string, p addr.Provider) bool {
 	for _, pattern := range patterns {
 		parts := strings.Split(pattern, "/")

@@ -68,7 +68,8 @@ func checkoutSummary(dir string) (string, error) {
 	})
 }
 
-// isRepository reports whether a directory is the directory of a git repository, and contains no configuration.
+// isRepository reports whether a directory, usually called .git, is the data directory of a git repository, and
+// contains no configuration.
 func isRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {

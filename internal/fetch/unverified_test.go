@@ -342,7 +342,7 @@ func TestDownloadedRepositoryNamesLocalOne(t *testing.T) {
 	}
 }
 
-// grep returns the name of a file below a directory that contains a text.
+// grep returns the name of a file below a directory that contains a text, or "" if no file contains it.
 func grep(t *testing.T, dir, text string) (found string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
