@@ -146,8 +146,8 @@ func (p *transferPair) once(when string) {
 	}
 }
 
-// clear returns the files that contain the sensitive value of a moved object as plain text although the state in their
-// directory is encrypted.
+// clear returns the files with a state that contain the sensitive value of a moved object as plain text although the
+// state in their directory is encrypted, and the records of transfers that contain this value.
 func (p *transferPair) clear() (out []string) {
 	for i, s := range []*site{p.source, p.target} {
 		entries, err := os.ReadDir(s.dir)

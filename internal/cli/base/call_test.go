@@ -15,7 +15,7 @@ type testFlags struct {
 	sure bool
 }
 
-// run executes a command with two optional or required operands, which prints its flags and operands.
+// run executes a command with one required and one optional operand, which prints its flags and operands.
 func run(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

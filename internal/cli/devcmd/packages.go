@@ -175,7 +175,8 @@ func runLock(ctx context.Context, c *base.Call, f *lockFlags) int {
 }
 
 // only removes the providers from copies.Needs that are not operands of the command. Without operands, it changes
-// nothing. It adds an error and returns false if an operand is not a required provider.
+// nothing. It adds an error and returns false if an operand is not the address of a provider, or not of a required
+// provider.
 func only(c *base.Call, copies *fetch.Copies) bool {
 	if len(c.Operands) == 0 {
 		return true

@@ -78,8 +78,8 @@ func (s stateFile) Set(text string) error {
 	return nil
 }
 
-// fit checks the options. It reports an error and returns false if they name more than one thing to show, or if they
-// request a configuration or a module without JSON.
+// fit checks the options. It reports an error and returns false if they name more than one thing to show, if they
+// request a configuration or a module without JSON, or if the options of a review are wrong (reviewFlags.fit).
 func (f *showFlags) fit(c *base.Call) bool {
 	things := len(c.Operands)
 	for _, given := range []bool{f.state != "", f.plan != "", f.module != "", f.config} {

@@ -41,8 +41,8 @@ func (x *asking) address() string {
 	return ""
 }
 
-// unknown handles a question without an answer. It lists the diagnostic codes whose titles contain the text. Without
-// such codes, it reports x.errors, or else an error that nothing has this name.
+// unknown handles a question without an answer. It lists the diagnostic codes whose pages match the text
+// (similarPages). Without such codes, it reports x.errors, or else an error that nothing has this name.
 func (x *asking) unknown() {
 	if pages := similarPages(x.session.Dir.Call); len(pages) > 0 {
 		listCodes(x.session.Dir.Call, pages)

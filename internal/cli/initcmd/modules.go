@@ -77,10 +77,10 @@ func initModules(l *loader.Loader, upgrade bool, title func()) bool {
 	return true
 }
 
-// lockModules adds the installed modules to the lock file in memory. If the lock file is read-only (-lockfile=readonly)
-// and lacks an installed module, lockModules reports an error and returns false. A read-only lock file without any
-// modules was written by Terraform or OpenTofu, which do not lock modules: then lockModules only warns that the modules
-// were not checked.
+// lockModules replaces the modules in the lock file in memory by the installed modules. It never changes a read-only
+// lock file (-lockfile=readonly): if that lacks an installed module, lockModules reports an error and returns false. A
+// read-only lock file without any modules was written by Terraform or OpenTofu, which do not lock modules: then
+// lockModules only warns that the modules were not checked.
 func (i *initialization) lockModules() bool {
 	locks := i.loader.Modules.Locks()
 	if i.f.lockfile == "readonly" && len(i.dir.Lock.Modules()) == 0 {

@@ -115,7 +115,7 @@ func (p *Plans) Trust(saved *file.Contents, foreign bool) bool {
 // SameProviders adds an error and returns false if, since the plan was made, a provider was removed from the lock file,
 // or its version there has changed, or all of its checksums there have changed. Another package of a provider may plan
 // differently, and may not understand the plan. SameProviders does not check providers with a development override, and
-// providers in a process of another program.
+// providers in a process of another program. It also returns false if the lock file in the plan cannot be read.
 func (p *Plans) SameProviders(saved *file.Contents) bool {
 	var planned []lockfile.Provider
 	if len(saved.Lock) > 0 {

@@ -24,8 +24,8 @@ const (
 )
 
 // accepted returns the baseline: the findings that the user has accepted in the file of -baseline. It returns nil and
-// true if -baseline is not set. It reports an error and returns false if the options contradict each other or the file
-// cannot be read.
+// true if -baseline is not set. It reports an error and returns false if the value of -fail-on is invalid or needs
+// -baseline, or if the file cannot be read or is not a baseline.
 func (f *secretsFlags) accepted(c *base.Call) (audit.Baseline, bool) {
 	switch {
 	case f.failOn != failOnAny && f.failOn != failOnNew:

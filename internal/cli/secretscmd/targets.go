@@ -93,7 +93,8 @@ func defectWarning(t target, d *published.Defect) diag.Diagnostic {
 }
 
 // find determines the targets of the command: the secrets that the operand names, or with -all every secret that can be
-// moved. If it finds no target, it reports an error and returns false.
+// moved. If the operand names no secret that can be moved, or if the state cannot be examined, find reports an error
+// and returns false. With -all, it also returns true if it finds no target; method nothing then reports that.
 func (x *moving) find(ctx context.Context) bool {
 	c := &collection{session: x.session}
 	c.begin(ctx)
@@ -173,9 +174,9 @@ func (x *moving) targetOf(f *audit.Finding) (target, string) {
 	return x.generated(t)
 }
 
-// generated completes the target for an attribute that has no write-only argument. Such an attribute can be moved only
-// if it is the value of a generator, such as random_password, or belongs to a data source. Otherwise generated returns
-// the reason why the attribute cannot be moved.
+// generated completes the target for an attribute that has no write-only argument, and whose data source has no
+// ephemeral resource. Such an attribute can be moved only if it is the value of a generator, such as random_password.
+// Otherwise generated returns the reason why the attribute cannot be moved.
 func (x *moving) generated(t target) (target, string) {
 	p, declared := rewrite.ProviderOf(x.session.Loader.Tree, t.resource)
 	switch {

@@ -27,7 +27,7 @@ func (s *Session) unvalued() *frame.StaticFrame {
 
 // Judge reports all errors of the loaded configuration, even if loading it reported some. It does not report errors
 // that only follow from a reported error, such as references to a block in a file that could not be read. After an
-// error that makes further checks impossible, it does nothing.
+// error that makes further checks impossible, and after an interrupt, it does nothing.
 func (s *Session) Judge(ctx context.Context, check vet.CheckOptions) {
 	if s.Loader.Tree.Closed || ctx.Err() != nil {
 		return

@@ -236,8 +236,8 @@ func (t past) page(ctx context.Context, file string, kept []store.Past) {
 }
 
 // count compares each state in kept with the state before it, and sets the counts of changes in kept. It does not
-// compare states if the store has set the counts. One warning lists the states that cannot be read, for example because
-// a former key encrypts them.
+// compare states if the store has set the counts. It also sets the objects whose prevent_destroy was overridden. One
+// warning lists the states that cannot be read, for example because a former key encrypts them.
 func (t past) count(ctx context.Context, kept []store.Past) {
 	var aside diag.Bag
 	missingText := ""

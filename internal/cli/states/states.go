@@ -194,8 +194,9 @@ type Locked struct {
 	Settings json.RawMessage
 }
 
-// Lock locks the state of a workspace and reads it. The lock lasts until Unlock. If the state cannot be locked or read,
-// Lock reports an error and returns false.
+// Lock locks the state of a workspace and reads it. The lock lasts until Unlock. If the name of the workspace is
+// invalid, if the service that stores the state does not permit the operation, or if the state cannot be locked or
+// read, Lock reports an error and returns false.
 func (s *States) Lock(ctx context.Context, l Locking) (*Locked, bool) {
 	env := workdir.Workspaces(s.dir.Call)
 	name := cmp.Or(l.Workspace, env.Selected())

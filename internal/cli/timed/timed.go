@@ -40,8 +40,11 @@ type recording struct {
 }
 
 // Begin starts to record the times of a command if file is not "" or if the environment requests OpenTelemetry traces.
-// file is the value of -timings. parallelism is the value of -parallelism; 0 means 10. Begin returns false if the file
-// cannot be written. Programs that the command starts get its span (the command's entry in the trace) in the variable
+// At the end of the command, the times are written to file and sent to the collector. file is the value of -timings.
+// parallelism is the value of -parallelism; 0 means 10. If file cannot be written, Begin reports an error and returns
+// false.
+//
+// If traces are sent, programs that the command starts get its span (the command's entry in the trace) in the variable
 // TRACEPARENT.
 func Begin(c *base.Call, file string, parallelism int) bool {
 	r := &recording{c: c, file: file, parallelism: cmp.Or(parallelism, 10)}

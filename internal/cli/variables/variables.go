@@ -102,8 +102,9 @@ func (v *Values) Declared(name string) *config.Variable {
 	return v.expected[name]
 }
 
-// ReadFile reads the values in a file into Given. It warns of values of undeclared variables. If the file cannot be
-// read or has errors, ReadFile reports the errors and returns false.
+// ReadFile reads the values in a file into Given. It omits values of undeclared variables, and warns of them, unless
+// test files or a part of the root module that could not be read may declare them. If the file cannot be read or has
+// errors, ReadFile reports the errors and returns false.
 func (v *Values) ReadFile(path string) bool {
 	name := v.dir.Display(path)
 	var found diag.Bag
@@ -180,8 +181,8 @@ func (v *Values) addUnshown(text []byte, found []diag.Diagnostic) {
 // quotedWord matches the words that messages quote from a text, but not quoted punctuation.
 var quotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[\pL\pN_][^"]*"`) })
 
-// blank replaces a value by three asterisks and spaces, so that its length is not visible. It keeps the line ends, so
-// that the text after the value keeps its position.
+// blank overwrites a value in place: the first three bytes with asterisks, and the rest with spaces, so that a reader
+// does not see the length. It keeps the line ends, so that the text after the value keeps its position.
 func blank(text []byte) {
 	for i := range text {
 		switch {
