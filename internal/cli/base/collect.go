@@ -10,7 +10,7 @@ import (
 
 // room is the minimum number of bytes that may be allocated before the next garbage collection, even if the live heap
 // is small. A command that needs less memory never collects garbage.
-const room = 32 << 20
+const room = 16 << 20
 
 // streaming is true after a call of Streams: the command uses roomOfStreams instead of room.
 var streaming atomic.Bool
