@@ -274,7 +274,7 @@ func seeds() uint64 {
 	case testing.Short():
 		return 20
 	}
-	return 150
+	return 50
 }
 
 // If a change fails in a command with rounds (plans, each with its apply), the next command reaches the state that it

@@ -153,7 +153,7 @@ resource "fake_thing" "b" {
 // Two worlds start with the same state. Random configurations are applied to both: to one with unknown keys, in rounds,
 // and to the other with known values, at once. The changes and the states at the end are equal.
 func TestRoundsEndInTheSameState(t *testing.T) {
-	n := 150
+	n := 50
 	if os.Getenv("LETHE_LONG") != "" {
 		n = 10_000
 	}

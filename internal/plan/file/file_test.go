@@ -85,7 +85,7 @@ func full(t testing.TB) *Contents {
 					Entry: &state.Entry{
 						Flatmap: map[string]string{"a": "b"}, Schema: 3, Provider: west, Private: []byte("p"),
 						Identity: []byte(`{"n":1}`), IdentitySchema: 1, Sensitive: []cty.Path{cty.GetAttrPath("x")}, Recorded: []addr.Resource{a.Resource()},
-						CreateFirst: true, SkipDestroy: true, Protected: true, Tainted: true, Extra: []byte(`{"y":1}`),
+						CreateFirst: true, SkipDestroy: true, Protected: true, Tainted: true, Complete: true, Extra: []byte(`{"y":1}`),
 					},
 					Replace: []cty.Path{cty.GetAttrPath("nums").IndexInt(2), cty.GetAttrPath("id")}, Sent: []cty.Path{cty.GetAttrPath("w")},
 					Provider: west, ProviderData: plan.ProviderData{Private: []byte{}, Identity: cty.ObjectVal(map[string]cty.Value{"n": cty.NumberIntVal(1)}), BeforeIdentity: cty.EmptyObjectVal, Legacy: true},
