@@ -169,7 +169,7 @@ func (o Object) String() string {
 	return o.Instance.String() + " (deposed object " + o.Deposed + ")"
 }
 
-// Compare orders objects by instance, the current object first.
+// Compare orders objects by instance: the current object first, then deposed objects by key.
 func (o Object) Compare(p Object) int {
 	return cmp.Or(o.Instance.Compare(p.Instance), strings.Compare(o.Deposed, p.Deposed))
 }

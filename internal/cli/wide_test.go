@@ -112,7 +112,7 @@ var slowScripts = map[string][]string{
 
 // manyCommands is the number of commands of Lethe from which a script counts as slow. Each command starts a process,
 // and most commands start a keeper (a second process of Lethe) and providers.
-const manyCommands = 8
+const manyCommands = 5
 
 // slowness returns the reason why a script is slow, or "" if it is not slow.
 func slowness(s script) string {

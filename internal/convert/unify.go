@@ -10,8 +10,8 @@ import (
 
 // Unification finds the type to which several types can be converted. Package cty compares each pair of types: for a
 // list of 50,000 objects of one type, it makes more than a billion comparisons. How often a type occurs does not change
-// the result. So Unify passes each distinct type to cty once. If the distinct types have too many parts even so, Unify
-// unifies collections and structures itself: see unifyMany.
+// the result. So Unify passes each distinct type to cty once, unless there is only one. If the distinct types and their
+// parts are too many even so, Unify unifies collections and structures itself: see unifyMany.
 
 // smallUnion is the maximum result of width (a number of types and their parts) for which Unify passes all types to
 // cty, whose work is quadratic.

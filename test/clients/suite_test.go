@@ -26,8 +26,8 @@ var leftOut = map[string]string{
 	"TestShow_noInitLocalBackendNonDefaultState": "wants an error without init: no backend needs it here, where there was no other before",
 }
 
-// registryNamed lists tests that expect Terraform's registry host in documents. New providers have that host only if
-// the program is called by Terraform's name.
+// registryNamed lists tests that expect Terraform's registry host in documents, or as a directory of a mirror. New
+// providers have that host only if the program is called by Terraform's name.
 var registryNamed = []string{
 	"TestProvidersSchema/0_basic", "TestShowBigInt", "TestShowFloat64", "TestShowStateFileBigInt",
 	"TestShowStateFileFloat64", "TestShowPlanFileBigInt", "TestShowPlanFileFloat64", "TestProvidersMirror",

@@ -293,7 +293,8 @@ func planOf(doc obj) sheet {
 	return out
 }
 
-// plannedValues adds the planned values of a module and of the modules below it to out.
+// plannedValues adds the planned values and the schema versions of the resources in a module, and in the modules below
+// it, to out.
 func plannedValues(out sheet, module any) {
 	resources, _ := get(module, "resources").(list)
 	for _, r := range resources {

@@ -1,7 +1,8 @@
 // Package graphview draws the declarations of a configuration, and the references between them: as an SVG image, as an
 // HTML page, and as a flowchart for Mermaid.
 //
-//	graphview.go  Drawing, and how it becomes smaller: selected parts, and folded modules
+//	graphview.go  Drawing, and how it becomes smaller: selected parts, folded modules and folded types
+//	groups.go     the layout, in which modules are groups of nodes
 //	svg.go        the image
 //	page.go       the page
 //	mermaid.go    the flowchart

@@ -13,8 +13,8 @@ const (
 	width     = 1000 // the width of a chart in pixels
 	rowHeight = 18
 	topMargin = 22
-	mostDrawn = 600 // maximum number of rows in a chart
-	fewRows   = 15  // with at most this number of rows, short rows are drawn, too
+	mostDrawn = 600 // maximum number of rows of objects
+	fewRows   = 15  // with at most this number of rows of objects, short ones are drawn, too
 )
 
 // bar is a row of the chart. began is the time at which the label is placed.
@@ -34,9 +34,10 @@ func (p *page) x(d time.Duration) float64 {
 	return float64(d) / float64(max(p.r.Took, time.Microsecond)) * width
 }
 
-// bars returns the rows of the chart, and the number of omitted rows. With more than fewRows rows, it omits short rows.
-// With more than mostDrawn remaining rows, it also omits the shortest rows outside of the longest chain of dependent
-// rows.
+// bars returns the rows of the chart: the phases, the starts of providers, the leases, and the work on objects. It also
+// returns the number of omitted rows. Only rows of objects are counted and omitted: with more than fewRows, the short
+// ones. If more than mostDrawn remain, it keeps only mostDrawn: first those of the longest chain of dependent rows, then
+// the longest others.
 func (p *page) bars() (out []bar, omitted int) {
 	for _, s := range p.r.Phases {
 		out = append(out, bar{s.Name, s.Began, []part{{"phase", s.Name, s.Began, s.Ended}}})

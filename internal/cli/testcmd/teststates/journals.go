@@ -25,7 +25,7 @@ import (
 // of earlier runs, the initial state has these outputs, and is in a file beside the journal. A journal that no process
 // uses belongs to a test that was killed.
 
-// testJournal is the journal of a running test. It implements suite.Noted.
+// testJournal is the journal of one state of a running test. It implements suite.Noted.
 type testJournal struct {
 	*journal.Writer
 	t    *Leftovers

@@ -1,5 +1,5 @@
-// Command terraform-provider-strict serves the provider of package strict, which has a required argument, over protocol
-// 6.
+// Command terraform-provider-strict serves the provider of package strict, whose provider block has a required argument,
+// over protocol 6.
 package main
 
 import (
