@@ -35,6 +35,13 @@ func ReplaceShared(fsys FS, path string, data []byte) error {
 	return err
 }
 
+// ReplaceReadable replaces a file as Replace does, but the mode of the new file lets other users read it, and not write
+// it, as far as the umask permits.
+func ReplaceReadable(fsys FS, path string, data []byte) error {
+	_, err := replace(fsys, path, replacement{fill: content(data), mode: 0o644})
+	return err
+}
+
 // ReplaceBy replaces a file as Replace does. fill writes the data, so that they need not be in memory. If fill fails,
 // ReplaceBy returns its error and keeps the old file.
 func ReplaceBy(fsys FS, path string, fill func(io.Writer) error) error {

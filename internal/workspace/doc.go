@@ -186,7 +186,7 @@ func (e *Env) Select(name string) error {
 	if err := e.MakeData(); err != nil {
 		return err
 	}
-	err := disk.ReplaceShared(e.FS, e.selection(), []byte(name))
+	err := disk.ReplaceReadable(e.FS, e.selection(), []byte(name))
 	if errors.Is(err, fs.ErrPermission) && e.overwrite(e.selection(), name) == nil {
 		return nil
 	}

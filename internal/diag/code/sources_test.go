@@ -341,7 +341,7 @@ func (f *flow) texts(s source, seen map[any]bool) []text {
 	return []text{{"*", place}}
 }
 
-// part returns the texts that one operand of a concatenation can have. It returns only "*", which stands for any text,
+// part returns the texts that one operand of a concatenation can have. It returns only "*", which represents any text,
 // if the operand is a call, or if one of its texts is empty or contains "*". It does not replace the texts of an
 // operand that is itself a concatenation.
 func (f *flow) part(e ast.Expr, info *types.Info, seen map[any]bool) []text {

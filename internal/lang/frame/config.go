@@ -119,7 +119,7 @@ func refuseEphemeral(f *Frame, d *program.Def, b *schema.Block, m mark.At, path 
 
 // sinkPath returns a paragraph for the error about an ephemeral value. It suggests the write-only counterpart of the
 // attribute if one exists, and otherwise the write-only arguments at the top level of the type. For a data source, and
-// for a type without write-only arguments, it says what else the user can do. It returns "" if the type has write-only
+// for a type without write-only arguments, it names the alternatives. It returns "" if the type has write-only
 // arguments only in nested blocks or attributes.
 func sinkPath(d *program.Def, b *schema.Block, path cty.Path) string {
 	for i := len(path) - 1; i >= 0; i-- {

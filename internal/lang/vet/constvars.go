@@ -36,7 +36,7 @@ func constVariables(p *program.Program, bag *diag.Bag) bool {
 }
 
 // notStatic returns a declaration whose value is not known before planning, and which is d or one on whose value d
-// depends. It returns nil if there is none.
+// depends. It returns nil if no such declaration exists.
 func notStatic(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		static := at.Kind == program.Variable || at.Kind == program.Local

@@ -77,7 +77,8 @@ func needsOnlySelf(p *program.Program, d *program.Declaration, body any, bag *di
 	return true
 }
 
-// needsObject returns a managed or data resource which is d or on whose value d depends, or nil if there is none.
+// needsObject returns a managed or data resource which is d or on whose value d depends. It returns nil if no such
+// resource exists.
 func needsObject(p *program.Program, d program.Decl) *program.Declaration {
 	return madeFrom(p, d, func(at *program.Declaration) (found, through bool) {
 		is := at.Kind == program.Resource
