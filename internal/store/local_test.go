@@ -19,23 +19,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-var ctx = context.Background()
-
-func stateText(n int) []byte {
-	return []byte(fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"l","outputs":{},"resources":[]}`, n))
-}
-
-func put(t *testing.T, l Store, workspace string, n int) {
-	t.Helper()
-	_, v, err := l.Get(ctx, workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Put(ctx, workspace, stateText(n), v); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func wantFile(t *testing.T, path string, n int) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,23 @@ import (
 
 	"github.com/lethe-iac/lethe/internal/disk"
 )
+
+var ctx = context.Background()
+
+func stateText(n int) []byte {
+	return []byte(fmt.Sprintf(`{"version":4,"serial":%d,"lineage":"l","outputs":{},"resources":[]}`, n))
+}
+
+func put(t *testing.T, l Store, workspace string, n int) {
+	t.Helper()
+	_, v, err := l.Get(ctx, workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Put(ctx, workspace, stateText(n), v); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // folding is a file system that ignores the case of the names of workspaces, when a name is looked up.
 type folding struct{ disk.FS }
