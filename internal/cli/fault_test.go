@@ -182,7 +182,7 @@ resource "rogue_thing" "a" {
 }
 
 // TestThirdInterruptNamesOpenings checks that the program, at the third interrupt, also lists a lease that it was
-// opening, because nobody knows whether this lease is open.
+// opening, because this lease may be open.
 func TestThirdInterruptNamesOpenings(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, `

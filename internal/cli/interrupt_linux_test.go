@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestInterruptsWithBlockedOutput checks that interrupts end the program even if nobody reads standard output, and that
+// TestInterruptsWithBlockedOutput checks that interrupts end the program even if no program reads standard output, and that
 // the open lease (ephemeral resource) is closed.
 func TestInterruptsWithBlockedOutput(t *testing.T) {
 	t.Parallel()

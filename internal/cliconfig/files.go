@@ -30,7 +30,7 @@ func Load(getenv func(string) string, l limits.Limits, sources *diag.Sources, ba
 }
 
 // Files returns the paths of the CLI configuration files. If TF_CLI_CONFIG_FILE or TERRAFORM_CONFIG is set, it is the
-// only file. Otherwise the result has the first existing file among those that Terraform and OpenTofu read (see names),
+// only file. Otherwise the result has the first existing file of the files that Terraform and OpenTofu read (see names),
 // and after it the files *.tfrc and *.tfrc.json in the directory that dataDir returns, but not the file with tokens.
 // getenv returns the value of an environment variable.
 func Files(getenv func(string) string) []string {

@@ -144,20 +144,28 @@ func TestTrustedMirror(t *testing.T) {
 	}
 }
 
-// TestMirrorPromises checks that a package must match the checksums that a mirror declares, for the archive or for its
-// content, and that checksums of unknown kinds are reported.
-func TestMirrorPromises(t *testing.T) {
-	r, s, p := asks(t)
+// installedFromMirror returns the results of asks for a provider that was installed from a network mirror, the path of its archive
+// on the server, and its hashes in the lock file.
+func installedFromMirror(t *testing.T) (r *registrytest.Server, s *stage, p addr.Provider, at string, hashes []string) {
+	t.Helper()
+	r, s, p = asks(t)
 	zip := registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"})
 	r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): zip})
-	at := r.Put("/toy.zip", zip)
+	at = r.Put("/toy.zip", zip)
 	s.p.Sources.Settings.Installs = true
 	s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
 	s.fine(s.from(p))
 	lock, _ := s.lockfile().Get(p)
-	i := slices.IndexFunc(lock.Hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
+	return r, s, p, at, lock.Hashes
+}
+
+// TestMirrorPromises checks that a package must match the checksums that a mirror declares, for the archive or for its
+// content, and that checksums of unknown kinds are reported.
+func TestMirrorPromises(t *testing.T) {
+	r, s, p, at, hashes := installedFromMirror(t)
+	i := slices.IndexFunc(hashes, func(h string) bool { return strings.HasPrefix(h, "h1:") })
 	for hash, want := range map[string]string{
-		lock.Hashes[i]: "", "h1:AAAA": "but the server announced h1:AAAA", "x9:AAAA": "no checksum of a supported kind",
+		hashes[i]: "", "h1:AAAA": "but the server announced h1:AAAA", "x9:AAAA": "no checksum of a supported kind",
 		"zh:abcd": "is not a SHA-256",
 	} {
 		r.Fault("/mirror/"+r.Host+"/acme/toy/1.0.0.json", func(w http.ResponseWriter, _ *http.Request) {
@@ -177,15 +185,8 @@ func TestMirrorPromises(t *testing.T) {
 // other hashes or none, and that one of several announced hashes is enough.
 func TestMirrorAndLockedArchive(t *testing.T) {
 	for _, cache := range []bool{false, true} {
-		r, s, p := asks(t)
-		zip := registrytest.Zip(map[string]string{"terraform-provider-toy_v1.0.0": "the program"})
-		r.Provider(t, "acme/toy", "1.0.0", map[string][]byte{Platform(): zip})
-		at := r.Put("/toy.zip", zip)
-		s.p.Sources.Settings.Installs = true
-		s.p.Sources.Settings.Sources = []cliconfig.Installation{{Method: "network_mirror", Path: "https://" + r.Host + "/mirror"}}
-		s.fine(s.from(p))
-		lock, _ := s.lockfile().Get(p)
-		h1, zh := lock.Hashes[0], lock.Hashes[1]
+		r, s, p, at, hashes := installedFromMirror(t)
+		h1, zh := hashes[0], hashes[1]
 		const other = "zh:0000000000000000000000000000000000000000000000000000000000000000"
 		for _, x := range []struct{ announced, locked, want string }{
 			{"", zh, ""}, {"", other, "does not match any of the checksums"}, {h1, zh, ""}, {h1, other, "does not match any of the checksums"},

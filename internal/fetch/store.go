@@ -20,8 +20,8 @@ import (
 //
 // A record beside each package contains its hash and the identities of its files (checked.go). A package whose files
 // have the recorded identities is not read again. Each new or removed hard link changes the ctime of a file. The
-// process that creates a link updates the record. Nobody updates the record when a user removes a working directory
-// with its links, so the package is then read once more. A package is also read after each boot, because the last
+// process that creates a link updates the record. If a user removes a working directory with its links, the
+// record is not updated, and the package is read once more. A package is also read after each boot, because the last
 // shutdown may have happened before all data was on the disk.
 type store struct {
 	dir  string

@@ -267,7 +267,7 @@ func (l launcher) Start(ctx context.Context, a addr.Provider) (provider.Provider
 }
 
 // TestSchemasOncePerCommand checks that the schemas are read once. A further process gets a call for its schemas only
-// if the provider needs this call before other calls (SchemaOptional is false). Nobody reads the answer to this call.
+// if the provider needs this call before other calls (SchemaOptional is false). Lethe does not read the answer to this call.
 func TestSchemasOncePerCommand(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		describe := func() (*provider.Schemas, provider.Diags) {

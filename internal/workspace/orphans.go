@@ -51,7 +51,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 	case rc.req.Operation.Policy().ReadOnly:
 		rc.report(r)
 		rc.doc.snapshot, _ = rc.withJournal(r)
-		rc.record.unresolved = rc.record.unresolved.And(r.Notes)
+		rc.record.unresolved = rc.record.unresolved.Join(r.Notes)
 		return true
 	}
 	if len(r.Objects) > 0 && rc.lock.shared() {
@@ -87,7 +87,7 @@ func (rc *recovery) storedOne(ctx context.Context, j store.OrphanedJournal) bool
 		return false
 	}
 	notes := &rc.record.notes
-	*notes = notes.And(r.Notes)
+	*notes = notes.Join(r.Notes)
 	if err := store.SetReplayedRecords(ctx, rc.req.Store, rc.req.Name, r.Header.Name(), r.Records()); err != nil {
 		rc.env.Bag.Add(diag.Errorf("Failed to recover from the journal", "%s.", err))
 		return false

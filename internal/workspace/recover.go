@@ -80,7 +80,7 @@ func (rc *recovery) local(ctx context.Context) bool {
 	if rc.req.Operation.Policy().ReadOnly {
 		rc.doc.snapshot, _ = rc.withJournal(r)
 		rc.record.earlier = r
-		rc.record.unresolved = rc.record.unresolved.And(r.Notes)
+		rc.record.unresolved = rc.record.unresolved.Join(r.Notes)
 		rc.replayed = append(rc.replayed, r.Header)
 		return true
 	}

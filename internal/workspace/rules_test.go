@@ -216,20 +216,23 @@ func TestRecorderKeepsTheJournalOfUnsavedChanges(t *testing.T) {
 	}
 }
 
-// readOnly is a file system that permits no new files.
-type readOnly struct{ disk.FS }
+// noNewFiles is a file system in which files can be overwritten, but not created. err is the reason.
+type noNewFiles struct {
+	disk.FS
+	err error
+}
 
-func (r readOnly) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
+func (n noNewFiles) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
 	if flag&os.O_CREATE != 0 {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EROFS}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: n.err}
 	}
-	return r.FS.OpenFile(name, flag, mode)
+	return n.FS.OpenFile(name, flag, mode)
 }
 
 // TestNoPlaceForJournal checks the advice if a run cannot keep a journal in a read-only data directory.
 func TestNoPlaceForJournal(t *testing.T) {
 	b := newBench(t)
-	b.store, b.FS = &store.Memory{}, readOnly{disk.OS}
+	b.store, b.FS = &store.Memory{}, noNewFiles{disk.OS, syscall.EROFS}
 	s := b.lock(Request{Operation: operation.Apply})
 	defer s.Unlock()
 	if _, ok := s.Record(); ok {

@@ -906,25 +906,15 @@ func TestStoreReplaced(t *testing.T) {
 	b.lock(Request{}).Unlock() // the lock was released
 }
 
-// noNewFiles is a directory in which files can be overwritten, but not created.
-type noNewFiles struct{ disk.FS }
-
-func (d noNewFiles) OpenFile(name string, flag int, mode fs.FileMode) (disk.File, error) {
-	if flag&os.O_CREATE != 0 {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
-	}
-	return d.FS.OpenFile(name, flag, mode)
-}
-
 // TestSelectInPlace checks that a workspace is selected if only the file with the selection can be written, and that a
 // kill at each call leaves the former or the new selection. Other users may read the file.
 func TestSelectInPlace(t *testing.T) {
 	b := newBench(t)
 	shared := filepath.Join(b.Dir, "shared")
-	if err := os.WriteFile(shared, nil, 0o666); err != nil {
+	if err := os.WriteFile(shared, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b.FS = noNewFiles{disk.OS}
+	b.FS = noNewFiles{disk.OS, fs.ErrPermission}
 	if err := b.Select("w"); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("without a file: %v", err)
 	}
@@ -934,7 +924,7 @@ func TestSelectInPlace(t *testing.T) {
 			if err := b.Select(names[0]); err != nil {
 				t.Fatal(err)
 			}
-			faults := &disktest.Faults{FS: noNewFiles{disk.OS}, At: at, Err: errors.New("off"), Dead: true}
+			faults := &disktest.Faults{FS: noNewFiles{disk.OS, fs.ErrPermission}, At: at, Err: errors.New("off"), Dead: true}
 			b.FS = faults
 			err := b.Select(names[1])
 			done = faults.Calls() < at

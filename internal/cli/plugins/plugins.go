@@ -232,7 +232,7 @@ func doubtful(tree *config.Tree) map[addr.Provider]bool {
 	return out
 }
 
-// StateNeeds returns the providers that the state needs, except for those that are in the given list.
+// StateNeeds returns the providers that the state needs, except for the providers in the given list.
 func StateNeeds(s *state.Snapshot, have []fetch.Need) []fetch.Need {
 	known := map[string]bool{}
 	for _, n := range have {

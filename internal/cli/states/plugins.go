@@ -23,6 +23,6 @@ func (p *storePlugins) Pool() *provider.Pool {
 
 func (p *storePlugins) close() {
 	if p.pool != nil {
-		_ = p.pool.Close() // at the end of the command, nobody can act on the error
+		_ = p.pool.Close() // at the end of the command, the error has no consequence
 	}
 }

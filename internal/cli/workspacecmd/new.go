@@ -9,6 +9,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/statecmd"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/workspace"
 )
@@ -62,7 +63,7 @@ func runNew(ctx context.Context, c *base.Call, f *newFlags) int {
 		c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q already exists", name), "Select it with: lethe workspace select %s", name))
 		return c.UI.Fail()
 	}
-	if !create(ctx, c, st, name, initial) || !choose(c, name) {
+	if !create(ctx, c, st, st.Request(operation.Create), name, initial) || !choose(c, name) {
 		return c.UI.Fail()
 	}
 	switched(c, name)

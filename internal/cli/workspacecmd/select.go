@@ -8,6 +8,7 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/base"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
+	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/store"
 )
 
@@ -57,8 +58,9 @@ func runSelect(ctx context.Context, c *base.Call, f *selectFlags) int {
 			c.Bag.Add(diag.Errorf(fmt.Sprintf("Workspace %q doesn't exist.", name), "You can create this workspace with the \"new\" subcommand \nor include the \"-or-create\" flag with the \"select\" subcommand.%s", diag.DidYouMean(name, names)))
 			return c.UI.Fail()
 		}
-		f.Lock = true // for create; select has no options for locks
-		if !create(ctx, c, st, name, empty()) || !choose(c, name) {
+		req := st.Request(operation.Create)
+		req.Lock = true // the command has no options for locks
+		if !create(ctx, c, st, req, name, empty()) || !choose(c, name) {
 			return c.UI.Fail()
 		}
 		switched(c, name)

@@ -11,7 +11,6 @@ import (
 	"github.com/lethe-iac/lethe/internal/cli/states"
 	"github.com/lethe-iac/lethe/internal/cli/workdir"
 	"github.com/lethe-iac/lethe/internal/diag"
-	"github.com/lethe-iac/lethe/internal/operation"
 	"github.com/lethe-iac/lethe/internal/state"
 	"github.com/lethe-iac/lethe/internal/store"
 	"github.com/lethe-iac/lethe/internal/workspace"
@@ -55,16 +54,16 @@ func empty() *state.Snapshot {
 	return &state.Snapshot{Lineage: state.NewLineage(), Version: base.Version}
 }
 
-// create locks a new workspace and writes its first state. If a run was interrupted before it wrote a state there, its
+// create locks a new workspace as the request req demands, and writes its first state. If a run was interrupted before it wrote a state there, its
 // journal would not continue that state, and its objects would be lost: then create writes nothing. The lock excludes a
 // run that is in progress and has no journal yet. After an error, create reports the error and returns false.
-func create(ctx context.Context, c *base.Call, st *states.States, name string, initial *state.Snapshot) bool {
+func create(ctx context.Context, c *base.Call, st *states.States, req workspace.Request, name string, initial *state.Snapshot) bool {
 	opened, ok := st.OpenStore(ctx)
 	if !ok {
 		return false
 	}
-	if req := st.Request(operation.Create); req.Lock {
-		unlock, err := store.Acquire(ctx, opened.Store, name, store.NewLockInfo(operation.Create.Policy().Lock, base.Version), req.Timeout, func(*store.LockError) { req.Waiting() })
+	if req.Lock {
+		unlock, err := store.Acquire(ctx, opened.Store, name, store.NewLockInfo(req.Operation.Policy().Lock, base.Version), req.Timeout, func(*store.LockError) { req.Waiting() })
 		if errors.Is(err, store.ErrOnly) {
 			c.Bag.Add(diag.Errorf("Failed to create workspace", "%s.", err))
 			return false

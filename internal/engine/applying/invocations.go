@@ -226,7 +226,7 @@ func agrees(planned, actual cty.Value) bool {
 	case planned.IsNull() || actual.IsNull() || planned.IsWhollyKnown():
 		return planned.RawEquals(actual)
 	case planned.Type().IsSetType():
-		return planned.Type().Equals(actual.Type()) // nobody knows which elements of the two sets correspond
+		return planned.Type().Equals(actual.Type()) // the elements of two sets have no order, so no pairs can be compared
 	case !actual.CanIterateElements() || planned.LengthInt() != actual.LengthInt():
 		return false // the types of unknown elements may differ
 	}

@@ -59,7 +59,7 @@ type Options struct {
 	// means that the walk makes a plan: a plan uses the leases in Kept, and does not close them.
 	Keep func(e program.Decl, key addr.Key) bool
 	// InFlight is called with true before each opening of the ephemeral resource o, and with false after it. Between
-	// the two calls, nobody knows whether the lease is open.
+	// the two calls, the lease may be open or not.
 	InFlight func(o addr.Object, is bool)
 	Send     func(event.Event)
 }

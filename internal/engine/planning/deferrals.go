@@ -96,8 +96,8 @@ func (x *deferrals) unknownModules(m addr.Module) map[addr.ModuleInstance]string
 	return out
 }
 
-// inUnknownModule reports whether nobody knows yet if a module instance in the state will still be declared, because
-// the keys of a module call in its path are unknown.
+// inUnknownModule reports whether a module instance in the state may or may not be declared after the apply, because the
+// keys of a module call in its path are unknown.
 func (x *deferrals) inUnknownModule(at addr.ModuleInstance) bool {
 	if !x.any.Load() || at.IsRoot() {
 		return false

@@ -171,7 +171,7 @@ func TestStreamCancelled(t *testing.T) {
 }
 
 // TestStreamOfLostEngine checks streams after a crash of the engine. A stream that changes nothing is cancelled. A
-// stream that changes an object runs to its end, although nobody reads its answers.
+// stream that changes an object runs to its end, although no process reads its answers.
 func TestStreamOfLostEngine(t *testing.T) {
 	w := newWorld(t)
 	started, listed, invoked := make(chan bool, 2), make(chan bool, 1), make(chan bool, 1)

@@ -70,7 +70,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestQuiet checks that a provider writes no log if nobody reads it, unless the environment requests a log.
+// TestQuiet checks that a provider writes no log if Lethe does not read it, unless the environment requests a log.
 func TestQuiet(t *testing.T) {
 	ps := processes(t, "protocol 6", "TF_LOG_SDK_PROTO=trace")
 	ps.Silent = true

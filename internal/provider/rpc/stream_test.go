@@ -95,7 +95,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// TestStreamHoldsServer checks that the server waits while nobody reads its answers. Other calls on the connection
+// TestStreamHoldsServer checks that the server waits while the client does not read its answers. Other calls on the connection
 // continue.
 func TestStreamHoldsServer(t *testing.T) {
 	const size = 64 << 10

@@ -25,11 +25,6 @@ func (u Unknown) Settled(s *state.Snapshot, refreshed bool) bool {
 // Empty reports whether n contains nothing.
 func (n Notes) Empty() bool { return len(n.Unknown)+len(n.Leases)+len(n.Earlier) == 0 }
 
-// And returns the notes of n and of more together.
-func (n Notes) And(more Notes) Notes {
-	return Notes{slices.Concat(n.Unknown, more.Unknown), slices.Concat(n.Leases, more.Leases), slices.Concat(n.Earlier, more.Earlier)}
-}
-
 // Join returns the notes of n, and after them the notes of more that n lacks.
 func (n Notes) Join(more Notes) Notes {
 	return Notes{

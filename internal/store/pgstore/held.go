@@ -23,7 +23,7 @@ func (h *held) run(ctx context.Context, sql string, args ...string) (*pgconn.Res
 
 // pin sets the connection up for a lock. If a pooler, such as PgBouncer, is between this process and the server, pin
 // begins a transaction and returns true. A pooler may send each transaction to another connection of the server, and
-// share these connections among its clients: a lock would exclude nobody, and would remain after the end of its process.
+// share these connections among its clients: a lock would exclude no other process, and would remain after the end of its process.
 // During a transaction, the pooler keeps the connection for this client, and closes it if the client ends.
 func (h *held) pin(ctx context.Context) (pooled bool, err error) {
 	// The server ends the lock of a dead machine sooner with these settings. Not every server supports them, so errors are
